@@ -55,6 +55,7 @@ fn main() -> ExitCode {
 fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
+        Verb::History(arguments) => cmd::history::run(&arguments)?,
         Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Stat(arguments) => cmd::stat::run(&arguments)?,

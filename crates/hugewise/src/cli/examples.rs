@@ -33,6 +33,16 @@ const EXAMPLES: [(&str, &str); 23] = [
   hugewise report --fail-if 'wall_seconds > +2%' record.jsonl",
     ),
     (
+        "history",
+        "
+  # Everything that was measured here
+  hugewise history
+  # One command over time
+  hugewise history sort -n
+  # The records of a pipeline
+  hugewise history --folder records/ --format json",
+    ),
+    (
         "bench",
         "
   # Speed of memory by block size

@@ -50,6 +50,8 @@ pub enum Verb {
     Run(Box<cmd::run::Arguments>),
     /// Report again from a record, or compare two
     Report(cmd::report::Arguments),
+    /// List what was measured here, and where a command changed
+    History(cmd::history::Arguments),
     /// Measure memory itself: speed, latency, prefaulting, by page size
     Bench(Box<cmd::bench::Arguments>),
     /// Count page walks, faults and huge pages, interval by interval

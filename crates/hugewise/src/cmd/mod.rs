@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod exec;
 pub mod export;
 pub mod faults;
+pub mod history;
 pub mod inspect;
 pub mod man;
 pub mod misses;

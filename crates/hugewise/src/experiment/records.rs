@@ -58,8 +58,13 @@ fn place(word: &Path) -> Option<usize> {
 
 /// The records, the newest first.
 fn newest() -> Result<Vec<PathBuf>> {
-    let Ok(folder) = std::fs::read_dir(paths::records()?) else {
-        return Ok(Vec::new());
+    Ok(in_folder(&paths::records()?))
+}
+
+/// The records of a folder, the newest first; none where it cannot be read.
+pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
+    let Ok(folder) = std::fs::read_dir(folder) else {
+        return Vec::new();
     };
     let files = folder.filter_map(|entry| Some(entry.ok()?.path()));
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
@@ -67,7 +72,7 @@ fn newest() -> Result<Vec<PathBuf>> {
         .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
         .collect();
     files.sort_by(|one, other| other.cmp(one));
-    Ok(files.into_iter().map(|(_, path)| path).collect())
+    files.into_iter().map(|(_, path)| path).collect()
 }
 
 /// All records, the newest first.
@@ -91,7 +96,8 @@ pub fn list() -> Result<Vec<Entry>> {
         .collect())
 }
 
-fn header(path: &Path) -> Option<Header> {
+/// The header of a record; `None` of another file.
+pub fn header(path: &Path) -> Option<Header> {
     let first = first_line(path);
     match lines(&first).next()?.read::<Line>() {
         Ok(Some(Line::Header(header))) => Some(header),

@@ -15,6 +15,7 @@ use crate::run::metric::{cell_label as label, cells as metric};
 use crate::run::record::Record;
 use crate::run::report::{CellRow, CellView, Conclusions, Report};
 use crate::text::document::Level;
+use crate::text::figure::Figure;
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
 
@@ -100,6 +101,10 @@ impl CellView for View<'_> {
             lines.extend(summary.sentences());
         }
         lines
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        plot::figures(self.record)
     }
 
     fn drawings(&self) -> Vec<Vec<String>> {

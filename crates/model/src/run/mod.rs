@@ -33,5 +33,8 @@ pub mod timeline;
 /// Why: rules that recognise a cause, or say that they cannot.
 pub mod findings;
 
+/// What was measured of one command, record after record, and where it changed.
+pub mod history;
+
 /// What is said: one report, several renderings.
 pub mod report;

@@ -2,11 +2,13 @@
 
 pub mod csv;
 pub mod document;
+pub mod figure;
 pub mod grid;
 pub mod markdown;
 pub mod number;
 pub mod plain_text;
 pub mod suggest;
+pub mod svg;
 pub mod wrap;
 
 pub use markdown::to_markdown;

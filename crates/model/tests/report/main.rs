@@ -12,6 +12,7 @@ mod checked;
 mod conclusions;
 mod documented;
 mod exports;
+mod figures;
 mod incomplete;
 mod programs;
 mod recommended;

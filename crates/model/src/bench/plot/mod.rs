@@ -12,11 +12,10 @@ use crate::run::cells::suite::{Place, Words};
 use crate::run::cells::{Bench, Cell, Suite};
 use crate::run::metric::cells::of_cell;
 
-mod scale;
 pub mod svg;
 pub mod text;
 
-pub use svg::render_svg;
+pub use svg::{figures, render_svg};
 pub use text::render_text;
 
 /// One drawing.

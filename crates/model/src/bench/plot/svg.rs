@@ -1,170 +1,148 @@
-//! Drawings as one file for a browser: no script, nothing loaded from elsewhere.
+//! Curves as figures of a report, and as a file of their own.
 
-use std::fmt::Write as _;
+use super::{Chart, Line, charts};
+use crate::base::units::{Unit, bytes_text};
+use crate::run::record::Record;
+use crate::text::figure::Figure;
+use crate::text::grid::Grid;
+use crate::text::number::{Scaler, quantity};
+use crate::text::svg::{Anchor, Axis, Field, Fill, Key, Shape, Svg, WIDTH, colour, fitted};
 
-use super::scale::Axis;
-use super::{Chart, Line, Point};
-use crate::base::units::bytes_text;
-use crate::text::number::quantity;
-use crate::text::xml_escaped;
-
-/// One drawing with its borders.
-const WIDTH: f64 = 800.0;
-const HEIGHT: f64 = 400.0;
 /// The field of a drawing.
-const LEFT: f64 = 80.0;
-const RIGHT: f64 = 780.0;
-const TOP: f64 = 50.0;
-const BOTTOM: f64 = 350.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = WIDTH - 24.0;
+const HEIGHT: f64 = 260.0;
 
-/// Colours that people who do not tell red from green tell apart (Okabe and Ito 2008), and
-/// dashes for paper without colours.
-const STROKES: [(&str, &str); 6] = [
-    ("#0072b2", "none"),
-    ("#d55e00", "7 3"),
-    ("#009e73", "2 3"),
-    ("#cc79a7", "9 3 2 3"),
-    ("#e69f00", "5 5"),
-    ("#000000", "1 2"),
-];
+/// The curves of a record, each with its numbers.
+#[must_use]
+pub fn figures(record: &Record) -> Vec<Figure> {
+    let charts = charts(record).into_iter().enumerate();
+    let figure = |(index, chart): (usize, Chart)| {
+        let mut svg = Svg::default();
+        let bottom = draw(&mut svg, &chart, 0.0);
+        Figure {
+            id: format!("curves-{}", index + 1),
+            caption: format!(
+                "The median over rounds by {}, with its interval; both axes are logarithmic.",
+                chart.across
+            ),
+            svg: svg.finish(&chart.title, bottom),
+            table: table(&chart),
+            title: chart.title,
+        }
+    };
+    charts.map(figure).collect()
+}
+
+fn table(chart: &Chart) -> Grid {
+    let heads = ["policy", &chart.across, "median", "95 % interval"];
+    let mut grid = Grid::headed(&heads);
+    for line in &chart.lines {
+        for point in &line.points {
+            let ends = point.interval.unwrap_or((point.value, point.value));
+            let scaler = Scaler::for_row(&chart.unit, &[ends.0, point.value, ends.1]);
+            let interval = point.interval.map(|(low, high)| {
+                let [low, high] = [low, high].map(|end| scaler.show(end));
+                format!("[{low}, {high}]")
+            });
+            grid.push([
+                line.name.clone(),
+                bytes_text(point.bytes),
+                scaler.show(point.value),
+                interval.unwrap_or_else(|| "–".to_owned()),
+            ]);
+        }
+    }
+    grid
+}
 
 /// Draws the charts below each other, as one file.
 #[must_use]
 pub fn render_svg(charts: &[Chart], title: &str) -> String {
-    let height = HEIGHT * charts.len().max(1) as f64;
-    let mut svg = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
-        xml_escaped(title)
-    );
-    for (index, chart) in charts.iter().enumerate() {
-        let _ = writeln!(
-            svg,
-            "<g transform=\"translate(0 {})\">",
-            HEIGHT * index as f64
+    let mut svg = Svg::default();
+    let mut bottom = 0.0;
+    for chart in charts {
+        svg.text(
+            "head",
+            Anchor::Start,
+            (0.0, bottom + 16.0),
+            &fitted(&chart.title, WIDTH),
         );
-        draw(&mut svg, chart);
-        svg.push_str("</g>\n");
+        bottom = draw(&mut svg, chart, bottom + 24.0) + 16.0;
     }
-    svg.push_str("</svg>\n");
-    svg
+    svg.file(title, bottom)
 }
 
-/// Where values lie on the paper.
-struct Field {
-    across: Axis,
-    up: Axis,
-}
-
-impl Field {
-    fn of(chart: &Chart) -> Option<Self> {
-        let ends = |point: &Point| {
-            let (low, high) = point.interval.unwrap_or((point.value, point.value));
-            [low, point.value, high]
-        };
-        Some(Self {
-            across: Axis::of(chart.points().map(|point| point.bytes as f64))?,
-            up: Axis::of(chart.points().flat_map(ends))?,
-        })
-    }
-
-    fn x(&self, bytes: u64) -> f64 {
-        LEFT + (RIGHT - LEFT) * self.across.place(bytes as f64)
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        BOTTOM - (BOTTOM - TOP) * self.up.place(value)
-    }
-}
-
-fn draw(svg: &mut String, chart: &Chart) {
-    let Some(field) = Field::of(chart) else {
-        return;
+/// Draws a chart from `top` downwards; returns where it ends.
+fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
+    let keys = chart.lines.iter().enumerate().map(|(index, line)| Key {
+        index,
+        fill: Fill::Full,
+        text: line.name.clone(),
+    });
+    let top = svg.legend(top, &keys.collect::<Vec<_>>()) + 8.0;
+    let field = Field {
+        left: LEFT,
+        right: RIGHT,
+        top,
+        bottom: top + HEIGHT,
     };
-    text(svg, (LEFT, 20.0), "start", &chart.title);
-    text(
-        svg,
-        (f64::midpoint(LEFT, RIGHT), 392.0),
-        "middle",
-        &chart.across,
+    let bytes = chart.points().map(|point| point.bytes as f64);
+    let ends = chart.points().flat_map(|point| {
+        let (low, high) = point.interval.unwrap_or((point.value, point.value));
+        [low, point.value, high]
+    });
+    let across = Axis::logarithmic(bytes.collect::<Vec<_>>(), field.across());
+    let up = Axis::logarithmic(ends.collect::<Vec<_>>(), field.up());
+    let (Some(across), Some(up)) = (across, up) else {
+        return top;
+    };
+    let ticks = across.labels(&Unit::Bytes, 10, |bytes| bytes_text(bytes as u64));
+    field.grid_across(svg, &across, &ticks);
+    let ticks = up.labels(&Unit::Seconds, 8, |value| quantity(&chart.unit, value));
+    field.grid_up(svg, &up, &ticks);
+    field.frame(svg);
+    for (index, line) in chart.lines.iter().enumerate() {
+        svg.group(&colour(index), |svg| {
+            curve(svg, chart, line, index, (&across, &up));
+        });
+    }
+    let middle = (f64::midpoint(LEFT, RIGHT), field.bottom + 34.0);
+    svg.text(
+        "muted",
+        Anchor::Middle,
+        middle,
+        &fitted(&chart.across, RIGHT - LEFT),
     );
-    grid(svg, chart, &field);
-    let strokes = STROKES.into_iter().cycle();
-    for (index, (line, stroke)) in chart.lines.iter().zip(strokes).enumerate() {
-        draw_line(svg, line, stroke, &field);
-        let x = LEFT + 110.0 * index as f64;
-        let (colour, dash) = stroke;
-        let _ = writeln!(
-            svg,
-            "<path d=\"M{x} 36h24\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>"
-        );
-        text(svg, (x + 30.0, 40.0), "start", &line.name);
-    }
-}
-
-fn grid(svg: &mut String, chart: &Chart, field: &Field) {
-    for bytes in field.across.powers_of_two(10) {
-        let x = field.x(bytes);
-        let _ = writeln!(svg, "<path d=\"M{x:.1} {TOP}V{BOTTOM}\" stroke=\"#ddd\"/>");
-        text(svg, (x, BOTTOM + 18.0), "middle", &bytes_text(bytes));
-    }
-    for value in field.up.round_values() {
-        let y = field.y(value);
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"#ddd\"/>");
-        text(
-            svg,
-            (LEFT - 6.0, y + 4.0),
-            "end",
-            &quantity(&chart.unit, value),
-        );
-    }
-    let _ = writeln!(
-        svg,
-        "<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"#000\"/>"
-    );
+    field.bottom + 40.0
 }
 
 /// A line through the medians, with the interval of each.
-fn draw_line(svg: &mut String, line: &Line, (colour, dash): (&str, &str), field: &Field) {
-    let mut path = String::new();
-    for (index, point) in line.points.iter().enumerate() {
-        let (x, y) = (field.x(point.bytes), field.y(point.value));
-        let letter = if index == 0 { 'M' } else { 'L' };
-        let _ = write!(path, "{letter}{x:.1} {y:.1}");
+fn curve(svg: &mut Svg, chart: &Chart, line: &Line, index: usize, axes: (&Axis, &Axis)) {
+    let (across, up) = axes;
+    let places = line
+        .points
+        .iter()
+        .map(|it| (across.place(it.bytes as f64), up.place(it.value)));
+    let places: Vec<_> = places.collect();
+    svg.curve(
+        "line",
+        &places.iter().copied().map(Some).collect::<Vec<_>>(),
+    );
+    for (point, at) in line.points.iter().zip(places) {
         if let Some((low, high)) = point.interval {
-            let (low, high) = (field.y(low), field.y(high));
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{x:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.5\"/>"
-            );
+            svg.line("thin", (at.0, up.place(low)), (at.0, up.place(high)));
         }
-        let told = format!("{}: {}", line.name, bytes_text(point.bytes));
-        let _ = writeln!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"><title>{}</title></circle>",
-            xml_escaped(&told)
-        );
+        let value = quantity(&chart.unit, point.value);
+        let title = format!("{}, {}: {value}", line.name, bytes_text(point.bytes));
+        svg.marker(Shape::of(index), Fill::Full, at, Some(&title));
     }
-    let _ = writeln!(
-        svg,
-        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-dasharray=\"{dash}\"/>"
-    );
-}
-
-fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
-    let text = xml_escaped(text);
-    let _ = writeln!(
-        svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-    );
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Point;
     use super::*;
-    use crate::base::units::Unit;
 
     fn chart(name: &str, points: &[(u64, f64)]) -> Chart {
         let point = |&(bytes, value): &(u64, f64)| Point {
@@ -216,7 +194,11 @@ mod tests {
         ];
         let svg = render_svg(&charts, "bench & more");
         check_well_formed(&svg);
-        assert_eq!(svg.matches("<circle").count(), 5);
+        assert_eq!(
+            svg.matches("class=\"mark\"").count(),
+            5 + 2,
+            "points and the legend"
+        );
         assert!(svg.contains("a &lt; b &amp; ") && svg.contains("64 KiB"));
         assert_eq!(svg.matches("http").count(), 1, "nothing is loaded");
     }
@@ -226,21 +208,15 @@ mod tests {
         let svg = render_svg(&[chart("4k", &[(4096, 1e9), (65_536, 3e9)])], "");
         let attribute = |name: &str| -> Vec<f64> {
             let of = |tag: &str| {
-                tag.split_once(&format!("{name}=\""))?
-                    .1
-                    .split('"')
-                    .next()?
-                    .parse()
-                    .ok()
+                let (_, value) = tag.split_once(&format!("{name}=\""))?;
+                value.split('"').next()?.parse().ok()
             };
-            svg.split("<circle").skip(1).filter_map(of).collect()
+            // The first circle is that of the legend.
+            svg.split("<circle").skip(2).filter_map(of).collect()
         };
         let (x, y) = (attribute("cx"), attribute("cy"));
         assert_eq!(x, [LEFT, RIGHT]);
-        assert!(
-            y[0] > y[1] && y.iter().all(|y| (TOP..=BOTTOM).contains(y)),
-            "{y:?}"
-        );
+        assert!(y[0] > y[1], "{y:?}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A drawing in characters: logarithmic on both axes, one sign for each policy.
 
 use super::Chart;
-use super::scale::Axis;
-use crate::base::units::bytes_text;
+use crate::base::units::{Unit, bytes_text};
 use crate::text::number::quantity;
+use crate::text::svg::Axis;
 
 /// Signs of the lines, in order; a place where several lines meet has its own.
 const SIGNS: [char; 6] = ['o', 'x', '+', '*', '#', '@'];
@@ -20,8 +20,9 @@ const MARK: usize = 9;
 #[must_use]
 pub fn render_text(chart: &Chart, columns: usize) -> Vec<String> {
     let width = columns.saturating_sub(MARGIN + 1).max(20);
-    let across = Axis::of(chart.points().map(|point| point.bytes as f64));
-    let up = Axis::of(chart.points().map(|point| point.value));
+    let axis = |values: Vec<f64>| Axis::logarithmic(values, (0.0, 1.0));
+    let across = axis(chart.points().map(|point| point.bytes as f64).collect());
+    let up = axis(chart.points().map(|point| point.value).collect());
     let (Some(across), Some(up)) = (across, up) else {
         return Vec::new();
     };
@@ -77,9 +78,9 @@ fn label(chart: &Chart, up: &Axis, row: usize) -> String {
 /// Powers of two under their columns, as many as stand apart.
 fn marks(across: &Axis, width: usize) -> String {
     let mut text = vec![' '; MARGIN + width];
-    for bytes in across.powers_of_two(width / MARK) {
-        let mark: Vec<char> = bytes_text(bytes).chars().collect();
-        let middle = MARGIN + cell(across.place(bytes as f64), width);
+    for bytes in across.ticks(&Unit::Bytes, width / MARK) {
+        let mark: Vec<char> = bytes_text(bytes as u64).chars().collect();
+        let middle = MARGIN + cell(across.place(bytes), width);
         let start = (middle.saturating_sub(mark.len() / 2)).min(MARGIN + width - mark.len());
         text[start..start + mark.len()].copy_from_slice(&mark);
     }
@@ -90,7 +91,6 @@ fn marks(across: &Axis, width: usize) -> String {
 mod tests {
     use super::super::{Line, Point};
     use super::*;
-    use crate::base::units::Unit;
     use expect_test::expect;
     use proptest::prelude::*;
 

@@ -43,6 +43,19 @@ pub fn table(record: &Record, options: &Options) -> Result<Table, CompareError> 
     Ok(judged.conclude(rows))
 }
 
+/// The same for the metric that decides alone, as the record was planned: what its answer needs.
+///
+/// # Errors
+/// When the plan names a policy or a metric that does not exist.
+pub fn deciding(record: &Record) -> Result<Table, CompareError> {
+    if !record.header.plan.programs.is_empty() {
+        return programs::table(record, &AS_PLANNED);
+    }
+    let judged = Judged::as_planned(record)?;
+    let rows = judged.rows(judged.metric);
+    Ok(judged.conclude(rows))
+}
+
 /// A record with the questions that are asked of it.
 pub(super) struct Judged<'a> {
     pub(super) record: &'a Record,

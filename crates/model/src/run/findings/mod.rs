@@ -52,6 +52,7 @@ mod workload_too_short;
 mod zeroing_ate_the_gain;
 
 pub use context::{Context, Evidence};
+pub(crate) use where_the_time_went::{signed, time_parts};
 
 /// Every rule, in the order in which their findings are listed: first whether huge pages could reach
 /// the program at all and the experiment can be believed, then whether the policies did anything and what a win costs, then causes, then

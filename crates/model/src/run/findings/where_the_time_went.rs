@@ -62,7 +62,8 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         Some(Change::Lower | Change::Higher)
     );
     let pairs = PairedRounds::of(view.context, view.policy);
-    let Some(parts) = Parts::of(&pairs).filter(|_| decided) else {
+    let parts = Parts::of(&pairs).filter(|parts| decided && parts.is_timed());
+    let Some(parts) = parts else {
         return Ok(Claim::Nothing);
     };
     let kernel = parts.kernel();
@@ -86,6 +87,25 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     )))
 }
 
+/// The parts of the mean difference in time between a policy and the baseline, in seconds: their
+/// sum is the whole. `None` where user or kernel time is not known.
+pub(crate) fn time_parts(context: &Context<'_>, policy: &str) -> Option<Vec<(String, f64)>> {
+    let parts = Parts::of(&PairedRounds::of(context, policy))?;
+    let user = [("user mode".to_owned(), parts.user)];
+    let causes = parts.causes.iter();
+    let causes = causes.map(|(cause, seconds)| (label(*cause), *seconds));
+    let changed = causes.filter(|(_, seconds)| *seconds != 0.0);
+    let rest = parts.kernel().labels(parts.is_timed());
+    let neither = [("off-CPU".to_owned(), parts.neither())];
+    Some(
+        user.into_iter()
+            .chain(changed)
+            .chain(rest)
+            .chain(neither)
+            .collect(),
+    )
+}
+
 /// Mean differences, in seconds.
 struct Parts {
     wall: f64,
@@ -106,7 +126,7 @@ enum Kernel {
 }
 
 impl Parts {
-    /// `None` where nothing was timed.
+    /// `None` where the time of a run, or its parts in user mode and in the kernel, is not known.
     fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
         let difference = |metric: MetricId| pairs.change(metric);
         let causes: Vec<(MetricId, f64)> = CAUSES
@@ -115,7 +135,6 @@ impl Parts {
             .collect();
         let hold = pairs.trials().all(|trial| faults_hold(trial, &causes));
         let faults = difference(FAULTS).filter(|_| hold);
-        (!causes.is_empty() || faults.is_some()).then_some(())?;
         Some(Self {
             wall: difference(MetricId::WallSeconds)?,
             user: difference(MetricId::UserSeconds)?,
@@ -123,6 +142,11 @@ impl Parts {
             causes,
             faults,
         })
+    }
+
+    /// Whether anything in the kernel was timed.
+    fn is_timed(&self) -> bool {
+        !self.causes.is_empty() || self.faults.is_some()
     }
 
     fn kernel(&self) -> Kernel {
@@ -185,6 +209,18 @@ impl Kernel {
                 (other, rest),
             ],
             Self::Whole(rest) => vec![(other, rest)],
+        }
+    }
+
+    /// The same as parts of a sum.
+    fn labels(&self, is_timed: bool) -> Vec<(String, f64)> {
+        match *self {
+            Self::Apart { faults, other } => vec![
+                ("other page faults".to_owned(), faults),
+                ("other kernel time".to_owned(), other),
+            ],
+            Self::Whole(rest) if is_timed => vec![("other kernel time".to_owned(), rest)],
+            Self::Whole(rest) => vec![("kernel time".to_owned(), rest)],
         }
     }
 
@@ -264,7 +300,7 @@ fn untimed(timed: usize) -> String {
 }
 
 /// A change in seconds, with its sign.
-pub(super) fn signed(seconds: f64) -> String {
+pub(crate) fn signed(seconds: f64) -> String {
     let sign = match seconds {
         less if less < 0.0 => MINUS.to_string(),
         more if more > 0.0 => "+".to_owned(),

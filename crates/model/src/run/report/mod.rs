@@ -6,12 +6,14 @@ use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::text::document::{Document, Level};
+use crate::text::figure::Figure;
 use crate::text::wrap::plain;
 
 pub mod advice;
 mod history;
 
 mod answer;
+mod arms;
 mod blocks;
 mod change;
 mod conclusion;
@@ -22,6 +24,7 @@ mod doubt;
 mod equals;
 mod export;
 mod failures;
+mod figures;
 mod json;
 mod notes;
 mod pages;
@@ -75,6 +78,8 @@ pub trait CellView: std::fmt::Debug {
     fn legend(&self, conclusions: Conclusions) -> Vec<String>;
     /// The curves, as lines of text.
     fn drawings(&self) -> Vec<Vec<String>>;
+    /// The curves, as pictures.
+    fn figures(&self) -> Vec<Figure>;
     /// What only programs are given: a key and its value.
     fn json(&self) -> Option<(&'static str, serde_json::Value)>;
 }
@@ -196,6 +201,12 @@ impl<'a> Report<'a> {
             true => programs::document(self, width),
             false => document::document(self, width),
         }
+    }
+
+    /// The pictures of it, each with its numbers; only those that the record has something for.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        figures::figures(self)
     }
 
     /// One row per trial and metric, in long form: a trial that printed many values of a metric

@@ -1,21 +1,19 @@
 //! Every trial of one metric: its distribution per policy, and its course over the rounds. A median
 //! hides two modes, outliers and drift; they show here.
 
+use super::arms::{Arm, arms};
 use crate::run::compare::labels::metric_of;
 use crate::run::record::Record;
 use crate::run::stats::{Sample, median, quantile};
-use crate::run::trial::{Role, Trial};
 use crate::text::document::{Block, Document, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::Scaler;
-use crate::text::wrap::{display_width, plain, shortened};
+use crate::text::wrap::{display_width, plain};
 
 /// Eighths of a line, from the least to the most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A trial that failed.
 const FAILED: char = '×';
-/// The longest name that leaves room beside it.
-const LONGEST_NAME: usize = 22;
 /// More columns tell no more of as many trials as an experiment has.
 const MOST_COLUMNS: usize = 64;
 
@@ -55,54 +53,6 @@ pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     document
 }
 
-/// The trials of one policy, or of the control.
-struct Arm<'a> {
-    name: String,
-    /// In the order of the rounds, with what was read.
-    trials: Vec<(&'a Trial, Option<f64>)>,
-}
-
-impl Arm<'_> {
-    fn values(&self) -> impl Iterator<Item = f64> {
-        self.trials.iter().filter_map(|(_, value)| *value)
-    }
-
-    fn failed(&self) -> usize {
-        let failed = self.trials.iter().filter(|(trial, _)| !trial.succeeded());
-        failed.count()
-    }
-
-    fn marked(&self) -> usize {
-        let marked = self.trials.iter().filter(|(it, _)| !it.marks.is_empty());
-        marked.count()
-    }
-}
-
-/// The policies in the order of the plan, the control behind the policy that it repeats.
-fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
-    let arm = |policy: &str, role: Role, name: String| {
-        let its_own = move |trial: &&Trial| trial.role == role && trial.policy == policy;
-        let value = |trial: &'a Trial| {
-            let reading = trial.readings.get(metric).filter(|_| trial.succeeded());
-            (trial, reading.and_then(|reading| reading.middle().ok()))
-        };
-        let trials: Vec<_> = record.trials.iter().filter(its_own).map(value).collect();
-        let name = shortened(&plain(&name), LONGEST_NAME);
-        (!trials.is_empty()).then_some(Arm { name, trials })
-    };
-    let policies = record.header.plan.policies.iter();
-    policies
-        .flat_map(|policy| {
-            let name = policy.name.as_str();
-            [
-                arm(name, Role::Arm, name.to_owned()),
-                arm(name, Role::Control, format!("{name}, control")),
-            ]
-        })
-        .flatten()
-        .collect()
-}
-
 /// What all values lie between.
 #[derive(Clone, Copy)]
 struct Range {
@@ -130,7 +80,7 @@ type Column = (&'static str, Vec<Option<String>>);
 
 /// Five numbers that say how the values are spread, how many trials there are, and how many of
 /// them are to be doubted. Where that is too wide, three.
-fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
+pub(super) fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
     let mut columns = spread(arms, scaler);
     columns.extend(counts(arms));
     let grid = grid(arms, &columns);

@@ -12,6 +12,7 @@ pub mod quantile;
 pub mod sample;
 pub mod shape;
 pub mod shift;
+pub mod split;
 pub mod tail;
 
 pub use bets::{Bets, Draw, Side, Wealth};
@@ -22,6 +23,7 @@ pub use quantile::{Quantile, median};
 pub use sample::Sample;
 pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};
+pub use split::{FEWEST_FOR_A_SPLIT, splits};
 pub use tail::{Tail, quantile, tail};
 
 /// The error that a whole experiment may make in one family of comparisons.

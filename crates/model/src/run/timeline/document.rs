@@ -79,9 +79,41 @@ pub fn document(record: &Record) -> Document {
     document
 }
 
-fn section(record: &Record, policy: &str) -> Section {
+/// One value for each second of load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What it is, in a word.
+    pub head: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// The median over the trials; nothing where no trial has a value.
+    pub values: Vec<Option<f64>>,
+}
+
+/// The seconds of one policy; none that is empty throughout.
+#[must_use]
+pub fn series(record: &Record, policy: &str) -> Vec<Series> {
+    of_timelines(&timelines(record, policy))
+}
+
+fn of_timelines(timelines: &[&Timeline]) -> Vec<Series> {
+    let series = columns().into_iter().map(|column| Series {
+        head: column.head,
+        values: medians(timelines, column.value),
+        unit: column.unit,
+    });
+    series
+        .filter(|series| series.values.iter().any(Option::is_some))
+        .collect()
+}
+
+fn timelines<'a>(record: &'a Record, policy: &str) -> Vec<&'a Timeline> {
     let trials = arm_trials(record, policy).filter(|trial| trial.succeeded());
-    let timelines: Vec<&Timeline> = trials.filter_map(|it| it.timeline.as_ref()).collect();
+    trials.filter_map(|it| it.timeline.as_ref()).collect()
+}
+
+fn section(record: &Record, policy: &str) -> Section {
+    let timelines = timelines(record, policy);
     let name = plain(policy);
     let count = match timelines.len() {
         0 => return Section::default().with(format!("{name}: no trial has a timeline.")),
@@ -97,22 +129,15 @@ fn section(record: &Record, policy: &str) -> Section {
 }
 
 fn grid(timelines: &[&Timeline]) -> Grid {
-    let columns: Vec<(Column, Vec<Option<f64>>)> = columns()
-        .into_iter()
-        .map(|column| {
-            let values = medians(timelines, column.value);
-            (column, values)
-        })
-        .filter(|(_, values)| values.iter().any(Option::is_some))
-        .collect();
-    let heads = columns.iter().map(|(column, _)| Cell::plain(column.head));
+    let series = of_timelines(timelines);
+    let heads = series.iter().map(|one| Cell::plain(one.head));
     let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
     for second in 0..longest(timelines) {
         let mut row = vec![Cell::plain(format!("{}", second + 1))];
-        row.extend(columns.iter().map(|(column, values)| {
-            let known: Vec<f64> = values.iter().flatten().copied().collect();
-            let scaler = Scaler::for_row(&column.unit, &known);
-            let shown = values[second].map(|value| scaler.show(value));
+        row.extend(series.iter().map(|one| {
+            let known: Vec<f64> = one.values.iter().flatten().copied().collect();
+            let scaler = Scaler::for_row(&one.unit, &known);
+            let shown = one.values[second].map(|value| scaler.show(value));
             Cell::plain(shown.unwrap_or_else(|| "–".to_owned()))
         }));
         rows.push(row);

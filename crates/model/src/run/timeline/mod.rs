@@ -10,6 +10,6 @@ mod pool;
 mod tests;
 
 pub use chance::Circle;
-pub use document::document;
+pub use document::{Series, document, series};
 pub use join::{Clock, TrialSeconds, join};
 pub use pool::{Pooled, pool};

@@ -1,0 +1,54 @@
+//! What a policy changes at each part of a distribution of trials: the shift function.
+
+use crate::run::compare::Scale;
+use crate::run::compare::effect::on;
+use crate::run::compare::rounds::{Arm, Rounds};
+use crate::run::compare::rows::scale;
+use crate::run::record::Record;
+use crate::run::stats::{ALPHA, Sample, tail};
+
+/// The change at one quantile, as ratios of the policy to the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantileChange {
+    /// The share of the trials that are no larger.
+    pub share: f64,
+    /// The ratio.
+    pub ratio: f64,
+    /// The interval; all of them together hold with 95 %, as far as a bootstrap of rounds does.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The quantiles.
+const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+
+/// Fewer rounds have no value beyond the first and the last of these quantiles.
+const FEWEST: u32 = 10;
+
+/// The change at the quantiles of all trials. Empty where there are too few rounds, where trials
+/// are counted and not single numbers, and where a zero forbids a ratio.
+#[must_use]
+pub fn quantile_changes(
+    record: &Record,
+    baseline: &str,
+    policy: &str,
+    metric: &str,
+) -> Vec<QuantileChange> {
+    let rounds = Rounds::of(record);
+    let pairs = rounds.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
+    let counted = |sample: &Sample<'_>| matches!(sample, Sample::Counted(_));
+    let mut samples = pairs.rounds.iter().flat_map(|(a, b)| [a, b]);
+    if pairs.n() < FEWEST || samples.any(counted) || scale(&pairs) != Scale::Ratio {
+        return Vec::new();
+    }
+    let alpha = ALPHA / SHARES.len() as f64;
+    let effect = |before, after| on(Scale::Ratio, before, after);
+    let change = |share| {
+        let tail = tail(&pairs.rounds, share, effect, alpha, record.header.plan.seed)?;
+        Some(QuantileChange {
+            share,
+            ratio: tail.estimate.exp(),
+            interval: tail.interval.map(|(low, high)| (low.exp(), high.exp())),
+        })
+    };
+    SHARES.into_iter().filter_map(change).collect()
+}

@@ -1,0 +1,63 @@
+//! The axis of relative changes: as far from +100 % as from −50 %.
+
+use crate::base::units::Unit;
+use crate::text::number::chosen_percent;
+use crate::text::svg::Axis;
+
+/// Where nothing decides, changes that are larger than this, up or down, end at the edge.
+const FARTHEST: f64 = std::f64::consts::LN_2;
+/// Else the axis reaches so many times as far as what decides, and at least to 10 %.
+const BEYOND: f64 = 1.5;
+const LEAST: f64 = 0.1;
+
+/// Round changes of an axis that is too long for even steps.
+const ROUND: [f64; 14] = [
+    -0.99, -0.9, -0.75, -0.5, -0.25, 0.0, 0.5, 1.0, 2.0, 4.0, 9.0, 19.0, 49.0, 99.0,
+];
+
+/// An axis of logarithms of ratios, and what is written beside it.
+pub(super) struct ChangeAxis {
+    pub(super) axis: Axis,
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+impl ChangeAxis {
+    /// The axis of these logarithms, on which the threshold is seen; it reaches as far as
+    /// those that decide (`must`), however far that is.
+    pub(super) fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
+        let known = |logs: &[f64]| -> Vec<f64> {
+            logs.iter().copied().filter(|log| log.is_finite()).collect()
+        };
+        let (logs, must) = (known(logs), known(must));
+        let decides = must.iter().map(|log| log.abs()).reduce(f64::max);
+        let farthest = decides.map_or(FARTHEST, |log| (BEYOND * log).max(LEAST));
+        let least = 2.0 * threshold.clamp(0.001, 1.0).ln_1p();
+        let all = || logs.iter().chain(&must).copied();
+        let low = all().fold(-least, f64::min).max(-farthest);
+        let high = all().fold(least, f64::max).min(farthest);
+        let margin = (high - low) * 0.03;
+        let axis = Axis::between(low - margin, high + margin, ends)?;
+        let shares = shares(low.exp_m1(), high.exp_m1());
+        let ticks = shares.into_iter().map(|share| (share.ln_1p(), text(share)));
+        Some(Self {
+            axis,
+            ticks: ticks.filter(|(log, _)| axis.holds(*log)).collect(),
+        })
+    }
+}
+
+fn shares(low: f64, high: f64) -> Vec<f64> {
+    if high - low > 0.8 {
+        return ROUND.to_vec();
+    }
+    let even = Axis::between(low, high, (0.0, 1.0));
+    even.map_or_else(Vec::new, |axis| axis.ticks(&Unit::Ratio, 6))
+}
+
+fn text(share: f64) -> String {
+    if share.abs() < 1e-9 {
+        return "0".to_owned();
+    }
+    let plus = if share > 0.0 { "+" } else { "" };
+    format!("{plus}{} %", chosen_percent(share))
+}

@@ -1,0 +1,113 @@
+//! The field of a drawing: its axes with what is written beside them, and the legend.
+
+use super::{Anchor, Axis, Fill, Shape, Svg, WIDTH, colour, fitted, text_width};
+
+/// Where the marks of a drawing lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// Its left edge.
+    pub left: f64,
+    /// Its right edge.
+    pub right: f64,
+    /// Its upper edge.
+    pub top: f64,
+    /// Its lower edge.
+    pub bottom: f64,
+}
+
+/// The room between two labels.
+const GAP: f64 = 8.0;
+/// A line of text.
+const LINE: f64 = 18.0;
+/// The widest label of a legend.
+const LONGEST: f64 = 220.0;
+
+impl Field {
+    /// The ends of an axis from left to right.
+    #[must_use]
+    pub fn across(&self) -> (f64, f64) {
+        (self.left, self.right)
+    }
+
+    /// The ends of an axis from below upwards.
+    #[must_use]
+    pub fn up(&self) -> (f64, f64) {
+        (self.bottom, self.top)
+    }
+
+    /// Lines at values of an axis from left to right, with labels below where they have room;
+    /// zero has its label before all others.
+    pub fn grid_across(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
+        let mut ticks: Vec<&(f64, String)> = ticks.iter().collect();
+        ticks.sort_by_key(|(value, _)| *value != 0.0);
+        let mut taken: Vec<(f64, f64)> = Vec::new();
+        for (value, label) in ticks {
+            let x = axis.place(*value);
+            svg.line("grid", (x, self.top), (x, self.bottom));
+            let half = text_width(label) / 2.0;
+            let middle = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
+            let (left, right) = (middle - half, middle + half);
+            if taken
+                .iter()
+                .all(|it| right + GAP <= it.0 || it.1 + GAP <= left)
+            {
+                let at = (middle, self.bottom + 18.0);
+                svg.text("muted", Anchor::Middle, at, label);
+                taken.push((left, right));
+            }
+        }
+    }
+
+    /// Lines at values of an axis from below upwards, with labels to the left.
+    pub fn grid_up(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
+        let mut free = f64::INFINITY;
+        for (value, label) in ticks {
+            let y = axis.place(*value);
+            svg.line("grid", (self.left, y), (self.right, y));
+            if y + 4.0 <= free {
+                let label = fitted(label, self.left - GAP);
+                svg.text("muted", Anchor::End, (self.left - GAP, y + 4.0), &label);
+                free = y + 4.0 - 14.0;
+            }
+        }
+    }
+
+    /// The lines at the left and below.
+    pub fn frame(&self, svg: &mut Svg) {
+        let corner = (self.left, self.bottom);
+        svg.line("axis", (self.left, self.top), corner);
+        svg.line("axis", corner, (self.right, self.bottom));
+    }
+}
+
+/// A mark of a legend and what it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The policy by its place in the plan: its colour and its form.
+    pub index: usize,
+    /// Whether the mark is filled.
+    pub fill: Fill,
+    /// What it stands for.
+    pub text: String,
+}
+
+impl Svg {
+    /// The legend from `top` downwards; returns where it ends.
+    pub fn legend(&mut self, top: f64, keys: &[Key]) -> f64 {
+        let (mut x, mut y) = (0.0, top + 12.0);
+        for key in keys {
+            let text = fitted(&key.text, LONGEST);
+            let width = 16.0 + text_width(&text);
+            if x > 0.0 && x + width > WIDTH {
+                (x, y) = (0.0, y + LINE);
+            }
+            let at = (x + 5.0, y - 4.0);
+            self.group(&colour(key.index), |svg| {
+                svg.marker(Shape::of(key.index), key.fill, at, None);
+            });
+            self.text("", Anchor::Start, (x + 14.0, y), &text);
+            x += width + 2.0 * GAP;
+        }
+        y + 8.0
+    }
+}

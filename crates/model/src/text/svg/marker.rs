@@ -1,0 +1,94 @@
+//! Marks that are told apart without colours.
+
+use super::{Place, Svg, written};
+
+/// The form of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A circle.
+    Circle,
+    /// A square.
+    Square,
+    /// A triangle with its tip above.
+    Triangle,
+    /// A square on its tip.
+    Diamond,
+    /// A triangle with its tip below.
+    Wedge,
+    /// A bar that stands.
+    Bar,
+}
+
+impl Shape {
+    /// That of a policy, by its place in the plan.
+    #[must_use]
+    pub fn of(index: usize) -> Self {
+        const ALL: [Shape; 6] = [
+            Shape::Circle,
+            Shape::Square,
+            Shape::Triangle,
+            Shape::Diamond,
+            Shape::Wedge,
+            Shape::Bar,
+        ];
+        ALL[index % ALL.len()]
+    }
+
+    /// The outline around its middle, for all but the circle.
+    fn outline(self) -> &'static str {
+        match self {
+            Self::Circle => "",
+            Self::Square => "m-3.5-3.5h7v7h-7z",
+            Self::Triangle => "m-4 3.5l4-7l4 7z",
+            Self::Diamond => "m0-4.5l4.5 4.5l-4.5 4.5l-4.5-4.5z",
+            Self::Wedge => "m-4-3.5l4 7l4-7z",
+            Self::Bar => "m-2-4.5h4v9h-4z",
+        }
+    }
+}
+
+/// Whether a mark is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// In the colour of its group.
+    Full,
+    /// An outline.
+    Hollow,
+}
+
+impl Svg {
+    /// A mark in the colour of its group; the title shows where a pointer rests on it.
+    pub fn marker(&mut self, shape: Shape, fill: Fill, at: Place, title: Option<&str>) {
+        let Some((x, y)) = written(at) else { return };
+        let class = match fill {
+            Fill::Full => "mark",
+            Fill::Hollow => "mark hollow",
+        };
+        if shape == Shape::Circle {
+            let circle = format!("cx=\"{x}\" cy=\"{y}\" r=\"4\"");
+            return self.element("circle", class, &circle, title);
+        }
+        let path = format!("d=\"M{x} {y}{}\"", shape.outline());
+        self.element("path", class, &path, title);
+    }
+
+    /// A cross: something failed there.
+    pub fn cross(&mut self, at: Place, title: &str) {
+        if let Some((x, y)) = written(at) {
+            let path = format!("d=\"M{x} {y}m-3.5-3.5l7 7m0-7l-7 7\"");
+            self.element("path", "line cross", &path, Some(title));
+        }
+    }
+
+    /// A ring around a mark: something is to be said of it.
+    pub fn ring(&mut self, at: Place) {
+        if let Some((x, y)) = written(at) {
+            self.element(
+                "circle",
+                "ring",
+                &format!("cx=\"{x}\" cy=\"{y}\" r=\"7\""),
+                None,
+            );
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Drawings as SVG: what is written is well formed whatever it is given.
+//!
+//! Text is escaped, a mark without a place is left out, and a width is never negative. A drawing has classes and no colours:
+//! [`STYLE`] has those, for light, dark and paper.
+
+use std::fmt::Write as _;
+
+use super::wrap::{display_width, plain, shortened};
+use super::xml_escaped;
+
+mod axis;
+mod field;
+mod marker;
+#[cfg(test)]
+mod tests;
+
+pub use axis::Axis;
+pub use field::{Field, Key};
+pub use marker::{Fill, Shape};
+
+/// Width of every drawing, in its own units: pixels where it is drawn in full size.
+pub const WIDTH: f64 = 720.0;
+
+/// Colours, strokes and font of the classes in drawings, for a page that has them.
+pub const STYLE: &str = include_str!("style.css");
+
+/// How many policies have a colour of their own.
+const COLOURS: usize = 6;
+
+/// What a letter takes at most, on average: 0.6 em of a font of 12 px.
+const LETTER: f64 = 7.2;
+
+/// A place: to the right and down from the upper left corner.
+pub type Place = (f64, f64);
+
+/// Which part of a text stands at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its beginning.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its end.
+    End,
+}
+
+/// The room that a text takes, rather too much than too little.
+#[must_use]
+pub fn text_width(text: &str) -> f64 {
+    display_width(text) as f64 * LETTER
+}
+
+/// A text from outside, cut to a room.
+#[must_use]
+pub fn fitted(text: &str, room: f64) -> String {
+    shortened(&plain(text), (room / LETTER).max(1.0) as usize)
+}
+
+/// The class of the marks of a policy, by its place in the plan.
+#[must_use]
+pub fn colour(index: usize) -> String {
+    format!("p{}", index % COLOURS)
+}
+
+/// A drawing that is being made.
+#[derive(Debug, Default)]
+pub struct Svg {
+    body: String,
+}
+
+impl Svg {
+    /// Draws into a group that has these classes.
+    pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
+        let _ = writeln!(self.body, "<g class=\"{}\">", xml_escaped(class));
+        draw(self);
+        self.body.push_str("</g>\n");
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, class: &str, from: Place, to: Place) {
+        self.curve(class, &[Some(from), Some(to)]);
+    }
+
+    /// A line through places; it is broken where there is none.
+    pub fn curve(&mut self, class: &str, places: &[Option<Place>]) {
+        let mut path = String::new();
+        let mut letter = 'M';
+        for place in places {
+            match place.and_then(written) {
+                Some((x, y)) => {
+                    let _ = write!(path, "{letter}{x} {y}");
+                    letter = 'L';
+                }
+                None => letter = 'M',
+            }
+        }
+        if path.contains('L') {
+            self.element("path", class, &format!("d=\"{path}\""), None);
+        }
+    }
+
+    /// A rectangle between two of its corners.
+    pub fn rect(&mut self, class: &str, one: Place, other: Place, title: Option<&str>) {
+        let (left, top) = (one.0.min(other.0), one.1.min(other.1));
+        let size = ((one.0 - other.0).abs(), (one.1 - other.1).abs());
+        if let (Some((x, y)), Some((width, height))) = (written((left, top)), written(size)) {
+            let at = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+            self.element("rect", class, &at, title);
+        }
+    }
+
+    /// One line of text.
+    pub fn text(&mut self, class: &str, anchor: Anchor, at: Place, text: &str) {
+        let Some((x, y)) = written(at) else { return };
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let class = match class {
+            "" => String::new(),
+            class => format!(" class=\"{}\"", xml_escaped(class)),
+        };
+        let text = xml_escaped(text);
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\"{anchor}{class}>{text}</text>"
+        );
+    }
+
+    /// An element without children but a title.
+    fn element(&mut self, name: &str, class: &str, attributes: &str, title: Option<&str>) {
+        let class = xml_escaped(class);
+        let _ = write!(self.body, "<{name} class=\"{class}\" {attributes}");
+        let _ = match title {
+            Some(title) => {
+                let title = xml_escaped(title);
+                writeln!(self.body, "><title>{title}</title></{name}>")
+            }
+            None => writeln!(self.body, "/>"),
+        };
+    }
+
+    /// The drawing, so high; `label` says what it shows to those who do not see it.
+    #[must_use]
+    pub fn finish(self, label: &str, height: f64) -> String {
+        self.with(label, height, "")
+    }
+
+    /// The same as a file of its own, with its colours.
+    #[must_use]
+    pub fn file(self, label: &str, height: f64) -> String {
+        let paper = format!("<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>");
+        let style = format!("<style>\n{STYLE}</style>\n{paper}\n");
+        let drawing = self.with(label, height, &style);
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{drawing}")
+    }
+
+    fn with(self, label: &str, height: f64, style: &str) -> String {
+        let label = xml_escaped(label);
+        let height = height.max(1.0).ceil();
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" \
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">\n{style}{}\
+             </svg>\n",
+            self.body
+        )
+    }
+}
+
+/// A place as it is written, to a tenth; `None` where it is none.
+fn written((x, y): Place) -> Option<(f64, f64)> {
+    let tenth = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
+    (x.is_finite() && y.is_finite()).then(|| (tenth(x), tenth(y)))
+}

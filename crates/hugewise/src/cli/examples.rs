@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 22] = [
+const EXAMPLES: [(&str, &str); 23] = [
     (
         "run",
         "
@@ -179,6 +179,18 @@ const EXAMPLES: [(&str, &str); 22] = [
   hugewise exec --policy collapse=after:10s -- ./prog
   # A system setting for the time of the command
   sudo hugewise exec --system --policy thp=always -- ./prog",
+    ),
+    (
+        "advise",
+        "
+  # What to set for what runs here
+  hugewise advise
+  # For one program, with reasons and sources
+  hugewise advise -v redis-server
+  # For a version that does not run here
+  hugewise advise --app postgresql=17
+  # Files that make it last, to review
+  hugewise advise --write ./advice redis-server",
     ),
     (
         "doctor",

@@ -68,6 +68,8 @@ pub enum Verb {
     Faults(Box<cmd::faults::Arguments>),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
+    /// Say what to set for what runs here, and who says so
+    Advise(Box<cmd::advise::Arguments>),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
     /// Print the manual page of the program or of a verb

@@ -246,7 +246,7 @@ impl Program {
             let version = part.and_then(|part| part.version.clone());
             facts.set_known("app.version", version);
             for rule in subject.rules.iter().filter(|rule| {
-                !subject.kind.is_of_the_machine()
+                !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
                     || rule.is_about_a_process() == observed.pid.is_some()
             }) {
                 match Ruling::of(subject, rule, &facts, &own) {
@@ -282,10 +282,9 @@ fn subjects<'a>(
 ) -> impl Iterator<Item = (Option<&'a Part>, &'a Subject)> {
     let found = observed.parts.iter();
     let found = found.filter_map(|part| Some((Some(part), knowledge.subject(&part.subject)?)));
-    let runs = observed.pid.is_some();
     let states = knowledge
         .subjects()
-        .filter(move |subject| subject.kind == Kind::State && runs);
+        .filter(|subject| subject.kind == Kind::State);
     found.chain(states.map(|subject| (None, subject)))
 }
 

@@ -8,6 +8,9 @@ use super::advice::{Program, Ruling, Standing};
 use super::fact::Facts;
 use super::rule::{Authority, Settings};
 
+/// The machine's mode of huge pages, which a process may have otherwise by its own means.
+const MODE: &str = "enabled";
+
 /// A setting of the machine of which programs want different values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contradiction {
@@ -77,15 +80,29 @@ fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
         .iter()
         .filter(|ruling| ruling.standing <= Standing::Followed);
     for (ruling, set) in applying.filter_map(|ruling| Some((ruling, ruling.set.as_ref()?))) {
-        for (setting, value) in set.thp.iter().chain(&set.sysctl) {
+        for (setting, value) in settings(ruling, set) {
             let wish = wish(program, ruling, set, setting, value);
             let known = wishes.get(setting);
             if known.is_none_or(|known| wish.by < known.by) {
-                wishes.insert(setting.clone(), wish);
+                wishes.insert(setting.to_owned(), wish);
             }
         }
     }
     wishes
+}
+
+/// What a rule wants of the machine's settings; a policy wants its mode, if the rule asks for it
+/// and does not only inform.
+fn settings<'a>(ruling: &Ruling, set: &'a Settings) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let mode = set.policy.as_deref().and_then(|policy| {
+        let mut parts = policy.split(',');
+        parts.find_map(|part| part.strip_prefix("thp="))
+    });
+    let is_asked = ruling.standing != Standing::Information;
+    let mode = mode.filter(|_| is_asked && !set.thp.contains_key(MODE));
+    let named = set.thp.iter().chain(&set.sysctl);
+    let named = named.map(|(setting, value)| (setting.as_str(), value.as_str()));
+    mode.map(|mode| (MODE, mode)).into_iter().chain(named)
 }
 
 fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value: &str) -> Wish {
@@ -95,7 +112,7 @@ fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value
         rule: ruling.id.clone(),
         by: ruling.by,
         value: value.to_owned(),
-        own_means: (setting == "enabled").then(|| own_means(set)).flatten(),
+        own_means: (setting == MODE).then(|| own_means(set)).flatten(),
     }
 }
 
@@ -120,9 +137,9 @@ fn solve(setting: &str, wishes: &[Wish]) -> Option<String> {
     let values: BTreeSet<_> = dependent.map(|wish| wish.value.as_str()).collect();
     let mut values = values.into_iter();
     match (values.next(), values.next()) {
-        (None, _) if setting == "enabled" => Some("madvise".to_owned()),
+        (None, _) if setting == MODE => Some("madvise".to_owned()),
         // No program has huge pages by its own means where the machine says never.
-        (Some("never"), None) if setting == "enabled" => None,
+        (Some("never"), None) if setting == MODE => None,
         (Some(value), None) => Some(value.to_owned()),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! What runs, in which version, and what it was told: read from files, without touching a process.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 use hugewise_model::advise::advice::{Observation, Part};
 use hugewise_model::advise::condition::Truth;
@@ -59,23 +60,49 @@ pub fn observe_process(
     pid: u32,
 ) -> Option<Observation> {
     let process = Process::read(root, pid)?;
-    let mut facts = process.facts(root, knowledge);
-    facts = facts.with(&group::facts(root, pid, host));
+    let group = group::facts(root, pid, host);
+    Some(observe(root, knowledge, host, &process, &group))
+}
+
+/// What a command would be. It is not started: what only a process has stays unknown.
+///
+/// # Errors
+/// There is no such program.
+pub fn observe_command(
+    root: &Root,
+    knowledge: &Knowledge,
+    host: &Facts,
+    program: &OsStr,
+    words: Vec<String>,
+) -> Result<Observation, String> {
+    let process = Process::of_command(root, program, words)
+        .ok_or_else(|| format!("{}: no such program", program.to_string_lossy()))?;
+    Ok(observe(root, knowledge, host, &process, &Facts::default()))
+}
+
+fn observe(
+    root: &Root,
+    knowledge: &Knowledge,
+    host: &Facts,
+    process: &Process,
+    group: &Facts,
+) -> Observation {
+    let mut facts = process.facts(root, knowledge).with(group);
     let known = host.with(&facts);
     let mut parts = Vec::new();
     for subject in knowledge.subjects() {
-        let Some((part, file)) = found(root, subject, &process, &known) else {
+        let Some((part, file)) = found(root, subject, process, &known) else {
             continue;
         };
         if subject.kind.names_a_process() || file.is_some() {
-            facts = facts.with(&configuration::facts(root, subject, knowledge, &process));
+            facts = facts.with(&configuration::facts(root, subject, knowledge, process));
         }
         parts.push(part);
     }
     parts.sort_by_key(|part| part.kind);
     mark_absent(&mut facts);
-    Some(Observation {
-        pid: Some(pid),
+    Observation {
+        pid: process.pid,
         name: process.name(),
         service: facts
             .text("cgroup.path")
@@ -84,7 +111,7 @@ pub fn observe_process(
         exe: Some(process.traces.exe.clone()),
         parts,
         facts,
-    })
+    }
 }
 
 /// Subjects that were looked for and not found are known not to be there.

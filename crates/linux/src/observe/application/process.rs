@@ -1,7 +1,9 @@
 //! One process: its program, its words, its memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::Path;
 
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
@@ -19,7 +21,8 @@ use crate::proc::status::read_status;
 /// What was read of a process.
 #[derive(Debug)]
 pub(super) struct Process {
-    pub(super) pid: u32,
+    /// Its number; none where it does not run.
+    pub(super) pid: Option<u32>,
     pub(super) traces: Traces,
     /// Its folder, where that may be read.
     pub(super) folder: Option<String>,
@@ -42,7 +45,7 @@ impl Process {
         let exe = link(root, pid, "exe").unwrap_or_else(|| argv[0].clone());
         let environment = root.read(format!("proc/{pid}/environ")).ok();
         Some(Self {
-            pid,
+            pid: Some(pid),
             folder: link(root, pid, "cwd"),
             environment: environment.map(|bytes| parse_environment(&bytes)),
             traces: Traces {
@@ -60,28 +63,55 @@ impl Process {
         name.unwrap_or_default().to_owned()
     }
 
+    /// The program of a command, as it would be found; `None` where there is none.
+    pub(super) fn of_command(root: &Root, program: &OsStr, words: Vec<String>) -> Option<Self> {
+        let exe = find_program(root, program)?;
+        let mut argv = vec![program.to_string_lossy().into_owned()];
+        argv.extend(words);
+        let folder = std::env::current_dir().ok();
+        Some(Self {
+            pid: None,
+            traces: Traces {
+                exe,
+                argv,
+                files: Vec::new(),
+            },
+            folder: folder.map(|path| path.display().to_string()),
+            environment: None,
+            mappings: Vec::new(),
+        })
+    }
+
     /// Whether its executable has a section.
     pub(super) fn has_section(&self, root: &Root, name: &str) -> bool {
-        let file = File::open(root.path(format!("proc/{}/exe", self.pid)));
-        let Ok(file) = file else { return false };
+        let Ok(file) = File::open(root.path(self.exe())) else {
+            return false;
+        };
         let cache = ReadCache::new(file);
         Elf::parse(&cache).is_ok_and(|elf| elf.section_by_name(name).is_some())
     }
 
+    /// Where its executable can be read, below the root of the machine.
+    fn exe(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("proc/{pid}/exe"),
+            None => self.traces.exe.trim_start_matches('/').to_owned(),
+        }
+    }
+
     /// The bytes of a file as the process sees it, which may be in a container.
     pub(super) fn file(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
-        let pid = self.pid;
-        let exe = (path == self.traces.exe).then(|| format!("proc/{pid}/exe"));
-        let inside = format!("proc/{pid}/root{path}");
+        let exe = (path == self.traces.exe).then(|| self.exe());
+        let inside = self.pid.map(|pid| format!("proc/{pid}/root{path}"));
         let here = path.trim_start_matches('/').to_owned();
-        let mut places = exe.into_iter().chain([inside, here]);
-        places.find_map(|place| root.read(place).ok())
+        let places = exe.into_iter().chain(inside).chain([here]);
+        places.into_iter().find_map(|place| root.read(place).ok())
     }
 
     /// What is known of it, without its cgroup.
     pub(super) fn facts(&self, root: &Root, knowledge: &Knowledge) -> Facts {
         let mut facts = self.memory();
-        if let Ok(status) = read_status(root, self.pid) {
+        if let Some(Ok(status)) = self.pid.map(|pid| read_status(root, pid)) {
             facts.set_known("process.thp_disabled", status.thp_enabled.map(|on| !on));
             facts.set("process.threads", status.threads);
         }
@@ -140,9 +170,23 @@ impl Process {
     }
 }
 
+/// The path of a program, looked for as a shell does.
+fn find_program(root: &Root, program: &OsStr) -> Option<String> {
+    let program = Path::new(program);
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = match program.components().count() {
+        1 => std::env::split_paths(&folders)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())?,
+        _ => program.to_owned(),
+    };
+    let path = fs::canonicalize(root.path(found.strip_prefix("/").unwrap_or(&found))).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
 /// Where a link of the process points; what was deleted since has no mark.
 fn link(root: &Root, pid: u32, name: &str) -> Option<String> {
-    let target = std::fs::read_link(root.path(format!("proc/{pid}/{name}"))).ok()?;
+    let target = fs::read_link(root.path(format!("proc/{pid}/{name}"))).ok()?;
     let target = target.to_string_lossy();
     let path = target.strip_suffix(" (deleted)").unwrap_or(&target);
     Some(path.to_owned())

@@ -74,8 +74,9 @@ fn beside(file: &str, path: &str) -> Option<String> {
 
 /// The version of the package of Debian that owns a file.
 fn package(root: &Root, process: &Process, file: &str) -> Option<String> {
-    let inside = format!("proc/{}/root/{DPKG}", process.pid);
-    [inside, DPKG.to_owned()].iter().find_map(|folder| {
+    let inside = process.pid.map(|pid| format!("proc/{pid}/root/{DPKG}"));
+    let folders = inside.into_iter().chain([DPKG.to_owned()]);
+    folders.into_iter().find_map(|folder| {
         let names = root.list(format!("{folder}/info")).ok()?;
         let lists = names.iter().filter_map(|name| name.strip_suffix(".list"));
         let mut owners = lists.filter(|name| {

@@ -60,7 +60,7 @@ fn running(knowledge: &Knowledge, pid: u32, name: &str, facts: &[(&str, Value)])
         pid: Some(pid),
         name: name.to_owned(),
         exe: Some(format!("/usr/bin/{name}")),
-        parts: vec![Part::new(subject, Some("2.1".to_owned()))],
+        parts: vec![Part::new(subject, Some("17.1".to_owned()))],
         facts: own,
         ..Observation::default()
     }

@@ -233,12 +233,7 @@ impl Program {
         let kernel = host.text("kernel.version").unwrap_or_default();
         let own: Vec<_> = measurements
             .iter()
-            .filter(|one| {
-                observed
-                    .exe
-                    .as_deref()
-                    .is_some_and(|exe| one.is_of(exe, kernel))
-            })
+            .filter(|one| one.is_of(&observed.name, kernel))
             .collect();
         let (mut rulings, mut others) = (Vec::new(), 0);
         for (part, subject) in subjects(knowledge, &observed) {

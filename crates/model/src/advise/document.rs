@@ -1,5 +1,7 @@
 //! The advice as a document.
 
+use std::collections::BTreeSet;
+
 use super::advice::{Advice, Program, Ruling, Standing};
 use super::contradiction::Contradiction;
 use super::measured::Belief;
@@ -13,25 +15,27 @@ use crate::text::wrap::plain;
 
 /// Rules in full on the first screen of one program.
 const IN_FULL: usize = 2;
-/// Rules of each program on the first screen of many.
-const OF_EACH: usize = 2;
+/// Rows on the first screen of many programs.
+const ROWS: usize = 8;
 
 impl Advice {
     /// What to do, the gravest first; as details every rule with its reason and its source.
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::default();
-        let shown = self.programs.iter();
-        let shown: Vec<_> = shown.filter(|program| program.has_news()).collect();
         document.push(Section::default().with(Paragraph::new(self.answer()).tone(Tone::Strong)));
-        let many = shown.iter().filter(|program| program.pid.is_some()).count() > 1;
-        for program in shown {
-            document.push(program.section(if many { 0 } else { IN_FULL }));
+        let groups = groups(&self.programs);
+        let is_one = groups.len() == 1;
+        if !is_one {
+            document.push(overview(&groups));
+        }
+        for (program, _) in &groups {
+            document.push(program.section(is_one));
         }
         for contradiction in &self.contradictions {
             document.push(contradiction.section());
         }
-        document.push(Section::default().with(
+        document.push(Section::default().with_detail(
             "Belief, the most first: measured here, proved state, kernel, vendor, maintainer, \
              measured elsewhere, report, folklore.",
         ));
@@ -39,11 +43,10 @@ impl Advice {
     }
 
     fn answer(&self) -> String {
-        let rulings = || self.programs.iter().flat_map(|program| &program.rulings);
         let of = |standing| {
-            rulings()
-                .filter(|ruling| ruling.standing == standing)
-                .count() as u64
+            let rulings = self.programs.iter().flat_map(|it| it.standing(standing));
+            let ids: BTreeSet<_> = rulings.map(|ruling| &ruling.id).collect();
+            ids.len() as u64
         };
         let mut parts = Vec::new();
         match of(Standing::Breaks) {
@@ -97,39 +100,100 @@ impl Advice {
     }
 }
 
+/// Programs of which there is something to say, those that people know first; processes of one
+/// program of which the same is said are one.
+fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
+    let mut groups: Vec<(&Program, usize)> = Vec::new();
+    for program in programs.iter().filter(|program| program.has_news()) {
+        match groups.iter_mut().find(|(other, _)| other.is_like(program)) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((program, 1)),
+        }
+    }
+    groups.sort_by_key(|(program, _)| {
+        let gravest = program.rulings.first().map(|ruling| ruling.standing);
+        (gravest != Some(Standing::Breaks), !program.is_known())
+    });
+    groups
+}
+
+/// One row a program with its gravest rule.
+fn overview(groups: &[(&Program, usize)]) -> Section {
+    let mut grid = Grid::headed(&["program", "is", "rule"]).aligned(&[
+        Align::Left,
+        Align::Left,
+        Align::Wrapped,
+    ]);
+    for (program, count) in groups.iter().take(ROWS) {
+        let mut rulings = program.now();
+        let (says, tone) = match rulings.next() {
+            Some(ruling) => (
+                format!("{}: {}", ruling.standing.words(), ruling.says),
+                ruling.tone(),
+            ),
+            None => ("no rule applies".to_owned(), Tone::Plain),
+        };
+        let more = match rulings.count() {
+            0 => String::new(),
+            more => format!(" (+{more})"),
+        };
+        let is = program.shown_parts().next().unwrap_or_default();
+        grid.rows.push(vec![
+            Cell::plain(program.who(*count)),
+            Cell::plain(is),
+            Cell::plain(format!("{says}{more}")).tone(tone),
+        ]);
+    }
+    let mut section = Section::default();
+    section.push_brief(grid);
+    let left = groups.len().saturating_sub(ROWS);
+    section.push_brief(match left {
+        0 => "Reasons, means and sources: hugewise advise -v PID".to_owned(),
+        left => format!("{left} more; all, with reasons, means and sources: -v"),
+    });
+    section
+}
+
 impl Program {
-    /// Whether people know it by what it is, or a rule says something.
-    fn has_news(&self) -> bool {
-        let known = self.parts.iter().any(|part| part.kind.names_a_process());
-        known
-            || self
-                .rulings
-                .iter()
-                .any(|ruling| ruling.standing <= Standing::NotFollowed)
-            || self.pid.is_none() && !self.rulings.is_empty()
+    fn is_known(&self) -> bool {
+        self.parts.iter().any(|part| part.kind.names_a_process())
     }
 
-    fn section(&self, in_full: usize) -> Section {
-        let mut section = Section::titled(self.heading());
-        let most = if in_full == 0 { OF_EACH } else { usize::MAX };
-        let now: Vec<_> = self
-            .rulings
+    /// Whether people know it by what it is, or a rule says something.
+    fn has_news(&self) -> bool {
+        let gravest = self.rulings.first().map(|ruling| ruling.standing);
+        self.is_known()
+            || gravest.is_some_and(|standing| standing <= Standing::NotFollowed)
+            || self.pid.is_none()
+    }
+
+    /// Whether the same is said of another process of the same program.
+    fn is_like(&self, other: &Self) -> bool {
+        let said = |program: &Self| -> Vec<_> {
+            let rulings = program.rulings.iter();
+            rulings
+                .map(|ruling| (ruling.id.clone(), ruling.standing))
+                .collect()
+        };
+        self.name == other.name && self.parts == other.parts && said(self) == said(other)
+    }
+
+    /// Rules that apply and still hold.
+    fn now(&self) -> impl Iterator<Item = &Ruling> {
+        self.rulings
             .iter()
             .filter(|ruling| ruling.standing < Standing::Unknown)
-            .collect();
-        let brief = in_full.max(most.min(now.len()));
-        let (first, later) = now.split_at(brief.min(now.len()));
-        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
-        for (place, ruling) in first.iter().enumerate() {
-            grid.rows.push(ruling.row());
-            if place < in_full && ruling.standing <= Standing::Open {
-                grid.rows.extend(ruling.brief());
-            }
+    }
+
+    fn section(&self, is_alone: bool) -> Section {
+        let mut section = Section::default();
+        let heading = Paragraph::new(self.heading()).tone(Tone::Strong);
+        if is_alone {
+            section.push(heading);
+            self.push_brief(&mut section);
+        } else {
+            section.push_detail(heading);
         }
-        if !first.is_empty() {
-            section.push_brief(grid);
-        }
-        section.push_brief(self.rest(later.len()));
         for ruling in &self.rulings {
             section.push_detail(ruling.paragraph());
             section.push_detail(ruling.fields());
@@ -137,15 +201,44 @@ impl Program {
         section
     }
 
+    fn push_brief(&self, section: &mut Section) {
+        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        for (place, ruling) in self.now().take(ROWS).enumerate() {
+            grid.rows.push(ruling.row());
+            if place < IN_FULL && ruling.standing <= Standing::Open {
+                grid.rows.extend(ruling.brief());
+            }
+        }
+        if !grid.rows.is_empty() {
+            section.push_brief(grid);
+        }
+        section.push_brief(self.rest(self.now().count().saturating_sub(ROWS)));
+    }
+
+    fn who(&self, count: usize) -> String {
+        let name = plain(&self.name);
+        match (self.pid, count) {
+            (None, _) => name,
+            (Some(pid), 1) => format!("{name} ({pid})"),
+            (Some(pid), count) => format!("{name} ({pid}, +{})", count - 1),
+        }
+    }
+
+    /// What it is and has, without what the machine has.
+    fn shown_parts(&self) -> impl Iterator<Item = String> {
+        let machine = self.pid.is_none();
+        let own = self
+            .parts
+            .iter()
+            .filter(move |part| machine || !part.kind.is_of_the_machine());
+        own.map(|part| plain(&part.words()))
+    }
+
     fn heading(&self) -> String {
-        let who = match self.pid {
-            Some(pid) => format!("{} ({pid})", plain(&self.name)),
-            None => plain(&self.name),
-        };
-        let parts: Vec<_> = self.parts.iter().map(|part| plain(&part.words())).collect();
+        let parts: Vec<_> = self.shown_parts().collect();
         match parts.is_empty() {
-            true => who,
-            false => format!("{who}: {}", parts.join(", ")),
+            true => self.who(1),
+            false => format!("{}: {}", self.who(1), parts.join(", ")),
         }
     }
 

@@ -81,11 +81,10 @@ fn outcome(answer: Answer) -> Option<Change> {
 }
 
 impl Measurement {
-    /// Whether it is of an executable on this kernel.
+    /// Whether it is of a program of this name on this kernel.
     #[must_use]
-    pub fn is_of(&self, exe: &str, kernel: &str) -> bool {
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        name(&self.program) == name(exe) && self.kernel == kernel
+    pub fn is_of(&self, name: &str, kernel: &str) -> bool {
+        self.program.rsplit('/').next() == Some(name) && self.kernel == kernel
     }
 
     /// Whether its policy is what a rule recommends.

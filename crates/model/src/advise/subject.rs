@@ -167,7 +167,11 @@ impl Detection {
             patterns.iter().any(|pattern| glob::fits(pattern, name))
         };
         let argument = |word: &String| self.argv.iter().any(|pattern| glob::fits(pattern, word));
-        if named(&self.exe, &process.exe) || process.argv.iter().any(argument) {
+        let called = process.called();
+        if named(&self.exe, &process.exe)
+            || named(&self.exe, called)
+            || process.argv.iter().any(argument)
+        {
             return Some(&process.exe);
         }
         let libraries = process.files.iter();
@@ -199,4 +203,15 @@ pub struct Traces {
     pub argv: Vec<String>,
     /// Paths of the files that it maps.
     pub files: Vec<String>,
+}
+
+impl Traces {
+    /// By which name it was called: a server may be a link to another program, and may write more
+    /// behind its name.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        let first = self.argv.first().map_or("", String::as_str);
+        let word = first.split([' ', ':']).next().unwrap_or_default();
+        word.rsplit('/').next().unwrap_or_default()
+    }
 }

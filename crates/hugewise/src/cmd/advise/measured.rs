@@ -12,8 +12,7 @@ const MOST: usize = 20;
 /// The measurements of these programs, the newest first. A record that cannot be read says nothing.
 pub(super) fn of(observed: &[Observation], host: &Facts) -> Vec<Measurement> {
     let kernel = host.text("kernel.version").unwrap_or_default();
-    let names = observed.iter().filter_map(|one| one.exe.as_deref());
-    let names: Vec<_> = names.filter_map(|exe| exe.rsplit('/').next()).collect();
+    let names: Vec<_> = observed.iter().map(|one| one.name.as_str()).collect();
     let entries = records::list().unwrap_or_default();
     let entries = entries
         .iter()

@@ -57,9 +57,11 @@ impl Process {
         })
     }
 
-    /// The file name of its executable.
+    /// By which name it was called, else the file name of its executable.
     pub(super) fn name(&self) -> String {
-        let name = self.traces.exe.rsplit('/').next();
+        let exe = self.traces.exe.rsplit('/').next();
+        let names = [self.traces.called(), exe.unwrap_or_default()];
+        let name = names.into_iter().find(|name| !name.is_empty());
         name.unwrap_or_default().to_owned()
     }
 

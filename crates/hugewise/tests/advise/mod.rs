@@ -185,6 +185,28 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
 }
 
 #[test]
+fn a_pool_that_a_pod_may_not_use_is_found() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "guest-x86_64-7.2-root");
+    let group = "/kubepods.slice/pod1/a";
+    machine.process(
+        90,
+        "/usr/lib/postgresql/16/bin/postgres",
+        "postgres -D /data",
+        group,
+    );
+    machine.file(
+        "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+        "512\n",
+    );
+    machine.file("sys/fs/cgroup/kubepods.slice/pod1/hugetlb.2MB.max", "0\n");
+    machine
+        .advise(&case, &["90"])
+        .success()
+        .stdout(contains("PostgreSQL 16").and(contains("breaks  Give the pod a hugepages limit")));
+}
+
+#[test]
 fn an_application_is_judged_by_its_version_alone() {
     let case = Case::new();
     let advise = |app: &str| case.hugewise().args(["advise", "--app", app]).assert();

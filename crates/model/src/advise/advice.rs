@@ -56,14 +56,28 @@ impl Part {
         }
     }
 
-    /// Name and version for people.
+    /// Name and version for people, without what a distribution adds to the version of a program.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.version {
-            Some(version) => format!("{} {version}", self.title),
+            Some(version) if self.kind.is_of_the_machine() => format!("{} {version}", self.title),
+            Some(version) => format!("{} {}", self.title, upstream(version)),
             None => format!("{} (version unknown)", self.title),
         }
     }
+}
+
+/// The version of a package without its epoch, its revision and the mark of what was repacked.
+fn upstream(version: &str) -> &str {
+    let version = match version.split_once(':') {
+        Some((epoch, rest)) if epoch.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => version,
+    };
+    let revised = version.rsplit_once('-');
+    let revised =
+        revised.filter(|(_, revision)| revision.starts_with(|c: char| c.is_ascii_digit()));
+    let version = revised.map_or(version, |(upstream, _)| upstream);
+    version.split('+').next().unwrap_or(version)
 }
 
 /// What is advised.

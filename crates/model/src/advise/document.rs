@@ -112,7 +112,9 @@ fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     }
     groups.sort_by_key(|(program, _)| {
         let gravest = program.rulings.first().map(|ruling| ruling.standing);
-        (gravest != Some(Standing::Breaks), !program.is_known())
+        let is_of_machine = program.pid.is_none();
+        let breaks = gravest == Some(Standing::Breaks);
+        (!breaks, !program.is_known(), !is_of_machine)
     });
     groups
 }

@@ -3,6 +3,7 @@
 use hugewise_model::advise::fact::{Facts, Value};
 
 use crate::machine::root::Root;
+use crate::proc::mounts::parse_mounts;
 use crate::sys::cgroup::read_memory_group_of;
 
 /// What is known of the cgroup of a process.
@@ -13,19 +14,25 @@ pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     };
     let path = own_path(root, pid).unwrap_or(group.cgroup.path);
     facts.set("cgroup.kubernetes", path.contains("kubepods"));
-    facts.set_known("cgroup.memory.max.bytes", group.cgroup.limit_bytes);
-    facts.set_known("cgroup.memory.bytes", group.used_bytes);
-    facts.set_known("cgroup.anon_thp.bytes", anon_thp(root, &group.folder));
-    if let Some(mount) = group.folder.strip_suffix(path.trim_end_matches('/'))
-        && host.get("hugetlb.pool.bytes") != Some(&Value::Number(0.0))
-    {
-        facts.set_known(
-            "cgroup.hugetlb.max.bytes",
-            hugetlb_limit(root, mount, &path),
-        );
+    if host.get("hugetlb.pool.bytes") != Some(&Value::Number(0.0)) {
+        let mount = unified_mount(root);
+        let limit = mount.and_then(|mount| hugetlb_limit(root, &mount, &path));
+        facts.set_known("cgroup.hugetlb.max.bytes", limit);
     }
     facts.set("cgroup.path", path);
+    if !group.folder.is_empty() {
+        facts.set_known("cgroup.memory.max.bytes", group.cgroup.limit_bytes);
+        facts.set_known("cgroup.memory.bytes", group.used_bytes);
+        facts.set_known("cgroup.anon_thp.bytes", anon_thp(root, &group.folder));
+    }
     facts
+}
+
+/// Where the second version is mounted, below the root of the machine.
+fn unified_mount(root: &Root) -> Option<String> {
+    let mounts = parse_mounts(&root.read("proc/self/mountinfo").ok()?);
+    let unified = mounts.into_iter().find(|mount| mount.kind == "cgroup2")?;
+    Some(unified.point.trim_start_matches('/').to_owned())
 }
 
 /// The group of the second version, which services have; else the last that is named.

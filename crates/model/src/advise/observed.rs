@@ -45,8 +45,8 @@ pub fn host_facts(host: &Host) -> Facts {
 /// The last `transparent_hugepage=` of the boot line; empty where there is none.
 fn boot_mode(line: &str) -> &str {
     let words = line.split_ascii_whitespace();
-    let modes = words.filter_map(|word| word.strip_prefix("transparent_hugepage="));
-    modes.last().unwrap_or_default()
+    let mut modes = words.filter_map(|word| word.strip_prefix("transparent_hugepage="));
+    modes.next_back().unwrap_or_default()
 }
 
 /// `flag.NAME` of the options of a JVM. A later option takes the place of an earlier one.

@@ -41,7 +41,7 @@ fn own_path(root: &Root, pid: u32) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let paths = || text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
-    unified.or(paths().last()).map(str::to_owned)
+    unified.or_else(|| paths().next_back()).map(str::to_owned)
 }
 
 fn anon_thp(root: &Root, folder: &str) -> Option<u64> {

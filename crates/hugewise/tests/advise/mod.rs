@@ -35,7 +35,7 @@ impl Machine {
             .arg(frozen.join(name))
             .arg(&folder)
             .status();
-        assert!(copied.unwrap().success());
+        assert!(copied.expect("cp runs").success());
         let machine = Self { folder };
         machine.file("etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n");
         machine.file("var/lib/dpkg/status", PACKAGES);
@@ -52,8 +52,8 @@ impl Machine {
 
     fn file(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::create_dir_all(path.parent().expect("a path below the root")).expect("a folder");
+        fs::write(path, text).expect("a file");
     }
 
     fn process(&self, pid: u32, exe: &str, words: &str, group: &str) {
@@ -66,7 +66,7 @@ impl Machine {
             "Name:\tx\nPid:\t{pid}\nPPid:\t1\nUid:\t0\t0\t0\t0\nThreads:\t2\nTHP_enabled:\t1\n"
         );
         file("status", &status);
-        symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).unwrap();
+        symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).expect("a link");
     }
 
     fn advise(&self, case: &Case, words: &[&str]) -> assert_cmd::assert::Assert {
@@ -77,7 +77,7 @@ impl Machine {
 }
 
 fn json(shown: &assert_cmd::assert::Assert) -> Value {
-    serde_json::from_slice(&shown.get_output().stdout).unwrap()
+    serde_json::from_slice(&shown.get_output().stdout).expect("JSON")
 }
 
 #[test]

@@ -34,10 +34,12 @@ SET
 "#;
 
 fn knowledge(programs: &[(&str, &str, &str)]) -> Knowledge {
-    let mut knowledge = Knowledge::compiled().unwrap();
+    let mut knowledge = Knowledge::compiled().expect("the knowledge is right");
     for (name, mode, set) in programs {
         let text = KNOWLEDGE.replace("NAME", name).replace("MODE", mode);
-        knowledge.extend(name, &text.replace("SET", set)).unwrap();
+        knowledge
+            .extend(name, &text.replace("SET", set))
+            .expect("the planted rule is right");
     }
     knowledge
 }
@@ -55,7 +57,7 @@ fn running(knowledge: &Knowledge, pid: u32, name: &str, facts: &[(&str, Value)])
     for (name, value) in facts {
         own.set(*name, value.clone());
     }
-    let subject = knowledge.subject(name).unwrap();
+    let subject = knowledge.subject(name).expect("a subject");
     Observation {
         pid: Some(pid),
         name: name.to_owned(),

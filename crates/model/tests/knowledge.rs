@@ -14,7 +14,7 @@ use hugewise_model::run::policy::Policy;
 const GONE: [&str; 0] = [];
 
 fn knowledge() -> Knowledge {
-    Knowledge::compiled().unwrap()
+    Knowledge::compiled().expect("every file is right")
 }
 
 /// Every mistake of every rule, by a check.

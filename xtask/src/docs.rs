@@ -7,6 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use hugewise_linux::perf::events;
+use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_model::advise::rule::Status;
 use hugewise_model::base::exit::Exit;
 use hugewise_model::bench;
 use hugewise_model::observe::inspect::reasons::Code;
@@ -32,13 +34,14 @@ pub struct Arguments {
 /// A page: its file, its title, and what it says.
 type Page = (&'static str, &'static str, fn() -> Document);
 
-const PAGES: [Page; 6] = [
+const PAGES: [Page; 7] = [
     ("exit-codes.md", "Exit codes", exit_codes),
     ("policies.md", "Policies", policies),
     ("metrics.md", "Metrics", all_metrics),
     ("findings.md", "Findings", all_findings),
     ("reasons.md", "Reasons", all_reasons),
     ("events.md", "Hardware events", hardware_events),
+    ("rules.md", "Rules", all_rules),
 ];
 
 /// Runs the verb.
@@ -174,6 +177,32 @@ fn field(section: Section) -> Option<Field> {
     });
     let text = paragraphs.collect::<Vec<_>>().join(" ");
     Some(Field::new(section.heading?, text))
+}
+
+fn all_rules() -> Document {
+    let how = "What hugewise advise knows: what to do, who says so and since when. A rule is added by one \
+               edit of a file in crates/model/knowledge; hugewise advise --app NAME=VERSION judges it.";
+    let knowledge = Knowledge::compiled().unwrap_or_else(|mistake| panic!("{mistake}"));
+    let subjects = knowledge.subjects().map(|subject| {
+        let mut grid = table(&["rule", "versions", "said by", "what it says"]);
+        for rule in &subject.rules {
+            let versions = rule.versions.as_ref().map(ToString::to_string);
+            let status = match rule.status {
+                Status::Current => "",
+                Status::Withdrawn => "Withdrawn: ",
+                Status::Superseded => "Superseded: ",
+            };
+            let said = format!("{}, {}", rule.by, rule.said);
+            let says = format!("{status}{} {}", rule.says, rule.why);
+            grid.push([rule.id.clone(), versions.unwrap_or_default(), said, says]);
+        }
+        Section::titled(&subject.title).with(grid)
+    });
+    Document::new(
+        [Section::default().with(lead(how))]
+            .into_iter()
+            .chain(subjects),
+    )
 }
 
 fn hardware_events() -> Document {

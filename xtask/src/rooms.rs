@@ -17,13 +17,14 @@ mod source;
 
 /// What a module of the model may import besides itself. The spine imports no instrument, and
 /// text imports nothing but its ground.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 7] = [
     ("base", &[]),
     ("text", &["base"]),
     ("run", &["base", "text"]),
     ("doctor", &["base", "text"]),
     ("observe", &["base", "text", "run"]),
     ("loadgen", &["base", "run"]),
+    ("advise", &["base", "text", "run"]),
 ];
 /// The crate that has these layers.
 const LAYERED: &str = "model";

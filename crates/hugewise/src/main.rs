@@ -66,6 +66,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Faults(arguments) => cmd::faults::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
+        Verb::Advise(arguments) => cmd::advise::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
         Verb::Export(arguments) => cmd::export::run(&arguments)?,
         Verb::Man(arguments) => {

@@ -1,5 +1,6 @@
 //! The program as its users meet it: flags and what is refused here, the rest in the folders.
 
+mod advise;
 mod exec;
 mod faults;
 mod harness;
@@ -56,6 +57,7 @@ fn every_verb_has_its_manual_page() {
         "misses",
         "simulate",
         "exec",
+        "advise",
         "doctor",
         "man",
         "completions",

@@ -23,3 +23,6 @@ pub mod loadgen;
 
 /// The benches: what the laboratory prints, parsed, and what is read off it.
 pub mod bench;
+
+/// What is known about applications and memory: rules, who said them, and where they apply.
+pub mod advise;

@@ -193,6 +193,18 @@ const EXAMPLES: [(&str, &str); 23] = [
   sudo hugewise exec --system --policy thp=always -- ./prog",
     ),
     (
+        "advise",
+        "
+  # What to set for what runs here
+  hugewise advise
+  # For one program, with reasons and sources
+  hugewise advise -v redis-server
+  # For a version that does not run here
+  hugewise advise --app postgresql=17
+  # Files that make it last, to review
+  hugewise advise --write ./advice redis-server",
+    ),
+    (
         "doctor",
         "
   # What can be measured here

@@ -33,8 +33,9 @@ const VERSION: &str = concat!(
                        Start with:  hugewise run -- ./your-program\n\
                        Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
                        \x20            4 not possible on this machine, 5 a --fail-if condition\n\
-                       \x20            holds, 6 another experiment has the machine,\n\
-                       \x20            7 --strict: not to be relied on, 130 interrupted",
+                       \x20            holds or advise --check fails, 6 another experiment\n\
+                       \x20            has the machine, 7 --strict: not to be relied on,\n\
+                       \x20            130 interrupted",
     max_term_width = 100
 )]
 pub struct Cli {
@@ -70,6 +71,8 @@ pub enum Verb {
     Faults(Box<cmd::faults::Arguments>),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
+    /// Say what to set for what runs here, and who says so
+    Advise(Box<cmd::advise::Arguments>),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
     /// Give the huge page state of the machine to Prometheus

@@ -1,5 +1,6 @@
 //! One file or folder per verb.
 
+pub mod advise;
 pub mod bench;
 pub mod collapse;
 pub mod completions;

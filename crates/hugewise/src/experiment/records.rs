@@ -27,9 +27,22 @@ const MOST: usize = 10;
 pub struct Entry {
     /// `last`, `last~1` and so on.
     name: String,
-    path: PathBuf,
+    /// Its file.
+    pub path: PathBuf,
     created_unix_ms: u64,
     command: Vec<String>,
+}
+
+impl Entry {
+    /// Whether its command names a program.
+    pub fn names(&self, program: &str) -> bool {
+        let words = self
+            .command
+            .iter()
+            .flat_map(|word| word.split_ascii_whitespace());
+        let mut names = words.filter_map(|word| word.rsplit('/').next());
+        names.any(|name| name == program)
+    }
 }
 
 /// The file that a word means: `last~N` is the N-th before the newest, and all else is a path.

@@ -6,6 +6,9 @@ pub mod accessed_bits;
 /// One address space: its process, its mappings and how their pages are mapped.
 pub mod address_space;
 
+/// What runs, in which version, and what it was told.
+pub mod application;
+
 /// Making the memory of a running process huge.
 pub mod collapse;
 

@@ -17,7 +17,7 @@ pub enum Exit {
     TrialFailed = 3,
     /// Not possible on this machine.
     Refused = 4,
-    /// A `--fail-if` condition holds.
+    /// A `--fail-if` condition holds, or `advise --check` found a rule that is not followed.
     Gate = 5,
     /// Another experiment has the machine.
     Busy = 6,
@@ -46,7 +46,9 @@ impl Exit {
             Self::Usage => "the command line, or a file that it names, is wrong",
             Self::TrialFailed => "a trial failed; the report says which and how",
             Self::Refused => "not possible on this machine",
-            Self::Gate => "a --fail-if condition holds",
+            Self::Gate => {
+                "a --fail-if condition holds, or advise --check found a rule that is not followed"
+            }
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Doubtful => {
                 "--strict: the control failed or says nothing, a policy was not applied, or nothing is decided"

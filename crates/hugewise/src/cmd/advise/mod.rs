@@ -1,0 +1,93 @@
+//! `hugewise advise`: what to set for what runs here, who says so, and whether it is so.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::machine::root::Root;
+use hugewise_model::advise::advice::{Advice, advise};
+
+use crate::exit::Exit;
+use crate::output::{self, Output};
+use crate::stderr::message;
+
+mod knowledge;
+mod measured;
+mod observed;
+mod write;
+
+/// Flags of `advise`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// PIDs or names of programs [default: all processes]
+    #[arg(value_name = "PID|NAME")]
+    targets: Vec<String>,
+
+    /// All processes
+    #[arg(short, long, conflicts_with_all = ["targets", "cgroup"])]
+    all: bool,
+
+    /// The processes of a cgroup and those below it
+    #[arg(long, value_name = "GROUP", conflicts_with = "targets")]
+    cgroup: Option<String>,
+
+    /// An application that does not run here, e.g. redis=7.2; repeat for more
+    #[arg(long, value_name = "NAME=VERSION", conflicts_with_all = ["targets", "all", "cgroup"])]
+    app: Vec<String>,
+
+    /// Exit with 5 where a rule of the kernel or a vendor is not followed
+    #[arg(long)]
+    check: bool,
+
+    /// Write what makes the advice last into DIR, to review; nothing is applied
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
+
+    /// Look at a frozen machine instead of this one
+    #[arg(long, hide = true, value_name = "DIR")]
+    host: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// The command and its arguments, which is not started
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["targets", "all", "cgroup", "app"])]
+    command: Vec<OsString>,
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let root = arguments.host.clone().map_or_else(Root::real, Root::at);
+    let knowledge = knowledge::read()?;
+    let host = observed::machine(&root)?;
+    let observed = observed::find(&root, &knowledge, &host, arguments)?;
+    let measurements = measured::of(&observed, &host);
+    let advice = advise(&knowledge, &host, observed, &measurements);
+    let output = &arguments.output;
+    output::show(output, &advice, || advice.document(), || advice.csv())?;
+    if let Some(folder) = &arguments.write {
+        write::write(folder, &advice, output)?;
+    }
+    Ok(match arguments.check {
+        true => check(&advice, output),
+        false => Exit::Done,
+    })
+}
+
+/// Names what is neglected, and ends the program so.
+fn check(advice: &Advice, output: &Output) -> Exit {
+    let mut exit = Exit::Done;
+    for (program, ruling) in advice.neglected() {
+        exit = Exit::Gate;
+        if !output.quiet {
+            message(format_args!(
+                "not followed: {} ({}, {})",
+                ruling.id,
+                program.name,
+                ruling.authority()
+            ));
+        }
+    }
+    exit
+}

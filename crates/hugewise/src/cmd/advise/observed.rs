@@ -1,0 +1,80 @@
+//! What is looked at: processes, an application that is named, or a command.
+
+use anyhow::Result;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{list_of_cgroup, list_processes};
+use hugewise_linux::observe::application::{
+    observe_command, observe_machine, observe_process, read_machine, without_workers,
+};
+use hugewise_linux::probe;
+use hugewise_model::advise::advice::{Observation, named};
+use hugewise_model::advise::fact::Facts;
+use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_model::text::suggest::suggestion;
+
+use super::Arguments;
+use crate::exit;
+use crate::{paths, process_name};
+
+/// What is known of the machine.
+pub(super) fn machine(root: &Root) -> Result<Facts> {
+    let answers = probe::answers_without_tracing(root, paths::environment())?;
+    let host = probe::host(root, &answers)?;
+    Ok(read_machine(root, &host))
+}
+
+/// What is looked at, the machine itself last where all of it is.
+pub(super) fn find(
+    root: &Root,
+    knowledge: &Knowledge,
+    host: &Facts,
+    arguments: &Arguments,
+) -> Result<Vec<Observation>> {
+    if !arguments.app.is_empty() {
+        let apps = arguments.app.iter();
+        return apps.map(|text| app(knowledge, text)).collect();
+    }
+    if let Some((program, rest)) = arguments.command.split_first() {
+        let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
+        let command = observe_command(root, knowledge, host, program, words.collect());
+        return command.map(|one| vec![one]).map_err(exit::usage);
+    }
+    let pids = processes(root, arguments)?;
+    let own = std::process::id();
+    let others = pids.into_iter().filter(|&pid| pid != own);
+    let mut observed: Vec<_> = others
+        .filter_map(|pid| observe_process(root, knowledge, host, pid))
+        .collect();
+    if arguments.targets.is_empty() {
+        without_workers(root, &mut observed);
+        observed.push(observe_machine(knowledge, host));
+    }
+    Ok(observed)
+}
+
+fn processes(root: &Root, arguments: &Arguments) -> Result<Vec<u32>> {
+    if let Some(path) = &arguments.cgroup {
+        let pids = list_of_cgroup(root, path)?;
+        return match pids.is_empty() {
+            true => Err(exit::usage(format!("--cgroup {path}: no process is in it"))),
+            false => Ok(pids),
+        };
+    }
+    if arguments.targets.is_empty() {
+        return Ok(list_processes(root)?);
+    }
+    let mut pids = Vec::new();
+    for target in &arguments.targets {
+        let meant = process_name::named(root, target);
+        pids.extend(meant.map_err(|why| exit::usage(format!("{target}: {why}")))?);
+    }
+    Ok(pids)
+}
+
+fn app(knowledge: &Knowledge, text: &str) -> Result<Observation> {
+    named(knowledge, text).map_err(|why| {
+        let name = text.split('=').next().unwrap_or_default();
+        let names = knowledge.subjects().map(|subject| subject.name.as_str());
+        exit::usage(format!("--app {text}: {why}{}", suggestion(name, names)))
+    })
+}

@@ -1,0 +1,38 @@
+//! `--write`: files that make the advice last, for review.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hugewise_model::advise::advice::Advice;
+use hugewise_model::advise::persistent::files;
+use hugewise_model::text::number::counted;
+
+use crate::exit;
+use crate::output::Output;
+use crate::stderr::message;
+
+/// Writes them into a folder, which is made; what is there already is kept.
+pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<()> {
+    let files = files(advice);
+    for file in &files {
+        let path = folder.join(&file.path);
+        if path.exists() {
+            return Err(exit::usage(format!(
+                "--write: {} exists; name an empty folder",
+                path.display()
+            )));
+        }
+        let above = path.parent().unwrap_or(folder);
+        fs::create_dir_all(above).with_context(|| format!("making {}", above.display()))?;
+        fs::write(&path, &file.text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    if !output.quiet {
+        message(format_args!(
+            "wrote {} to {}; nothing was applied",
+            counted(files.len() as u64, "file"),
+            folder.display()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! `advise` over a frozen machine with planted processes: what runs is named with its version, and
+//! what contradicts or breaks is found.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::Case;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// A heap of 64 MiB in small pages.
+const HEAP: &str = "7f0000000000-7f0004000000 rw-p 00000000 00:00 0 \n\
+    Size:              65536 kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n\
+    Rss:               65536 kB\nPss:               65536 kB\nAnonymous:         65536 kB\n\
+    AnonHugePages:         0 kB\nShmemPmdMapped:        0 kB\nFilePmdMapped:         0 kB\n\
+    Private_Hugetlb:       0 kB\nVmFlags: rd wr mr mw me ac \n";
+
+const PACKAGES: &str = "Package: redis-server\nVersion: 5:7.0.15-1~deb12u4\n\n\
+    Package: mongodb-org-server\nVersion: 8.0.4\n\n";
+
+/// A frozen machine to which processes are added.
+struct Machine {
+    folder: PathBuf,
+}
+
+impl Machine {
+    fn new(case: &Case, name: &str) -> Self {
+        let folder = case.path("machine");
+        let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(frozen.join(name))
+            .arg(&folder)
+            .status();
+        assert!(copied.expect("cp runs").success());
+        let machine = Self { folder };
+        machine.file("etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n");
+        machine.file("var/lib/dpkg/status", PACKAGES);
+        let own = [
+            ("redis-server", "redis-server"),
+            ("mongodb-org-server", "mongod"),
+        ];
+        for (package, program) in own {
+            let list = format!("/.\n/usr/bin/{program}\n");
+            machine.file(&format!("var/lib/dpkg/info/{package}.list"), &list);
+        }
+        machine
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("a path below the root")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn process(&self, pid: u32, exe: &str, words: &str, group: &str) {
+        let file = |name: &str, text: &str| self.file(&format!("proc/{pid}/{name}"), text);
+        file("cmdline", &words.replace(' ', "\0"));
+        file("environ", "PATH=/usr/bin\0SECRET=1\0");
+        file("smaps", HEAP);
+        file("cgroup", &format!("0::{group}\n"));
+        let status = format!(
+            "Name:\tx\nPid:\t{pid}\nPPid:\t1\nUid:\t0\t0\t0\t0\nThreads:\t2\nTHP_enabled:\t1\n"
+        );
+        file("status", &status);
+        symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).expect("a link");
+    }
+
+    fn advise(&self, case: &Case, words: &[&str]) -> assert_cmd::assert::Assert {
+        let mut command = case.hugewise();
+        command.args(["advise", "--host"]).arg(&self.folder);
+        command.args(words).assert()
+    }
+}
+
+fn json(shown: &assert_cmd::assert::Assert) -> Value {
+    serde_json::from_slice(&shown.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn programs_have_versions_and_contradictions_are_solved() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.process(
+        70,
+        "/usr/bin/redis-server",
+        "/usr/bin/redis-server *:6379",
+        "/system.slice/redis-server.service",
+    );
+    machine.process(
+        80,
+        "/usr/bin/mongod",
+        "/usr/bin/mongod --config /etc/mongod.conf",
+        "/system.slice/mongod.service",
+    );
+    let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+    let programs = advice["programs"].as_array().unwrap();
+    let version = |name: &str| {
+        let program = programs.iter().find(|program| program["name"] == name);
+        program.unwrap()["parts"][0]["version"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(version("redis-server"), "5:7.0.15-1~deb12u4");
+    assert_eq!(version("mongod"), "8.0.4");
+    let modes: Vec<_> = advice["contradictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    let mode = modes
+        .iter()
+        .find(|one| one["setting"] == "enabled")
+        .unwrap();
+    let wishes = mode["wishes"].as_array().unwrap();
+    assert!(
+        wishes
+            .iter()
+            .any(|wish| wish["program"] == "mongod" && wish["value"] == "always")
+    );
+    assert!(
+        wishes
+            .iter()
+            .any(|wish| wish["program"] == "redis-server" && wish["value"] == "never")
+    );
+    assert!(!advice.to_string().contains("SECRET"), "{advice}");
+}
+
+#[test]
+fn the_first_screen_is_one_and_details_name_source_and_means() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.process(
+        70,
+        "/usr/bin/redis-server",
+        "/usr/bin/redis-server *:6379",
+        "/system.slice/redis-server.service",
+    );
+    machine.process(
+        80,
+        "/usr/bin/mongod",
+        "/usr/bin/mongod",
+        "/system.slice/mongod.service",
+    );
+    let shown = machine.advise(&case, &[]).success();
+    let text = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
+    assert!(text.lines().count() <= 24, "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    machine
+        .advise(&case, &["-v"])
+        .success()
+        .stdout(contains("https://www.mongodb.com/").and(contains("hugewise exec --policy")));
+}
+
+#[test]
+fn what_a_vendor_asks_for_is_checked_and_written() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.process(
+        80,
+        "/usr/bin/mongod",
+        "/usr/bin/mongod",
+        "/system.slice/mongod.service",
+    );
+    let folder = case.path("written");
+    let path = folder.display().to_string();
+    machine
+        .advise(&case, &["--check", "--write", &path])
+        .code(5)
+        .stderr(contains("not followed: mongodb-80-on").and(contains("nothing was applied")));
+    let unit = "mongodb-80-on/etc/systemd/system/mongod.service.d/hugewise.conf";
+    let text = fs::read_to_string(folder.join(unit)).unwrap();
+    assert!(text.contains("Rule mongodb-80-on (vendor, 2026)"), "{text}");
+    machine
+        .advise(&case, &["--write", &path])
+        .code(2)
+        .stderr(contains("exists"));
+}
+
+#[test]
+fn a_pool_that_a_pod_may_not_use_is_found() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "guest-x86_64-7.2-root");
+    let group = "/kubepods.slice/pod1/a";
+    machine.process(
+        90,
+        "/usr/lib/postgresql/16/bin/postgres",
+        "postgres -D /data",
+        group,
+    );
+    machine.file(
+        "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+        "512\n",
+    );
+    machine.file("sys/fs/cgroup/kubepods.slice/pod1/hugetlb.2MB.max", "0\n");
+    machine
+        .advise(&case, &["90"])
+        .success()
+        .stdout(contains("PostgreSQL 16").and(contains("breaks  Give the pod a hugepages limit")));
+}
+
+#[test]
+fn an_application_is_judged_by_its_version_alone() {
+    let case = Case::new();
+    let advise = |app: &str| case.hugewise().args(["advise", "--app", app]).assert();
+    advise("mongodb=8.0")
+        .success()
+        .stdout(contains("MongoDB 8.0"));
+    advise("mongdb=8.0")
+        .code(2)
+        .stderr(contains("did you mean `mongodb`?"));
+    advise("mongodb=x")
+        .code(2)
+        .stderr(contains("`x` is no version"));
+}

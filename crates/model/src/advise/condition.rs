@@ -1,0 +1,298 @@
+//! Conditions over facts. They are three-valued: what rests on a fact that is not known names it.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::fact::{Facts, Kind, Owner, Value, describe};
+use super::version::{Order, Relation, Version};
+
+mod parse;
+
+/// Whether a condition holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer", content = "missing")]
+pub enum Truth {
+    /// It holds.
+    Yes,
+    /// It does not.
+    No,
+    /// This fact would be needed to tell.
+    CannotTell(String),
+}
+
+impl Truth {
+    /// Whether both hold.
+    #[must_use]
+    pub fn and(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::No => Self::No,
+            Self::Yes => other(),
+            Self::CannotTell(fact) => match other() {
+                Self::No => Self::No,
+                _ => Self::CannotTell(fact),
+            },
+        }
+    }
+
+    /// The contrary.
+    #[must_use]
+    pub fn contrary(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            unknown => unknown,
+        }
+    }
+
+    fn or(self, other: impl FnOnce() -> Self) -> Self {
+        self.contrary().and(|| other().contrary()).contrary()
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(holds: bool) -> Self {
+        if holds { Self::Yes } else { Self::No }
+    }
+}
+
+impl fmt::Display for Truth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Yes => f.write_str("yes"),
+            Self::No => f.write_str("no"),
+            Self::CannotTell(fact) => write!(f, "cannot tell: {fact}"),
+        }
+    }
+}
+
+/// A condition over facts, such as `thp.enabled == "always" and app.version >= "7.0"`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Condition {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Fact(String),
+    Compare(String, Relation, Operand),
+    OneOf(String, Vec<Value>),
+    Contains(String, String),
+    Not(Box<Self>),
+    And(Box<Self>, Box<Self>),
+    Or(Box<Self>, Box<Self>),
+}
+
+/// What a fact is compared with.
+#[derive(Clone, Debug)]
+enum Operand {
+    Value(Value),
+    /// So many times another fact.
+    Fact(f64, String),
+}
+
+impl Condition {
+    /// Whether it holds for these facts. `order` is that of `app.version`.
+    #[must_use]
+    pub fn holds(&self, facts: &Facts, order: Order) -> Truth {
+        self.root.holds(facts, order)
+    }
+
+    /// Names of the facts that it asks for.
+    #[must_use]
+    pub fn facts(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.names(&mut names);
+        names
+    }
+
+    /// Whether it asks for a fact of a process.
+    #[must_use]
+    pub fn is_about_a_process(&self) -> bool {
+        let names = self.facts();
+        let owners = names.iter().filter_map(|name| describe(name));
+        owners.into_iter().any(|(_, owner)| owner == Owner::Process)
+    }
+}
+
+impl Node {
+    fn holds(&self, facts: &Facts, order: Order) -> Truth {
+        match self {
+            Self::Fact(name) => known(facts, name, |value| value == &Value::Boolean(true)),
+            Self::Compare(name, relation, operand) => {
+                compare(facts, name, *relation, operand, order)
+            }
+            Self::OneOf(name, values) => known(facts, name, |value| {
+                values
+                    .iter()
+                    .any(|one| order_of(name, value, one, order) == Some(Ordering::Equal))
+            }),
+            Self::Contains(name, part) => known(
+                facts,
+                name,
+                |value| matches!(value, Value::Text(text) if text.contains(part.as_str())),
+            ),
+            Self::Not(inner) => inner.holds(facts, order).contrary(),
+            Self::And(one, other) => one.holds(facts, order).and(|| other.holds(facts, order)),
+            Self::Or(one, other) => one.holds(facts, order).or(|| other.holds(facts, order)),
+        }
+    }
+
+    fn names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match self {
+            Self::Fact(name) | Self::OneOf(name, _) | Self::Contains(name, _) => names.push(name),
+            Self::Compare(name, _, operand) => {
+                names.push(name);
+                if let Operand::Fact(_, other) = operand {
+                    names.push(other);
+                }
+            }
+            Self::Not(inner) => inner.names(names),
+            Self::And(one, other) | Self::Or(one, other) => {
+                one.names(names);
+                other.names(names);
+            }
+        }
+    }
+}
+
+fn known(facts: &Facts, name: &str, holds: impl FnOnce(&Value) -> bool) -> Truth {
+    match facts.get(name) {
+        Some(value) => holds(value).into(),
+        None => Truth::CannotTell(name.to_owned()),
+    }
+}
+
+fn compare(
+    facts: &Facts,
+    name: &str,
+    relation: Relation,
+    operand: &Operand,
+    order: Order,
+) -> Truth {
+    let Some(value) = facts.get(name) else {
+        return Truth::CannotTell(name.to_owned());
+    };
+    let other = match operand {
+        Operand::Value(value) => value.clone(),
+        Operand::Fact(times, other) => match facts.get(other) {
+            Some(Value::Number(number)) => Value::Number(times * number),
+            Some(other) => other.clone(),
+            None => return Truth::CannotTell(other.clone()),
+        },
+    };
+    match order_of(name, value, &other, order) {
+        Some(order) => relation.holds(order).into(),
+        // Its value is not what the fact's kind says, as a version without a number.
+        None => Truth::CannotTell(name.to_owned()),
+    }
+}
+
+/// How two values of a fact compare; `None` where they cannot be compared.
+fn order_of(name: &str, one: &Value, other: &Value, order: Order) -> Option<Ordering> {
+    let is_version = describe(name).is_some_and(|(kind, _)| kind == Kind::Version);
+    let order = match name {
+        "app.version" => order,
+        "version.jdk" => Order::Jdk,
+        _ => Order::Dotted,
+    };
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) if is_version => {
+            Some(Version::parse(one, order)?.cmp(&Version::parse(other, order)?))
+        }
+        (Value::Text(one), Value::Text(other)) => Some(one.cmp(other)),
+        (Value::Boolean(one), Value::Boolean(other)) => Some(one.cmp(other)),
+        (Value::Number(one), Value::Number(other)) => one.partial_cmp(other),
+        _ => None,
+    }
+}
+
+impl TryFrom<String> for Condition {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let root = parse::parse(&text).map_err(|why| format!("`{text}`: {why}"))?;
+        Ok(Self { text, root })
+    }
+}
+
+impl From<Condition> for String {
+    fn from(condition: Condition) -> Self {
+        condition.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &str, facts: &[(&str, Value)]) -> String {
+        let condition = Condition::try_from(text.to_owned()).unwrap();
+        let mut all = Facts::default();
+        for (name, value) in facts {
+            all.set(*name, value.clone());
+        }
+        condition.holds(&all, Order::Dotted).to_string()
+    }
+
+    #[test]
+    fn conditions_have_three_values() {
+        let facts: &[(&str, Value)] = &[
+            ("thp.enabled", "madvise".into()),
+            ("app.version", "7.0.15".into()),
+            ("process.anon.bytes", Value::Number(3e9)),
+            ("memory.bytes", Value::Number(4e9)),
+            ("host.virtual", true.into()),
+            ("env.GODEBUG", "".into()),
+            ("argv", "java -Xmx1g".into()),
+        ];
+        for (condition, expected) in [
+            ("thp.enabled == \"madvise\"", "yes"),
+            ("thp.enabled in [\"always\", \"madvise\"]", "yes"),
+            ("thp.enabled != \"madvise\"", "no"),
+            ("app.version >= \"7.0.9\" and app.version < \"7.2\"", "yes"),
+            ("process.anon.bytes >= 1GiB", "yes"),
+            ("process.anon.bytes > 0.5 * memory.bytes", "yes"),
+            ("process.anon.bytes > memory.bytes", "no"),
+            ("not host.virtual", "no"),
+            ("env.GODEBUG == \"\"", "yes"),
+            ("argv contains \"-Xmx\"", "yes"),
+            ("swap.bytes > 0", "cannot tell: swap.bytes"),
+            ("swap.bytes > 0 or host.virtual", "yes"),
+            ("host.virtual or swap.bytes > 0", "yes"),
+            ("swap.bytes > 0 and not host.virtual", "no"),
+            (
+                "not (swap.bytes > 0 and host.virtual)",
+                "cannot tell: swap.bytes",
+            ),
+            (
+                "vm.swappiness > 1 and swap.bytes > 0",
+                "cannot tell: vm.swappiness",
+            ),
+            ("host.virtual == true", "yes"),
+        ] {
+            assert_eq!(holds(condition, facts), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (condition, expected) in [
+            ("", "ends early"),
+            ("thp.enable == \"x\"", "there is no fact `thp.enable`"),
+            ("thp.enabled", "`thp.enabled` is neither true nor false"),
+            ("thp.enabled > 3", "`thp.enabled` is text"),
+            ("memory.bytes > \"a\"", "`memory.bytes` is a number"),
+            ("host.virtual and", "ends early"),
+            ("host.virtual host.virtual", "unexpected `host.virtual`"),
+            ("memory.bytes > 3XiB", "`XiB` is no unit"),
+            ("argv contains \"x", "a quote is not closed"),
+        ] {
+            let error = Condition::try_from(condition.to_owned()).unwrap_err();
+            assert!(error.contains(expected), "{condition}: {error}");
+        }
+    }
+}

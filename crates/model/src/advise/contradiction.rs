@@ -1,0 +1,157 @@
+//! Programs of one machine that want different values of one setting, and how both get their will.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::advice::{Program, Ruling, Standing};
+use super::fact::Facts;
+use super::rule::{Authority, Settings};
+
+/// The machine's mode of huge pages, which a process may have otherwise by its own means.
+const MODE: &str = "enabled";
+
+/// A setting of the machine of which programs want different values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contradiction {
+    /// The setting: a file below `transparent_hugepage/`, or a name of sysctl.
+    pub setting: String,
+    /// Its value now, where it is known.
+    pub now: Option<String>,
+    /// Who wants what.
+    pub wishes: Vec<Wish>,
+    /// The value for the machine with which everybody can live; `None` where there is none.
+    pub solution: Option<String>,
+}
+
+/// What one program wants of the setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wish {
+    /// Its number, where it runs.
+    pub pid: Option<u32>,
+    /// What it is called.
+    pub program: String,
+    /// The rule.
+    pub rule: String,
+    /// Who says so.
+    pub by: Authority,
+    /// The value.
+    pub value: String,
+    /// How this program alone can have it, whatever the machine's value is.
+    pub own_means: Option<String>,
+}
+
+impl Wish {
+    /// Name and number for people.
+    #[must_use]
+    pub fn who(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("{} ({pid})", self.program),
+            None => self.program.clone(),
+        }
+    }
+}
+
+/// The contradictions among the rules that apply and are not refuted. What a program's most
+/// believed rule says of a setting is what the program wants.
+pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
+    let mut wishes: BTreeMap<String, Vec<Wish>> = BTreeMap::new();
+    for program in programs {
+        for (setting, wish) in wishes_of(program) {
+            wishes.entry(setting).or_default().push(wish);
+        }
+    }
+    let differ = |wishes: &[Wish]| wishes.iter().any(|wish| wish.value != wishes[0].value);
+    let contradictory = wishes.into_iter().filter(|(_, wishes)| differ(wishes));
+    contradictory
+        .map(|(setting, wishes)| Contradiction {
+            now: now(&setting, host),
+            solution: solve(&setting, &wishes),
+            setting,
+            wishes,
+        })
+        .collect()
+}
+
+fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
+    let mut wishes: BTreeMap<String, Wish> = BTreeMap::new();
+    let applying = program
+        .rulings
+        .iter()
+        .filter(|ruling| ruling.standing <= Standing::Followed);
+    for (ruling, set) in applying.filter_map(|ruling| Some((ruling, ruling.set.as_ref()?))) {
+        for (setting, value) in settings(ruling, set) {
+            let wish = wish(program, ruling, set, setting, value);
+            let known = wishes.get(setting);
+            if known.is_none_or(|known| wish.by < known.by) {
+                wishes.insert(setting.to_owned(), wish);
+            }
+        }
+    }
+    wishes
+}
+
+/// What a rule wants of the machine's settings; a policy wants its mode, if the rule asks for it
+/// and does not only inform.
+fn settings<'a>(ruling: &Ruling, set: &'a Settings) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let mode = set.policy.as_deref().and_then(|policy| {
+        let mut parts = policy.split(',');
+        parts.find_map(|part| part.strip_prefix("thp="))
+    });
+    let is_asked = ruling.standing != Standing::Information;
+    let mode = mode.filter(|_| is_asked && !set.thp.contains_key(MODE));
+    let named = set.thp.iter().chain(&set.sysctl);
+    let named = named.map(|(setting, value)| (setting.as_str(), value.as_str()));
+    mode.map(|mode| (MODE, mode)).into_iter().chain(named)
+}
+
+fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value: &str) -> Wish {
+    Wish {
+        pid: program.pid,
+        program: program.name.clone(),
+        rule: ruling.id.clone(),
+        by: ruling.by,
+        value: value.to_owned(),
+        own_means: (setting == MODE).then(|| own_means(set)).flatten(),
+    }
+}
+
+/// How a process alone is told: by its own setting, else by a policy.
+fn own_means(set: &Settings) -> Option<String> {
+    let conf = set
+        .conf
+        .as_ref()
+        .map(|conf| format!("{}: {}", conf.file, conf.line));
+    let env = set.env.iter().next();
+    let env = env.map(|(name, value)| format!("{name}={value}"));
+    let policy = set.policy.as_ref();
+    conf.or(env)
+        .or_else(|| (!set.args.is_empty()).then(|| set.args.join(" ")))
+        .or_else(|| policy.map(|policy| format!("hugewise exec --policy {policy}")))
+}
+
+/// The value of those who have no means of their own. Where all have, it is `madvise` for
+/// `enabled`, under which a program can both have huge pages and do without.
+fn solve(setting: &str, wishes: &[Wish]) -> Option<String> {
+    let dependent = wishes.iter().filter(|wish| wish.own_means.is_none());
+    let values: BTreeSet<_> = dependent.map(|wish| wish.value.as_str()).collect();
+    let mut values = values.into_iter();
+    match (values.next(), values.next()) {
+        (None, _) if setting == MODE => Some("madvise".to_owned()),
+        // No program has huge pages by its own means where the machine says never.
+        (Some("never"), None) if setting == MODE => None,
+        (Some(value), None) => Some(value.to_owned()),
+        _ => None,
+    }
+}
+
+fn now(setting: &str, host: &Facts) -> Option<String> {
+    let fact = match setting {
+        "enabled" => "thp.enabled",
+        "defrag" => "thp.defrag",
+        "shmem_enabled" => "thp.shmem_enabled",
+        "khugepaged/max_ptes_none" => "khugepaged.max_ptes_none",
+        other => other,
+    };
+    host.get(fact).map(ToString::to_string)
+}

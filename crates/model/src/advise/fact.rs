@@ -1,0 +1,195 @@
+//! Facts of a host and of a process, by name: what conditions of rules are about.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// True or false.
+    Boolean,
+    /// A number, or bytes.
+    Number,
+    /// A word or a line.
+    Text,
+    /// A version, which has an order of its own.
+    Version,
+}
+
+/// Whose fact it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The machine's: the same for all its processes.
+    Host,
+    /// A process's, or its cgroup's.
+    Process,
+}
+
+/// The value of a fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// True or false.
+    Boolean(bool),
+    /// A number, or bytes.
+    Number(f64),
+    /// A word, a line or a version.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean(value) => value.fmt(f),
+            Self::Number(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Number(value as f64)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+/// Facts by name. What is not known is not there. Where all of a family is known, the family's own
+/// name (`env.`) has the value of those that are not there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(pub BTreeMap<String, Value>);
+
+impl Facts {
+    /// The value of a fact, where it is known.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).or_else(|| {
+            let (family, _) = name.split_once('.')?;
+            self.0.get(&format!("{family}."))
+        })
+    }
+
+    /// Sets a fact.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// Sets a fact, if it is known.
+    pub fn set_known(&mut self, name: impl Into<String>, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    /// These and the others.
+    #[must_use]
+    pub fn with(&self, others: &Self) -> Self {
+        let both = self.0.iter().chain(&others.0);
+        Self(
+            both.map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
+    /// The text of a fact, where it is known.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Facts with one name each.
+const NAMES: &[(&str, Kind, Owner)] = {
+    use Kind::{Boolean, Number, Text, Version};
+    use Owner::{Host, Process};
+    &[
+        ("kernel.version", Version, Host),
+        ("arch", Text, Host),
+        ("page.bytes", Number, Host),
+        ("thp.pmd.bytes", Number, Host),
+        ("thp.enabled", Text, Host),
+        ("thp.defrag", Text, Host),
+        ("thp.shmem_enabled", Text, Host),
+        ("thp.mthp", Boolean, Host),
+        ("thp.shrink_underused", Boolean, Host),
+        ("thp.boot", Text, Host),
+        ("khugepaged.max_ptes_none", Number, Host),
+        ("khugepaged.defrag", Boolean, Host),
+        ("hugetlb.pool.bytes", Number, Host),
+        ("hugetlb.free.bytes", Number, Host),
+        ("memory.bytes", Number, Host),
+        ("swap.bytes", Number, Host),
+        ("vm.overcommit_memory", Number, Host),
+        ("vm.overcommit_hugepages", Number, Host),
+        ("vm.swappiness", Number, Host),
+        ("distribution.id", Text, Host),
+        ("distribution.version", Version, Host),
+        ("systemd.version", Version, Host),
+        ("host.container", Boolean, Host),
+        ("host.virtual", Boolean, Host),
+        ("cgroup.hugetlb_accounting", Boolean, Host),
+        ("app.version", Version, Process),
+        ("process.thp_disabled", Boolean, Process),
+        ("process.static", Boolean, Process),
+        ("process.rss.bytes", Number, Process),
+        ("process.anon.bytes", Number, Process),
+        ("process.anon_huge.bytes", Number, Process),
+        ("process.shmem.bytes", Number, Process),
+        ("process.shmem_huge.bytes", Number, Process),
+        ("process.hugetlb.bytes", Number, Process),
+        ("process.advised.bytes", Number, Process),
+        ("process.threads", Number, Process),
+        ("argv", Text, Process),
+        ("cgroup.memory.max.bytes", Number, Process),
+        ("cgroup.memory.bytes", Number, Process),
+        ("cgroup.anon_thp.bytes", Number, Process),
+        ("cgroup.hugetlb.max.bytes", Number, Process),
+        ("cgroup.kubernetes", Boolean, Process),
+        ("cgroup.path", Text, Process),
+    ]
+};
+
+/// Beginnings of names that are completed by a subject, a variable, a flag or a setting.
+const FAMILIES: [(&str, Kind); 5] = [
+    ("has.", Kind::Boolean),
+    ("version.", Kind::Version),
+    ("env.", Kind::Text),
+    ("flag.", Kind::Text),
+    ("conf.", Kind::Text),
+];
+
+/// What a fact is and whose; `None` where there is no fact of that name.
+#[must_use]
+pub fn describe(name: &str) -> Option<(Kind, Owner)> {
+    let named = NAMES.iter().find(|(own, ..)| *own == name);
+    let named = named.map(|(_, kind, owner)| (*kind, *owner));
+    named.or_else(|| {
+        let family = FAMILIES
+            .iter()
+            .find(|(start, _)| name.len() > start.len() && name.starts_with(start));
+        family.map(|(_, kind)| (*kind, Owner::Process))
+    })
+}

@@ -1,0 +1,76 @@
+//! All that is known: the files compiled in, extended by the user's own.
+
+use std::collections::BTreeMap;
+
+use super::subject::Subject;
+
+/// The files of `knowledge/`: name and text.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));
+
+/// The newest form of a file that is understood.
+const SCHEMA: u32 = 1;
+
+/// Subjects by their names.
+#[derive(Clone, Debug)]
+pub struct Knowledge {
+    subjects: BTreeMap<String, Subject>,
+}
+
+impl Knowledge {
+    /// What is compiled in.
+    ///
+    /// # Errors
+    /// A file is wrong: its name and the mistake. A test holds that none is.
+    pub fn compiled() -> Result<Self, String> {
+        let mut all = Self {
+            subjects: BTreeMap::new(),
+        };
+        for (name, text) in FILES {
+            all.extend(name, text)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds a file. Rules of the same id are replaced, a subject's other rules stay.
+    ///
+    /// # Errors
+    /// The file is wrong: its name and the mistake.
+    pub fn extend(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let subject: Subject = toml::from_str(text).map_err(|why| format!("{name}: {why}"))?;
+        if subject.schema != SCHEMA {
+            return Err(format!(
+                "{name}: schema {} is not known; this version reads schema {SCHEMA}",
+                subject.schema
+            ));
+        }
+        let Some(own) = self.subjects.get_mut(&subject.name) else {
+            self.subjects.insert(subject.name.clone(), subject);
+            return Ok(());
+        };
+        own.rules
+            .retain(|rule| !subject.rules.iter().any(|new| new.id == rule.id));
+        own.rules.extend(subject.rules);
+        own.detect = subject.detect.or(own.detect.take());
+        Ok(())
+    }
+
+    /// The subjects, by name.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.subjects.values()
+    }
+
+    /// Whether a rule asks for a fact. What no rule asks for is none of our business: variables and
+    /// settings hold passwords.
+    #[must_use]
+    pub fn asks_for(&self, fact: &str) -> bool {
+        let rules = self.subjects().flat_map(|subject| &subject.rules);
+        let mut conditions = rules.flat_map(|rule| rule.when.iter().chain(&rule.followed));
+        conditions.any(|condition| condition.facts().contains(&fact))
+    }
+
+    /// The subject of a name.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<&Subject> {
+        self.subjects.get(name)
+    }
+}

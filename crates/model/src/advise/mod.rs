@@ -1,0 +1,17 @@
+//! What to set for an application, in its version, on this machine, and who says so.
+//!
+//! Knowledge is data: [`rule`] in the files of `knowledge/`. A rule is judged over facts
+//! ([`fact`]), and what rests on a fact that is not known says which.
+
+pub mod advice;
+pub mod condition;
+pub mod contradiction;
+pub mod document;
+pub mod fact;
+pub mod knowledge;
+pub mod measured;
+pub mod observed;
+pub mod persistent;
+pub mod rule;
+pub mod subject;
+pub mod version;

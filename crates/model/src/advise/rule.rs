@@ -1,0 +1,322 @@
+//! One rule: what to do, for which versions, who said so and when.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::condition::{Condition, Truth};
+use super::fact::{Facts, Value};
+use super::version::{Order, Range, Version};
+
+/// A rule of a [`Subject`](super::subject::Subject).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Its name, never used again for another rule.
+    pub id: String,
+    /// What to do or to know: a sentence.
+    pub says: String,
+    /// The reason: a sentence.
+    pub why: String,
+    /// What following it costs: a sentence.
+    pub costs: Option<String>,
+    /// Date of the source: a year, a month or a day.
+    pub said: String,
+    /// Day on which the source was last read.
+    pub checked: String,
+    /// Who says so.
+    pub by: Authority,
+    /// Addresses of the sources.
+    pub sources: Vec<String>,
+    /// Whether it still holds.
+    #[serde(default)]
+    pub status: Status,
+    /// The rule that took its place.
+    pub superseded_by: Option<String>,
+    /// Rules that say otherwise.
+    #[serde(default)]
+    pub disputes: Vec<String>,
+    /// Versions of the subject for which it holds.
+    pub versions: Option<Range>,
+    /// Kernels for which it holds.
+    pub kernel: Option<Range>,
+    /// Architectures for which it holds; all where none is named.
+    #[serde(default)]
+    pub arch: Vec<String>,
+    /// When it concerns the subject.
+    pub when: Option<Condition>,
+    /// When it is followed.
+    pub followed: Option<Condition>,
+    /// Whether this is a state that breaks or kills programs.
+    #[serde(default)]
+    pub breaks: bool,
+    /// What following it changes.
+    #[serde(default)]
+    pub effects: Effects,
+    /// A command line that tests it.
+    pub experiment: Option<String>,
+    /// Why there is no experiment.
+    pub untested: Option<String>,
+    /// Experiments that were made.
+    #[serde(default)]
+    pub tested: Vec<Test>,
+    /// How to follow it.
+    pub set: Option<Settings>,
+    /// Its own tests.
+    #[serde(default, rename = "case")]
+    pub cases: Vec<Case>,
+}
+
+/// Who says something, the most believed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Authority {
+    /// The documentation or source of the kernel.
+    Kernel,
+    /// Who sells or ships it.
+    Vendor,
+    /// Who maintains it.
+    Maintainer,
+    /// Who measured it, elsewhere.
+    Elsewhere,
+    /// Who reported it.
+    Report,
+    /// Everybody and nobody.
+    Folklore,
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::Vendor => "vendor",
+            Self::Maintainer => "maintainer",
+            Self::Elsewhere => "measured elsewhere",
+            Self::Report => "report",
+            Self::Folklore => "folklore",
+        })
+    }
+}
+
+/// Whether a rule still holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It does.
+    #[default]
+    Current,
+    /// Who said it took it back.
+    Withdrawn,
+    /// Another rule took its place.
+    Superseded,
+}
+
+/// How something changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// For the better.
+    Better,
+    /// For the worse.
+    Worse,
+    /// Not at all.
+    None,
+    /// It depends.
+    Depends,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::None => "no change",
+            Self::Depends => "depends",
+        })
+    }
+}
+
+/// What following a rule changes; nothing is said of what is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effects {
+    /// Wall time, or throughput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Change>,
+    /// Slow requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<Change>,
+    /// Use of memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Change>,
+    /// Time to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Change>,
+}
+
+impl Effects {
+    /// What changes and how, in words; empty where nothing is said.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let parts = [
+            ("time", self.wall),
+            ("slow requests", self.p99),
+            ("memory", self.memory),
+            ("start", self.start),
+        ];
+        let words = parts
+            .into_iter()
+            .filter_map(|(of, change)| Some(format!("{of}: {}", change?)));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How to follow a rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// A policy for this process alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// The application's own setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conf: Option<ConfLine>,
+    /// Its environment.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Arguments to add.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The machine's settings below `/sys/kernel/mm/transparent_hugepage`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub thp: BTreeMap<String, String>,
+    /// The machine's settings of sysctl.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctl: BTreeMap<String, String>,
+    /// What is no setting: a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+}
+
+/// A line of an application's configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfLine {
+    /// Name of the file.
+    pub file: String,
+    /// The line.
+    pub line: String,
+}
+
+impl Settings {
+    /// Whether the process alone can be told.
+    #[must_use]
+    pub fn reaches_one_process(&self) -> bool {
+        self.policy.is_some()
+            || self.conf.is_some()
+            || !self.env.is_empty()
+            || !self.args.is_empty()
+    }
+
+    /// Whether the whole machine is told.
+    #[must_use]
+    pub fn reaches_the_machine(&self) -> bool {
+        !self.thp.is_empty() || !self.sysctl.is_empty()
+    }
+}
+
+/// An experiment that tested a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// Path of its record.
+    pub record: String,
+    /// Its day.
+    pub date: String,
+    /// What came of it.
+    pub verdict: TestVerdict,
+}
+
+/// What came of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestVerdict {
+    /// The effect came as the rule says.
+    Confirmed,
+    /// It came otherwise.
+    Refuted,
+    /// The experiment could not tell.
+    Open,
+}
+
+impl fmt::Display for TestVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Open => "not decided",
+        })
+    }
+}
+
+/// A test of the rule itself: facts in, verdict out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What is known.
+    pub facts: BTreeMap<String, Value>,
+    /// `applies`, `does not apply` or `cannot tell: FACT`.
+    pub verdict: String,
+    /// `yes`, `no` or `cannot tell: FACT`.
+    pub followed: Option<String>,
+}
+
+impl Rule {
+    /// Whether it concerns the subject of these facts.
+    #[must_use]
+    pub fn applies(&self, facts: &Facts, order: Order) -> Truth {
+        let own = || within(self.versions.as_ref(), facts, "app.version", order);
+        let kernel = || within(self.kernel.as_ref(), facts, "kernel.version", Order::Dotted);
+        let arch = || match facts.text("arch") {
+            _ if self.arch.is_empty() => Truth::Yes,
+            None => Truth::CannotTell("arch".to_owned()),
+            Some(arch) => self.arch.iter().any(|own| own == arch).into(),
+        };
+        let when = || match &self.when {
+            Some(condition) => condition.holds(facts, order),
+            None => Truth::Yes,
+        };
+        own().and(|| kernel().and(|| arch().and(when)))
+    }
+
+    /// Whether it is followed; `None` where it only informs.
+    #[must_use]
+    pub fn followed(&self, facts: &Facts, order: Order) -> Option<Truth> {
+        Some(self.followed.as_ref()?.holds(facts, order))
+    }
+
+    /// Whether it asks for facts of a process besides the version of its subject.
+    #[must_use]
+    pub fn is_about_a_process(&self) -> bool {
+        let conditions = self.when.iter().chain(&self.followed);
+        conditions.into_iter().any(Condition::is_about_a_process)
+    }
+
+    /// Whether a kernel's or vendor's word is asked of everybody (`--check`).
+    #[must_use]
+    pub fn binds(&self) -> bool {
+        matches!(self.by, Authority::Kernel | Authority::Vendor)
+    }
+}
+
+fn within(range: Option<&Range>, facts: &Facts, fact: &str, order: Order) -> Truth {
+    let Some(range) = range else {
+        return Truth::Yes;
+    };
+    let version = facts.text(fact);
+    match version.and_then(|text| Version::parse(text, order)) {
+        Some(version) => range.contains(&version, order).into(),
+        None => Truth::CannotTell(fact.to_owned()),
+    }
+}

@@ -1,0 +1,238 @@
+//! What is advised for planted facts: contradictions, states that break programs, and rules that a
+//! measurement here refutes or confirms.
+
+use hugewise_model::advise::advice::{Advice, Observation, Part, Standing, advise, named};
+use hugewise_model::advise::fact::{Facts, Value};
+use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_model::advise::measured::{Belief, Measurement};
+use hugewise_model::advise::persistent::files;
+use hugewise_model::advise::rule::Change;
+use hugewise_model::text::{Style, to_text};
+
+/// Knowledge of three programs, small enough to be read beside the tests.
+const KNOWLEDGE: &str = r#"
+schema = 1
+name = "NAME"
+title = "Title"
+kind = "application"
+
+[[rule]]
+id = "NAME-mode"
+says = "Have MODE."
+why = "A reason."
+said = "2024"
+checked = "2026-01-01"
+by = "vendor"
+sources = ["https://example.org/a"]
+versions = ">= 2"
+followed = 'thp.enabled == "MODE"'
+effects = { wall = "better" }
+experiment = "hugewise run -- NAME"
+
+[rule.set]
+SET
+"#;
+
+fn knowledge(programs: &[(&str, &str, &str)]) -> Knowledge {
+    let mut knowledge = Knowledge::compiled().expect("the knowledge is right");
+    for (name, mode, set) in programs {
+        let text = KNOWLEDGE.replace("NAME", name).replace("MODE", mode);
+        knowledge
+            .extend(name, &text.replace("SET", set))
+            .expect("the planted rule is right");
+    }
+    knowledge
+}
+
+fn host(mode: &str) -> Facts {
+    let mut facts = Facts::default();
+    facts.set("thp.enabled", mode);
+    facts.set("kernel.version", "6.12");
+    facts.set("arch", "x86_64");
+    facts
+}
+
+fn running(knowledge: &Knowledge, pid: u32, name: &str, facts: &[(&str, Value)]) -> Observation {
+    let mut own = Facts::default();
+    for (name, value) in facts {
+        own.set(*name, value.clone());
+    }
+    let subject = knowledge.subject(name).expect("a subject");
+    Observation {
+        pid: Some(pid),
+        name: name.to_owned(),
+        exe: Some(format!("/usr/bin/{name}")),
+        parts: vec![Part::new(subject, Some("17.1".to_owned()))],
+        facts: own,
+        ..Observation::default()
+    }
+}
+
+fn two(mode: &str, programs: &[(&str, &str, &str)]) -> Advice {
+    let knowledge = knowledge(programs);
+    let observed = programs.iter().zip(1..);
+    let observed = observed.map(|((name, ..), pid)| running(&knowledge, pid, name, &[]));
+    advise(&knowledge, &host(mode), observed.collect(), &[])
+}
+
+const ALWAYS: &str = "thp = { enabled = \"always\" }";
+const NEVER: &str = "policy = \"thp=never\"";
+
+#[test]
+fn programs_that_want_different_modes_are_served_by_their_own_means() {
+    let advice = two(
+        "madvise",
+        &[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)],
+    );
+    let [contradiction] = &advice.contradictions[..] else {
+        panic!("{:?}", advice.contradictions);
+    };
+    assert_eq!(contradiction.setting, "enabled");
+    assert_eq!(contradiction.now.as_deref(), Some("madvise"));
+    assert_eq!(contradiction.solution.as_deref(), Some("always"));
+    let means: Vec<_> = contradiction
+        .wishes
+        .iter()
+        .map(|wish| wish.own_means.as_deref())
+        .collect();
+    assert_eq!(means, [None, Some("hugewise exec --policy thp=never")]);
+    let text = to_text(&advice.document(), &Style::default());
+    assert!(text.contains("Both: set enabled to always"), "{text}");
+}
+
+#[test]
+fn without_means_of_their_own_there_is_no_setting_for_both() {
+    let never = "thp = { enabled = \"never\" }";
+    let advice = two(
+        "madvise",
+        &[("aaa", "always", ALWAYS), ("bbb", "never", never)],
+    );
+    assert_eq!(advice.contradictions[0].solution, None);
+    let agreed = two(
+        "madvise",
+        &[("aaa", "never", NEVER), ("bbb", "never", never)],
+    );
+    assert!(agreed.contradictions.is_empty());
+}
+
+#[test]
+fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
+    let knowledge = knowledge(&[("aaa", "never", NEVER)]);
+    let measured = |outcome| Measurement {
+        record: "a.jsonl".to_owned(),
+        unix_ms: 0,
+        program: "/opt/aaa".to_owned(),
+        kernel: "6.12".to_owned(),
+        policy: "thp=never".to_owned(),
+        metric: "wall_seconds".to_owned(),
+        change: [1.08, 1.05, 1.1],
+        outcome: Some(outcome),
+    };
+    for (outcome, belief, standing, neglected) in [
+        (Change::Worse, Belief::Refuted, Standing::Refuted, 0),
+        (Change::None, Belief::Refuted, Standing::Refuted, 0),
+        (Change::Better, Belief::Confirmed, Standing::NotFollowed, 1),
+    ] {
+        let observed = vec![running(&knowledge, 1, "aaa", &[])];
+        let advice = advise(&knowledge, &host("always"), observed, &[measured(outcome)]);
+        let ruling = &advice.programs[0].rulings[0];
+        assert_eq!((ruling.belief, ruling.standing), (Some(belief), standing));
+        assert_eq!(advice.neglected().count(), neglected, "{outcome:?}");
+    }
+    let elsewhere = Measurement {
+        kernel: "6.1".to_owned(),
+        ..measured(Change::Worse)
+    };
+    let observed = vec![running(&knowledge, 1, "aaa", &[])];
+    let advice = advise(&knowledge, &host("always"), observed, &[elsewhere]);
+    assert_eq!(advice.programs[0].rulings[0].belief, None);
+}
+
+#[test]
+fn states_that_break_programs_are_found() {
+    let knowledge = knowledge(&[]);
+    let gib = |gib: f64| Value::Number(gib * f64::from(1 << 30));
+    let breaks = |facts: &[(&str, Value)]| -> Vec<String> {
+        let observed = vec![running(&knowledge, 1, "postgresql", facts)];
+        let mut host = host("always");
+        host.set("cgroup.hugetlb_accounting", true);
+        host.set("hugetlb.pool.bytes", gib(1.0));
+        let advice = advise(&knowledge, &host, observed, &[]);
+        let found = advice.programs[0].standing(Standing::Breaks);
+        found.map(|ruling| ruling.id.clone()).collect()
+    };
+    let full: &[(&str, Value)] = &[
+        ("cgroup.memory.max.bytes", gib(1.0)),
+        ("cgroup.memory.bytes", gib(0.95)),
+        ("cgroup.anon_thp.bytes", gib(0.5)),
+        ("process.hugetlb.bytes", gib(0.0)),
+    ];
+    assert_eq!(breaks(full), ["state-huge-pages-fill-limit"]);
+    let pool: &[(&str, Value)] = &[
+        ("cgroup.memory.max.bytes", gib(1.0)),
+        ("cgroup.memory.bytes", gib(0.95)),
+        ("cgroup.anon_thp.bytes", gib(0.0)),
+        ("process.hugetlb.bytes", gib(0.5)),
+    ];
+    assert_eq!(breaks(pool), ["state-pool-counts-as-memory"]);
+    let forbidden: &[(&str, Value)] = &[
+        ("cgroup.hugetlb.max.bytes", gib(0.0)),
+        ("conf.huge_pages", "try".into()),
+    ];
+    assert_eq!(breaks(forbidden).len(), 1, "SIGBUS of PostgreSQL");
+    assert!(breaks(&[]).is_empty());
+}
+
+#[test]
+fn advice_lasts_in_files_to_review() {
+    let set = "policy = \"thp=never\"\nenv = { GODEBUG = \"disablethp=1\" }";
+    let programs = [
+        ("aaa", "always", ALWAYS),
+        ("bbb", "never", set),
+        ("ccc", "never", NEVER),
+    ];
+    let mut advice = two("madvise", &programs);
+    let text = |advice: &Advice, end: &str| {
+        let found = files(advice)
+            .into_iter()
+            .find(|file| file.path.ends_with(end));
+        found.map(|file| file.text).unwrap_or_default()
+    };
+    assert!(
+        text(&advice, "aaa-mode/etc/tmpfiles.d/hugewise.conf")
+            .ends_with("w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n")
+    );
+    assert!(
+        text(&advice, "aaa-mode/etc/default/grub.d/hugewise.cfg")
+            .contains("transparent_hugepage=always")
+    );
+    assert!(text(&advice, "tuned.conf").contains("[vm]\ntransparent_hugepages=always\n"));
+    assert!(
+        text(&advice, "bbb.service.d/hugewise.conf")
+            .contains("Environment=\"GODEBUG=disablethp=1\"")
+    );
+    assert!(text(&advice, "bbb-mode/Dockerfile").contains("ENV GODEBUG=\"disablethp=1\""));
+    assert!(text(&advice, "bbb-mode/kubernetes-pod.yaml").contains("name: GODEBUG, value:"));
+    let unit = "ccc.service.d/hugewise.conf";
+    assert!(text(&advice, unit).contains("hugewise exec --policy thp=never"));
+    advice.host.set("systemd.version", "260.1");
+    assert!(text(&advice, unit).contains("MemoryTHP=disable"));
+}
+
+#[test]
+fn what_does_not_run_is_judged_by_its_version() {
+    let knowledge = knowledge(&[("aaa", "never", NEVER)]);
+    let observed = |text| named(&knowledge, text).unwrap();
+    let of = |text| advise(&knowledge, &host("always"), vec![observed(text)], &[]);
+    let standing = |advice: &Advice| {
+        advice.programs[0]
+            .rulings
+            .iter()
+            .map(|it| it.standing)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(standing(&of("aaa=2.0")), [Standing::NotFollowed]);
+    assert!(standing(&of("aaa=1.9")).is_empty());
+    assert_eq!(standing(&of("aaa")), [Standing::Unknown]);
+    assert!(named(&knowledge, "nothing=1").is_err());
+}

@@ -2,9 +2,12 @@
 
 pub mod csv;
 pub mod document;
+pub mod figure;
 pub mod grid;
+pub mod html;
 pub mod markdown;
 pub mod number;
+pub mod page;
 pub mod plain_text;
 pub mod suggest;
 pub mod wrap;

@@ -13,6 +13,7 @@ mod conclusions;
 mod documented;
 mod exports;
 mod incomplete;
+mod page;
 mod programs;
 mod recommended;
 mod records;

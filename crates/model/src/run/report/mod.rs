@@ -24,6 +24,7 @@ mod export;
 mod failures;
 mod json;
 mod notes;
+mod page;
 mod pages;
 mod programs;
 mod requests;
@@ -196,6 +197,17 @@ impl<'a> Report<'a> {
             true => programs::document(self, width),
             false => document::document(self, width),
         }
+    }
+
+    /// The report as one HTML file; `record` is the bytes of the record's file, which it holds.
+    /// Where that file lies is left out, so that the same record gives the same page.
+    #[must_use]
+    pub fn page(self, record: &[u8]) -> String {
+        let nowhere = Self {
+            record_path: None,
+            ..self
+        };
+        page::page(&nowhere, &[], record)
     }
 
     /// One row per trial and metric, in long form: a trial that printed many values of a metric

@@ -12,7 +12,7 @@ use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::{Private, Record, redact};
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
-use hugewise_model::text::to_text;
+use hugewise_model::text::{page, to_text};
 
 use crate::exit::{self, Exit};
 use crate::experiment::metrics::check_gates;
@@ -112,7 +112,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let named = arguments.records.iter().map(|word| records::find(word));
     let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
-    let records = read(&paths, arguments)?;
+    let files = read(&paths, arguments)?;
+    let parsed = paths.iter().zip(&files);
+    let parsed = parsed.map(|(path, bytes)| recorder::parse(path, bytes));
+    let records: Vec<Record> = parsed.collect::<Result<_>>()?;
     if arguments.timeline {
         return seconds(&records, &arguments.output);
     }
@@ -124,18 +127,24 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         check_gates(&arguments.demands.fail_if, &plan.printed, &plan.programs)?;
     }
     let report = compared(&records, &paths, arguments)?;
-    let files = ReportFiles {
+    let to = ReportFiles {
         svg: arguments.svg.as_deref(),
         exports: &arguments.exports.files,
+        html: arguments.exports.html.as_deref(),
     };
-    report::show(&report, output, files, &arguments.demands.fail_if)?;
-    Ok(report::judge(&arguments.demands, &report, output))
+    if to.html.is_some() && files.len() > 1 {
+        return Err(exit::usage("--html needs one record; name only one"));
+    }
+    report::show(&report, output, to, &arguments.demands.fail_if)?;
+    let exit = report::judge(&arguments.demands, &report, output);
+    report::write_page(report, to, || Ok(files.concat()))?;
+    Ok(exit)
 }
 
-/// The records of these files, redacted where that is asked for.
-fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Record>> {
+/// The bytes of these records, redacted where that is asked for.
+fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
     if !arguments.redact {
-        return paths.iter().map(|path| recorder::read(path)).collect();
+        return paths.iter().map(|path| record_bytes(path)).collect();
     }
     if arguments.out.is_some() && paths.len() > 1 {
         return Err(exit::usage("--out needs one record; name only one"));
@@ -145,9 +154,18 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Record>> {
         if let Some(out) = &arguments.out {
             recorder::write_new(out, &bytes)?;
         }
-        recorder::parse(path, &bytes)
+        Ok(bytes)
     };
     paths.iter().map(redacted).collect()
+}
+
+/// The bytes of a record, from its file or from a page that holds it.
+fn record_bytes(path: &Path) -> Result<Vec<u8>> {
+    let bytes = recorder::read_bytes(path)?;
+    match page::record(&bytes) {
+        None => Ok(bytes),
+        Some(record) => record.map_err(|error| exit::usage(format!("{}: {error}", path.display()))),
+    }
 }
 
 /// The bytes of a record without what is private; says what that was.
@@ -158,7 +176,7 @@ fn redacted(path: &Path) -> Result<Vec<u8>> {
         home: &std::env::var("HOME").unwrap_or_default(),
     };
     let wrong = |error| exit::usage(format!("{}: {error}", path.display()));
-    let (bytes, removed) = redact(&recorder::read_bytes(path)?, private).map_err(wrong)?;
+    let (bytes, removed) = redact(&record_bytes(path)?, private).map_err(wrong)?;
     message(format_args!(
         "removed: {removed}. The rest of the command line stays; look at it before you share this."
     ));

@@ -23,7 +23,7 @@ use hugewise_model::run::trial::Trial;
 use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
-use super::recorder::Recorder;
+use super::recorder::{self, Recorder};
 use super::report::{self, ReportFiles};
 use super::rounds::Rounds;
 use super::stdin::Input;
@@ -194,7 +194,9 @@ fn show(
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
-    Ok(report::judge(demands, &report, output))
+    let exit = report::judge(demands, &report, output);
+    report::write_page(report, files, || recorder::read_bytes(path)).map_err(kept)?;
+    Ok(exit)
 }
 
 /// The same trouble, and that it cost no measurement.

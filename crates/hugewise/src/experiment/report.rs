@@ -24,6 +24,8 @@ pub struct ReportFiles<'a> {
     pub svg: Option<&'a Path>,
     /// The files for other programs.
     pub exports: &'a [ExportFile],
+    /// The file of the page.
+    pub html: Option<&'a Path>,
 }
 
 /// Writes the report to stdout and to the files that were named. `gates` are the test cases of
@@ -42,6 +44,19 @@ pub fn show(
         output::write_file(path, &curves(report)?)?;
     }
     shown
+}
+
+/// Writes the page, if a file for it was named. `record` reads the bytes of the record, which it
+/// holds.
+pub fn write_page(
+    report: Report<'_>,
+    files: ReportFiles<'_>,
+    record: impl FnOnce() -> Result<Vec<u8>>,
+) -> Result<()> {
+    let Some(path) = files.html else {
+        return Ok(());
+    };
+    output::write_file(path, &report.page(&record()?))
 }
 
 /// The curves of a bench as SVG.

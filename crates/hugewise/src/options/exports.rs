@@ -24,11 +24,16 @@ pub struct Exports {
         help_heading = "Output"
     )]
     pub files: Vec<ExportFile>,
+
+    /// Also write the report as one page to look at, with the record inside
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
 }
 
 impl Exports {
     /// Makes sure that the files can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
+        check_writable("--html", self.html.as_deref())?;
         let mut files = self.files.iter();
         files.try_for_each(|file| check_writable("--export", Some(&file.path)))
     }

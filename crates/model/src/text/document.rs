@@ -1,4 +1,4 @@
-//! What a verb says: built once, drawn as text, Markdown and (later) HTML by one module each.
+//! What a verb says: built once, drawn as text, Markdown and HTML by one module each.
 //!
 //! A document is sections of blocks. Each block is for the first screen or a detail; a drawing
 //! for people shows details where it is asked to, so that every verb has the same two levels.

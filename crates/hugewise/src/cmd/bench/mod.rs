@@ -107,6 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         report: ReportFiles {
             svg: common.svg.as_deref(),
             exports: &[],
+            html: None,
         },
         stdin: None,
     };

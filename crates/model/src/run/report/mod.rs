@@ -27,6 +27,7 @@ mod failures;
 mod figures;
 mod json;
 mod notes;
+mod page;
 mod pages;
 mod programs;
 mod requests;
@@ -207,6 +208,17 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         figures::figures(self)
+    }
+
+    /// The report as one HTML file; `record` is the bytes of the record's file, which it holds.
+    /// Where that file lies is left out, so that the same record gives the same page.
+    #[must_use]
+    pub fn page(self, record: &[u8]) -> String {
+        let nowhere = Self {
+            record_path: None,
+            ..self
+        };
+        page::page(&nowhere, &nowhere.figures(), record)
     }
 
     /// One row per trial and metric, in long form: a trial that printed many values of a metric

@@ -1,0 +1,44 @@
+//! The report as a page.
+
+use super::Report;
+use crate::text::document::{Block, Field, Section};
+use crate::text::figure::Figure;
+use crate::text::page::{Page, to_page};
+use crate::text::wrap::plain;
+
+/// Draws the page; `record` is the bytes of the record's file.
+pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> String {
+    let header = &report.record.header;
+    // Tables have no lines to fit in.
+    let mut document = report.document(usize::MAX);
+    document.push(circumstances(report));
+    let command = plain(&header.plan.command.join(" "));
+    to_page(&Page {
+        title: &format!("hugewise: {command}"),
+        document: &document,
+        figures,
+        record,
+    })
+}
+
+/// With what and where it was measured.
+fn circumstances(report: &Report<'_>) -> Section {
+    let header = &report.record.header;
+    let host = &header.host;
+    let fields = [
+        ("Command", header.plan.command.join(" ")),
+        ("Measured by", header.made_by.join(" ")),
+        ("Version", header.program.clone()),
+        ("Kernel", format!("{} {}", host.kernel, host.arch)),
+        (
+            "Processor",
+            format!("{}, {} CPUs", host.cpu_model, host.cpus),
+        ),
+    ];
+    let fields = fields.map(|(label, text)| Field::new(label, plain(&text)));
+    let again =
+        "This page holds the record. To read it again: hugewise report FILE, with this file.";
+    Section::titled("How it was measured")
+        .with(Block::Fields(fields.to_vec()))
+        .with(again)
+}

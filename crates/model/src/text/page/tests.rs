@@ -1,0 +1,50 @@
+use super::*;
+use crate::text::document::Section;
+use crate::text::grid::Grid;
+use proptest::prelude::*;
+
+fn drawn(text: &str, record: &[u8]) -> String {
+    let document = Document::new([Section::titled(text).with(text)]);
+    let mut table = Grid::headed(&["policy", "seconds"]);
+    table.push([text, "1.0"]);
+    let figure = Figure {
+        id: "effects".to_owned(),
+        title: text.to_owned(),
+        caption: text.to_owned(),
+        svg: "<svg viewBox=\"0 0 1 1\"></svg>".to_owned(),
+        table,
+    };
+    to_page(&Page {
+        title: text,
+        document: &document,
+        figures: &[figure],
+        record,
+    })
+}
+
+#[test]
+fn a_page_runs_nothing_and_asks_for_nothing() {
+    let page = drawn("</title><script>alert(1)</script><img src=//x>", b"{}");
+    for forbidden in ["<script", "<img", "src=\"", "@import", "url("] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_damaged_page_is_refused() {
+    let page = drawn("sort", b"{\"line\":1}\n");
+    let (start, _) = page.split_once(RECORD_BEGIN).expect("a page has a record");
+    assert_eq!(record(start.as_bytes()), Some(Err(PageError::Missing)));
+    let torn = format!("{start}{RECORD_BEGIN}AAAA{RECORD_END}");
+    assert_eq!(record(torn.as_bytes()), Some(Err(PageError::Damaged)));
+    assert_eq!(record(b"{\"format\":\"hugewise-record 1\"}"), None);
+}
+
+proptest! {
+    #[test]
+    fn a_page_gives_its_record_back(text in ".{0,40}", bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let page = drawn(&format!("{text}{RECORD_BEGIN}"), &bytes);
+        prop_assert_eq!(record(page.as_bytes()), Some(Ok(bytes)));
+    }
+}

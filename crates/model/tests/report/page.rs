@@ -1,0 +1,61 @@
+//! Pages, of the records made by hand.
+
+use hugewise_model::run::report::Report;
+use hugewise_model::run::{compare, findings, record};
+use hugewise_model::text::page;
+
+const RECORDS: [&[u8]; 4] = [
+    include_bytes!("../../../../fixtures/runs/clear-win.jsonl"),
+    include_bytes!("../../../../fixtures/runs/five-policies.jsonl"),
+    include_bytes!("../../../../fixtures/runs/long-names.jsonl"),
+    include_bytes!("../../../../fixtures/runs/failed-trials.jsonl"),
+];
+/// Bytes of the largest page of a few policies.
+const MOST_BYTES: usize = 300_000;
+
+fn report<'a>(record: &'a record::Record, path: &str) -> Report<'a> {
+    let table = compare::table(record, &compare::Options::default()).unwrap();
+    let findings = findings::judge(record, &table);
+    Report::new(record, table, findings, Some(path.to_owned()))
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[test]
+fn a_page_gives_back_the_record_and_the_same_page() {
+    for bytes in RECORDS {
+        let parsed = record::parse(bytes).unwrap();
+        let html = report(&parsed, "one.jsonl").page(bytes);
+        let inside = page::record(html.as_bytes()).unwrap().unwrap();
+        assert_eq!(inside, bytes);
+        let again = record::parse(&inside).unwrap();
+        assert_eq!(report(&again, "page.html").page(&inside), html);
+        assert!(html.len() < MOST_BYTES, "{}", html.len());
+    }
+}
+
+#[test]
+fn a_page_says_what_the_report_says() {
+    for bytes in RECORDS {
+        let parsed = record::parse(bytes).unwrap();
+        let html = report(&parsed, "one.jsonl").page(bytes);
+        let report = report(&parsed, "one.jsonl");
+        for answer in report.answers() {
+            assert!(html.contains(&escaped(&answer)), "{answer}");
+        }
+        for section in report.document(usize::MAX).sections {
+            for (_, block) in section.blocks {
+                let hugewise_model::text::document::Block::Table(grid) = block else {
+                    continue;
+                };
+                for cell in grid.rows.iter().flatten() {
+                    let cell = format!(">{}</t", escaped(cell.text.trim()));
+                    assert!(html.contains(&cell), "{cell}");
+                }
+            }
+        }
+    }
+}

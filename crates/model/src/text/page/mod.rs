@@ -8,6 +8,7 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use super::document::Document;
 use super::figure::Figure;
 use super::html::{fold, table, to_html};
+use super::svg::STYLE as FIGURES;
 use super::xml_escaped;
 
 #[cfg(test)]
@@ -52,7 +53,7 @@ pub fn to_page(page: &Page<'_>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <title>{title}</title>\n<style>\n{STYLE}{FIGURES}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n\
          <header><h1>{title}</h1></header>\n<main id=\"answer\" tabindex=\"-1\">\n\
          {answer}{figures}{rest}</main>\n\

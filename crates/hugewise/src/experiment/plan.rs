@@ -22,6 +22,7 @@ use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
+use crate::stderr::message;
 use hugewise_model::text::suggest::hint;
 
 /// No new round begins after it, unless the user says otherwise.
@@ -101,6 +102,9 @@ impl Options {
             policies.extend(cross(&axes).map_err(exit::usage)?);
         }
         if policies.is_empty() {
+            if self.system && !host.user.can_write_thp {
+                message("--system needs root: the machine's settings stay as they are");
+            }
             policies = defaults(host, self.reach());
         }
         // One policy alone asks what it changes.

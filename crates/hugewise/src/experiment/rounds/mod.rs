@@ -290,12 +290,13 @@ impl<'a> Rounds<'a> {
     ) -> Result<Flow> {
         let record = recorder.record();
         let slots = plan.round(round, |policy| record.is_run(policy, round));
+        let done = record.rounds_run();
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
             if self.idle.has(policy) {
                 continue;
             }
-            if self.is_overdue(recorder.record()) {
+            if self.is_overdue(&plan.bounds, done) {
                 return Ok(Flow::TimeOver);
             }
             let now = format!("trial {} of {}: {policy}", position + 1, slots.len());

@@ -37,13 +37,10 @@ impl Rounds<'_> {
         over
     }
 
-    /// Whether the time is over by so much that the round is given up: the rounds before were
-    /// faster than this one.
-    pub(super) fn is_overdue(&self, record: &Record) -> bool {
-        let bounds = &record.header.plan.bounds;
-        let is_due = bounds
-            .least_rounds
-            .is_none_or(|least| record.rounds_run() >= least);
+    /// Whether the time is over by so much that the round is given up: the `done` rounds before
+    /// were faster than this one. Rounds without which nothing can be decided are never given up.
+    pub(super) fn is_overdue(&self, bounds: &Bounds, done: u32) -> bool {
+        let is_due = bounds.least_rounds.is_none_or(|least| done >= least);
         let latest = bounds.max_time.map(|most| most.mul_f64(OVERRUN));
         is_due && latest.is_some_and(|latest| self.pace.borrow().elapsed() > latest)
     }

@@ -6,6 +6,7 @@ use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
 use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
 use crate::run::plan::Bounds;
+use crate::run::policy::Policy;
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 
 /// How far an experiment has come.
@@ -108,10 +109,17 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
     if record.header.plan.policies.len() < 2 {
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
-    if judged
+    let is_dropped = |policy: &Policy| all().any(|drop| drop.policy == policy.name);
+    // What a means costs is worth no more rounds than the policies that it reaches.
+    let mut worth_rounds = judged
         .policies()
-        .all(|policy| all().any(|drop| drop.policy == policy.name))
-    {
+        .filter(|it| !it.is_idle_means())
+        .peekable();
+    let is_over = match worth_rounds.peek() {
+        Some(_) => worth_rounds.all(is_dropped),
+        None => judged.policies().all(is_dropped),
+    };
+    if is_over {
         let open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
         return Some(match open {
             true => StopReason::OutOfReach,

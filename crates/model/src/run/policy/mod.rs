@@ -61,6 +61,13 @@ impl Policy {
             settings: Settings::default(),
         }
     }
+
+    /// Whether it only tells what a means costs: the tracer or the library without its advice.
+    #[must_use]
+    pub fn is_idle_means(&self) -> bool {
+        let settings = &self.settings;
+        settings.tracer == Some(Tracer::Idle) || settings.preload == Some(Preload::Idle)
+    }
 }
 
 #[cfg(test)]

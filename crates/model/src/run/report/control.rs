@@ -8,7 +8,6 @@ use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
-use crate::text::number::percent;
 use crate::text::wrap::plain;
 
 /// What the control shows.
@@ -45,14 +44,15 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control within ±0.6 %: passed`.
+/// `control −0.4 to +0.6 %: passed`.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
-    let farthest = around_zero(control).map(|(low, high)| -low.min(-high));
-    let figure = farthest.filter(|_| control.scale == Scale::Ratio);
-    let figure = figure.map(|end| format!(" within ±{} %", percent(end.exp_m1())));
-    Some(format!("control{}: {outcome}", figure.unwrap_or_default()))
+    let metric = metric_of(report.record, &control.metric);
+    let figure = interval(&metric, control, Sign::Kept);
+    let figure = figure.filter(|_| control.scale == Scale::Ratio);
+    let figure = figure.map_or_else(String::new, |interval| format!(" {interval}"));
+    Some(format!("control{figure}: {outcome}"))
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.

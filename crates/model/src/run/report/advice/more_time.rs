@@ -43,7 +43,8 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
 fn minutes(report: &Report<'_>) -> Option<u64> {
     let policy = conclude(report)?.policy?;
     let row = judged(report, &policy)?;
-    let factor = factor(&row, report.table.verdict.threshold)?;
+    let factor =
+        too_few(report, &policy).or_else(|| factor(&row, report.table.verdict.threshold))?;
     // The rounds that there are count.
     let seconds = took(report)?.as_secs_f64() * (factor - 1.0).max(1.0);
     let minutes = (seconds / 60.0).ceil().max(2.0);
@@ -59,6 +60,13 @@ fn factor(row: &Comparison, threshold: f64) -> Option<f64> {
     };
     let wanted = effect.max(threshold.ln_1p());
     Some((NARROWER * half / wanted).powi(2))
+}
+
+/// How many times the rounds so far are needed where there are too few to decide anything: one
+/// round more than the fewest.
+fn too_few(report: &Report<'_>, policy: &str) -> Option<f64> {
+    let shown = report.table.verdict.provisional.get(policy)?.first()?;
+    Some(f64::from(shown.needed + 1) / f64::from(shown.rounds.max(1)))
 }
 
 /// How long the rounds took.

@@ -206,11 +206,10 @@ mod tests {
 
     #[test]
     fn who_asks_for_the_end_does_not_wait_for_the_state() {
-        // Given these arguments it waits for its stdin, and says nothing.
         let began = std::time::Instant::now();
         let folder = tempfile::tempdir().unwrap();
         let silent = folder.path().join("silent");
-        std::fs::write(&silent, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
+        std::fs::write(&silent, "#!/bin/sh\nexec sleep 60\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&silent, mode).unwrap();
         assert!(Fragmented::reach(&silent, 50, || true).unwrap().is_none());

@@ -16,13 +16,15 @@ pub(super) const WRITTEN: PageFilter = PageFilter {
     returned: PRESENT,
 };
 
-/// Code of files, which nobody writes through its mapping. A memfd may be written by another.
+/// Code of files, which nobody writes through its mapping. A memfd may be written by another, and
+/// `//anon` is what a compiler in the process made.
 pub(super) fn ranges(mappings: &[Map]) -> impl Iterator<Item = Range<u64>> {
     const READ_RUN: u32 = 5;
     let is_code = |map: &&Map| {
         map.sharing == Sharing::Private
             && map.protection == READ_RUN
             && map.name.starts_with('/')
+            && !map.name.starts_with("//")
             && !map.name.starts_with("/memfd:")
     };
     let code = mappings.iter().filter(is_code);

@@ -173,7 +173,7 @@ pub struct Options {
     pub seed: Option<u64>,
 
     /// Run the command as one line of /bin/sh
-    #[arg(long, help_heading = WORKLOAD)]
+    #[arg(long, hide_short_help = true, help_heading = WORKLOAD)]
     pub shell: bool,
 
     /// Shell line to run once before everything
@@ -181,7 +181,7 @@ pub struct Options {
     pub setup: Option<String>,
 
     /// Shell line to run before every trial, not measured
-    #[arg(long, value_name = "LINE", help_heading = WORKLOAD)]
+    #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub prepare: Option<String>,
 
     /// Shell line to run after every trial, not measured

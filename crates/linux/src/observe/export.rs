@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use hugewise_model::base::host::THP_DIR;
 use hugewise_model::base::missing::Fact;
-use hugewise_model::observe::export::{
-    Collected, Khugepaged as Work, MEMORY, MachineSample, Setting,
-};
+use hugewise_model::observe::export::{Collected, Khugepaged as Work, MEMORY, MachineSample};
 
 use super::khugepaged::Khugepaged;
 use crate::machine::error::{Kind, Result};
@@ -18,7 +16,7 @@ use crate::proc::meminfo::read_meminfo;
 use crate::proc::pressure::read_pressure;
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::hugetlb::read_pools;
-use crate::sys::thp::{parse_size_folder, read_thp};
+use crate::sys::thp::{parse_size_folder, read_settings};
 
 /// Takes samples of a machine.
 #[derive(Clone, Debug)]
@@ -70,36 +68,6 @@ fn collected<T>(grant: &str, read: impl FnOnce() -> Result<T>) -> Collected<T> {
         value,
         seconds: began.elapsed().as_secs_f64(),
     }
-}
-
-fn read_settings(root: &Root) -> Result<Vec<Setting>> {
-    let thp = read_thp(root)?;
-    let own = |file: &str, mode: String| Setting {
-        file: file.to_owned(),
-        size: None,
-        mode,
-    };
-    let mut settings = vec![
-        own("enabled", thp.enabled),
-        own("defrag", thp.defrag),
-        own("use_zero_page", u8::from(thp.zero_page).to_string()),
-    ];
-    settings.extend(thp.shmem_enabled.map(|mode| own("shmem_enabled", mode)));
-    let khugepaged = thp.khugepaged.iter();
-    settings.extend(
-        khugepaged.map(|(file, value)| own(&format!("khugepaged/{file}"), value.to_string())),
-    );
-    settings.extend(of_sizes("enabled", thp.sizes));
-    settings.extend(of_sizes("shmem_enabled", thp.shmem_sizes));
-    Ok(settings)
-}
-
-fn of_sizes(file: &str, modes: BTreeMap<u64, String>) -> impl Iterator<Item = Setting> {
-    modes.into_iter().map(move |(kib, mode)| Setting {
-        file: format!("hugepages/{file}"),
-        size: Some(kib * 1024),
-        mode,
-    })
 }
 
 /// Whichever files a size has, so that a counter of a newer kernel needs no newer program.

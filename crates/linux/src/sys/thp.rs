@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hugewise_model::base::host::{THP_DIR, ThpSettings};
+use hugewise_model::observe::export::Setting;
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;
@@ -130,6 +131,40 @@ fn read_each_size(root: &Root, file: &str) -> Result<BTreeMap<u64, String>> {
         }
     }
     Ok(sizes)
+}
+
+/// Every setting with its file and the value in force.
+///
+/// # Errors
+/// As [`read_thp`].
+pub fn read_settings(root: &Root) -> Result<Vec<Setting>> {
+    let thp = read_thp(root)?;
+    let own = |file: &str, mode: String| Setting {
+        file: file.to_owned(),
+        size: None,
+        mode,
+    };
+    let mut settings = vec![
+        own("enabled", thp.enabled),
+        own("defrag", thp.defrag),
+        own("use_zero_page", u8::from(thp.zero_page).to_string()),
+    ];
+    settings.extend(thp.shmem_enabled.map(|mode| own("shmem_enabled", mode)));
+    let khugepaged = thp.khugepaged.iter();
+    settings.extend(
+        khugepaged.map(|(file, value)| own(&format!("khugepaged/{file}"), value.to_string())),
+    );
+    settings.extend(of_sizes("enabled", thp.sizes));
+    settings.extend(of_sizes("shmem_enabled", thp.shmem_sizes));
+    Ok(settings)
+}
+
+fn of_sizes(file: &str, modes: BTreeMap<u64, String>) -> impl Iterator<Item = Setting> {
+    modes.into_iter().map(move |(kib, mode)| Setting {
+        file: format!("hugepages/{file}"),
+        size: Some(kib * 1024),
+        mode,
+    })
 }
 
 /// A file that may be absent in older kernels.

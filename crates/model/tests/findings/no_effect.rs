@@ -110,7 +110,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            env.ARENAS=1: it made no more memory huge, so any effect has another cause. No page was huge under env.ARENAS=1 or as-is
+            env.ARENAS=1: it made at most one huge page more, so any effect has another cause. No page was huge under env.ARENAS=1 or as-is
         "#]],
     );
     says(

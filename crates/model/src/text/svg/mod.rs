@@ -168,8 +168,9 @@ impl Svg {
     }
 }
 
-/// A place as it is written, to a tenth; `None` where it is none.
+/// A place as it is written, to a tenth; `None` where it is none, or far out of every drawing.
 fn written((x, y): Place) -> Option<(f64, f64)> {
+    const FAR: f64 = 1e9;
     let tenth = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
-    (x.is_finite() && y.is_finite()).then(|| (tenth(x), tenth(y)))
+    (x.abs() < FAR && y.abs() < FAR).then(|| (tenth(x), tenth(y)))
 }

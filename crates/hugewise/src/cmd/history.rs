@@ -43,6 +43,8 @@ pub struct Arguments {
 const MOST: usize = 20;
 /// The longest command of a list.
 const COMMAND: usize = 24;
+/// The longest text of what was best.
+const BEST: usize = 24;
 /// Policies beside each other in the history of one command; details have all.
 const POLICIES: usize = 4;
 
@@ -135,16 +137,15 @@ impl History {
 
     /// The newest records, the newest first.
     fn list(&self, most: usize) -> Grid {
-        let align = [Align::Left, Align::Left, Align::Left, Align::Wrapped];
+        let align = [Align::Left, Align::Left, Align::Left, Align::Right];
         let mut grid =
             Grid::headed(&["began (UTC)", "command", "best", "policies"]).aligned(&align);
         for entry in self.entries.iter().rev().take(most) {
-            let policies: Vec<String> = entry.policies.iter().map(|it| plain(it)).collect();
             grid.push([
                 paths::minute(entry.created_unix_ms),
                 shortened(&plain(&entry.command.join(" ")), COMMAND),
-                entry.best(),
-                policies.join(", "),
+                shortened(&entry.best(), BEST),
+                entry.policies.len().to_string(),
             ]);
         }
         grid

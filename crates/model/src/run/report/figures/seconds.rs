@@ -28,6 +28,13 @@ struct Line {
 }
 
 impl Line {
+    /// Loads of a second or two have no course.
+    fn is_worth_drawing(&self) -> bool {
+        const FEWEST: usize = 3;
+        let seconds = |series: &Series| series.values.iter().flatten().count();
+        self.series.iter().any(|series| seconds(series) >= FEWEST)
+    }
+
     fn named(&self, head: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.head == head)
     }
@@ -40,7 +47,7 @@ fn lines(record: &Record) -> Vec<Line> {
         index,
         series: series(record, &policy.name),
     });
-    lines.filter(|line| !line.series.is_empty()).collect()
+    lines.filter(Line::is_worth_drawing).collect()
 }
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {

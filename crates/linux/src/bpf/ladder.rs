@@ -95,7 +95,7 @@ fn of_means(means: &Hook, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
             let function = resolve(names, kernel)?;
             of_function(&names[0], &function, key.as_ref(), includes, kernel)
         }
-        Hook::Faults { includes } => of_faults(includes, &kernel.types),
+        Hook::Faults { includes } => vec![of_faults(includes)],
         Hook::Pair { .. } | Hook::Event { .. } => Vec::new(),
     })
 }
@@ -247,14 +247,11 @@ impl<'a> Tracepoints<'a> {
     }
 }
 
-/// Where a fault begins on x86, in user mode and in kernel mode. Others have such tracepoints at another place.
-pub(super) const FAULT_TRACEPOINTS: &str = "page_fault_user, page_fault_kernel";
-
-fn of_faults(includes: &str, types: &Types) -> Vec<Attempt> {
-    let attempt = |begin: &str| Attempt {
+fn of_faults(includes: &str) -> Attempt {
+    Attempt {
         attachment: Attachment::PerfEvent,
         group: String::new(),
-        begin: begin.to_owned(),
+        begin: "page-faults".to_owned(),
         end: Some("minor-faults, major-faults".to_owned()),
         key: Some(KeyPlace {
             edge: Edge::End,
@@ -266,15 +263,7 @@ fn of_faults(includes: &str, types: &Types) -> Vec<Attempt> {
         includes: includes.to_owned(),
         notes: Vec::new(),
         kind: Kind::Durations,
-    };
-    let has = |tracepoint| types.has_tracepoint(tracepoint);
-    let tracepoints =
-        cfg!(target_arch = "x86_64") && has("page_fault_user") && has("page_fault_kernel");
-    let by_tracepoints = tracepoints.then(|| attempt(FAULT_TRACEPOINTS));
-    by_tracepoints
-        .into_iter()
-        .chain([attempt("page-faults")])
-        .collect()
+    }
 }
 
 fn position(parameters: &[String], key: &Key) -> Option<usize> {

@@ -84,14 +84,10 @@ struct {
 	TYPE(value, struct settings);
 } settings SEC(".maps");
 
-/*
- * With the thread itself: found without a search, never full, gone when nothing is left of the
- * thread, and so also after its exit, when it still faults and takes locks.
- */
 struct {
-	NUMBER(type, TASK_STORAGE);
-	NUMBER(map_flags, NO_PREALLOC);
-	TYPE(key, s32);
+	NUMBER(type, HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u32);
 	TYPE(value, struct start);
 } starts SEC(".maps");
 
@@ -140,8 +136,8 @@ struct {
 
 struct task_struct {
 	u32 flags;
+	s32 pid;
 	s32 tgid;
-	s32 pagefault_disabled;
 	struct task_struct *real_parent;
 	struct mm_struct *mm;
 } KERNEL;
@@ -196,6 +192,14 @@ INLINE int is_meant(void *context)
 	return mm && lock == (u64)&mm->mmap_lock;
 }
 
+/* The idle threads of all processors share the number 0. */
+INLINE u32 this_thread(void)
+{
+	u32 thread = (u32)thread_and_process();
+
+	return thread ? thread : 0x80000000 | processor();
+}
+
 INLINE u64 key_in(void *context)
 {
 	u64 key = 0;
@@ -211,34 +215,44 @@ INLINE struct settings *settings_now(void)
 	return map_lookup(&settings, &zero);
 }
 
-INLINE void lose(u64 no_room, u64 reentered)
-{
-	u32 zero = 0;
-	struct losses *lost = map_lookup(&losses, &zero);
-
-	if (!lost)
-		return;
-	lost->no_room += no_room;
-	lost->reentered += reentered;
-}
-
 INLINE int begin(void *context)
 {
+	u32 zero = 0, thread = this_thread();
 	struct settings *set = settings_now();
-	struct start *start;
+	struct losses *lost = map_lookup(&losses, &zero);
+	struct start *start, fresh = {};
 
-	if (!set || !is_meant(context) || !counts(set))
+	if (!set || !lost || !is_meant(context) || !counts(set))
 		return 0;
-	start = task_storage(&starts, this_task(), 0, CREATE);
-	if (!start) {
-		lose(1, 0);
+	if (key_source == KEY_AT_BEGIN)
+		fresh.key = key_in(context);
+	start = map_lookup(&starts, &thread);
+	if (start) {
+		if (start->ns)
+			lost->reentered++;
+		start->key = fresh.key;
+		start->ns = time_ns();
 		return 0;
 	}
-	if (start->ns)
-		lose(0, 1);
-	if (key_source == KEY_AT_BEGIN)
-		start->key = key_in(context);
-	start->ns = time_ns();
+	fresh.ns = time_ns();
+	if (map_update(&starts, &thread, &fresh, 0))
+		lost->no_room++;
+	return 0;
+}
+
+/*
+ * A thread keeps its place among the starts, because making one and deleting it costs as much as
+ * all else; it is taken away when nothing is left of the thread. Its number may have gone to
+ * another by then, which loses one end at the most. Not when it exits: after that it still
+ * faults and takes locks.
+ */
+INLINE int gone(u64 *context)
+{
+	struct task_struct *task = (struct task_struct *)context[0];
+	u32 thread = 0;
+
+	if (!read_kernel(&thread, sizeof(thread), &task->pid))
+		map_delete(&starts, &thread);
 	return 0;
 }
 
@@ -326,7 +340,8 @@ INLINE void keep(u64 begun_ns, u64 ns)
 INLINE int end_as(u64 key_at_end)
 {
 	u64 now = time_ns();
-	struct start *start = task_storage(&starts, this_task(), 0, 0);
+	u32 thread = this_thread();
+	struct start *start = map_lookup(&starts, &thread);
 	struct settings *set = settings_now();
 
 	if (!start || !start->ns || !set)
@@ -354,6 +369,8 @@ INLINE int happened(void *context)
 	return 0;
 }
 
+SEC("raw_tp/sched_process_free") int thread_gone(void *context) { return gone(context); }
+
 SEC("fentry/function") int fentry_begin(void *context) { return begin(context); }
 SEC("fexit/function") int fexit_end(void *context) { return end(context); }
 
@@ -372,28 +389,10 @@ SEC("tracepoint/group/begin") int tracepoint_begin(void *context) { return begin
 SEC("tracepoint/group/end") int tracepoint_end(void *context) { return end(context); }
 SEC("tracepoint/group/event") int tracepoint_event(void *context) { return happened(context); }
 
-/*
- * Page faults: one of two tracepoints before the fault, which take a quarter of the time of a software
- * event of perf, or else that; after it one of two software events.
- *
- * In kernel mode the tracepoint also sees faults that never come to that end: of the kernel's own
- * addresses, and in a reader that forbids waiting, who may stand within another fault.
- */
-SEC("tp_btf/page_fault_user") int user_fault_begin(u64 *context) { return begin(context); }
-SEC("tp_btf/page_fault_kernel") int kernel_fault_begin(u64 *context)
-{
-	/* Not by the helper, which forbids waiting itself while it reads. */
-	const struct task_struct *task = this_task();
-
-	if ((s64)context[0] < 0 || task->pagefault_disabled)
-		return 0;
-	return begin(context);
-}
+/* Page faults: the software events of perf, one before the fault and one of two after it. */
 SEC("perf_event") int fault_begin(void *context) { return begin(context); }
 SEC("perf_event") int minor_fault_end(void *context) { (void)context; return end_as(0); }
 SEC("perf_event") int major_fault_end(void *context) { (void)context; return end_as(1); }
-
-#include "faults.h"
 
 /* The verifier opens helpers that read kernel memory to this licence (include/linux/license.h). */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -10,7 +10,6 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int s32;
-typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
@@ -22,27 +21,19 @@ typedef long long s64;
 #define NUMBER(name, value) int(*name)[value]
 #define TYPE(name, of) of *name
 
+#define HASH 1
 #define ARRAY 2
 #define PERCPU_ARRAY 6
 #define QUEUE 22
-#define RING 27
-#define TASK_STORAGE 29
-
-/* Flags of maps, and of what is kept with a task. */
-#define NO_PREALLOC 1
-#define CREATE 1
-#define NO_WAKEUP 1
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;
+static long (*map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*time_ns)(void) = (void *)5;
 static u32 (*processor)(void) = (void *)8;
 static u64 (*thread_and_process)(void) = (void *)14;
 static u64 (*current_task)(void) = (void *)35;
 static long (*map_push)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
-static void *(*ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
-static void (*ring_submit)(void *record, u64 flags) = (void *)132;
-static void *(*task_storage)(void *map, void *task, void *value, u64 flags) = (void *)156;
-static void *(*this_task)(void) = (void *)158;
 
 #endif

@@ -18,12 +18,10 @@ mod raw;
 
 pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
-pub(super) use raw::RawLosses;
-use raw::{RawExtremes, RawHistogram, Settings};
+use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
 
 /// The programs; `build.rs` brings them.
-pub(super) static OBJECT: &[u8] =
-    aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
 
 /// A point that is being traced. Dropping it detaches its programs; the kernel does the same
 /// when the process dies, because nothing is pinned.
@@ -113,8 +111,6 @@ impl Kernel {
             Who::AtOwnMmapLock => 3,
         };
         EbpfLoader::new()
-            // The loader has no handle for what is kept with threads, and none is needed.
-            .allow_unsupported_maps()
             .btf(Some(&self.types))
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("key_source", &source, true)
@@ -319,6 +315,10 @@ impl Probe {
                 .find(|line| line.starts_with("recursion_misses"))?;
             line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
         };
-        self.programs.iter().filter_map(of).sum()
+        let counting = self.programs.iter();
+        counting
+            .filter(|name| **name != attach::CARETAKER)
+            .filter_map(of)
+            .sum()
     }
 }

@@ -7,8 +7,10 @@ use aya::programs::{
 };
 use hugewise_model::observe::trace::{Attachment, Kind};
 
-use super::super::ladder::FAULT_TRACEPOINTS;
 use super::{Attempt, Probe};
+
+/// The program that takes away what is kept of threads that are gone.
+pub(super) const CARETAKER: &str = "thread_gone";
 
 type Attached = Result<(), Box<dyn std::error::Error>>;
 
@@ -21,7 +23,10 @@ impl Probe {
     ) -> Attached {
         match attempt.kind {
             Kind::Events => self.event(attempt, types),
-            Kind::Durations => self.both_ends(attempt, types, processors),
+            Kind::Durations => {
+                self.raw_tp(CARETAKER, "sched_process_free")?;
+                self.both_ends(attempt, types, processors)
+            }
         }
     }
 
@@ -60,18 +65,17 @@ impl Probe {
                 self.tracepoint("tracepoint_end", &attempt.group, end)?;
                 self.tracepoint("tracepoint_begin", &attempt.group, begin)
             }
-            Attachment::PerfEvent => self.faults(begin, types, processors),
+            Attachment::PerfEvent => {
+                let events = [
+                    ("minor_fault_end", SoftwareEvent::PageFaultsMin),
+                    ("major_fault_end", SoftwareEvent::PageFaultsMaj),
+                    ("fault_begin", SoftwareEvent::PageFaults),
+                ];
+                events
+                    .into_iter()
+                    .try_for_each(|(name, event)| self.every_fault(name, event, processors))
+            }
         }
-    }
-
-    fn faults(&mut self, begin: &str, types: &Btf, processors: &[u32]) -> Attached {
-        self.every_fault("minor_fault_end", SoftwareEvent::PageFaultsMin, processors)?;
-        self.every_fault("major_fault_end", SoftwareEvent::PageFaultsMaj, processors)?;
-        if begin != FAULT_TRACEPOINTS {
-            return self.every_fault("fault_begin", SoftwareEvent::PageFaults, processors);
-        }
-        self.tp_btf("kernel_fault_begin", "page_fault_kernel", types)?;
-        self.tp_btf("user_fault_begin", "page_fault_user", types)
     }
 
     fn function_calls(&mut self, function: &str, types: &Btf) -> Attached {

@@ -32,8 +32,8 @@ pub(super) struct RawExtremes {
 /// `struct losses` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::bpf) struct RawLosses {
-    pub(in crate::bpf) no_room: u64,
+pub(super) struct RawLosses {
+    pub(super) no_room: u64,
     pub(super) reentered: u64,
 }
 

@@ -44,9 +44,7 @@ pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions)
         sampled,
         timed: book.paired,
         lost,
-        unserved: book
-            .unserved
-            .max(closing.counted.starts.saturating_sub(counted)),
+        unserved: book.unserved,
         without_event,
         remarks: Vec::new(),
     };

@@ -30,6 +30,7 @@ mod reads;
 mod refuse;
 mod region;
 mod room;
+mod seccomp;
 mod serve;
 mod shared;
 mod stacks;

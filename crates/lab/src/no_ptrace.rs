@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+use crate::seccomp::filter;
 
 /// Becomes the command that is left, for which ptrace(2) answers EPERM.
 pub(crate) fn run(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
@@ -17,27 +18,9 @@ pub(crate) fn run(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
     Err(Trouble::Kernel("starting the command", error))
 }
 
-/// A filter without a look at the ABI: it is there to refuse, not to guard.
 fn forbid() -> Result<(), Trouble> {
-    const NUMBER_AT: u32 = 0;
-    let step = |code: u32, on_true: u8, on_false: u8, value: u32| libc::sock_filter {
-        code: code as u16,
-        jt: on_true,
-        jf: on_false,
-        k: value,
-    };
-    let answer = |value| step(libc::BPF_RET | libc::BPF_K, 0, 0, value);
-    let mut code = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, NUMBER_AT),
-        step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            0,
-            1,
-            libc::SYS_ptrace as u32,
-        ),
-        answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
-        answer(libc::SECCOMP_RET_ALLOW),
-    ];
+    let refusal = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let mut code = filter(&[libc::SYS_ptrace], refusal);
     let program = libc::sock_fprog {
         len: code.len() as libc::c_ushort,
         filter: code.as_mut_ptr(),

@@ -80,10 +80,9 @@ fn json(shown: &assert_cmd::assert::Assert) -> Value {
     serde_json::from_slice(&shown.get_output().stdout).expect("JSON")
 }
 
-#[test]
-fn programs_have_versions_and_contradictions_are_solved() {
-    let case = Case::new();
-    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+/// Two servers whose vendors want different settings.
+fn redis_beside_mongod(case: &Case, mongod: &str) -> Machine {
+    let machine = Machine::new(case, "debian12-6.18-vm-root");
     machine.process(
         70,
         "/usr/bin/redis-server",
@@ -93,9 +92,16 @@ fn programs_have_versions_and_contradictions_are_solved() {
     machine.process(
         80,
         "/usr/bin/mongod",
-        "/usr/bin/mongod --config /etc/mongod.conf",
+        mongod,
         "/system.slice/mongod.service",
     );
+    machine
+}
+
+#[test]
+fn programs_have_versions_and_contradictions_are_solved() {
+    let case = Case::new();
+    let machine = redis_beside_mongod(&case, "/usr/bin/mongod --config /etc/mongod.conf");
     let advice = json(&machine.advise(&case, &["--format", "json"]).success());
     let programs = advice["programs"].as_array().unwrap();
     let version = |name: &str| {
@@ -133,19 +139,7 @@ fn programs_have_versions_and_contradictions_are_solved() {
 #[test]
 fn the_first_screen_is_one_and_details_name_source_and_means() {
     let case = Case::new();
-    let machine = Machine::new(&case, "debian12-6.18-vm-root");
-    machine.process(
-        70,
-        "/usr/bin/redis-server",
-        "/usr/bin/redis-server *:6379",
-        "/system.slice/redis-server.service",
-    );
-    machine.process(
-        80,
-        "/usr/bin/mongod",
-        "/usr/bin/mongod",
-        "/system.slice/mongod.service",
-    );
+    let machine = redis_beside_mongod(&case, "/usr/bin/mongod");
     let shown = machine.advise(&case, &[]).success();
     let text = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
     assert!(text.lines().count() <= 24, "{text}");

@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use crate::seccomp::filter;
+
 /// A descriptor that hands over the calls of the thread that made it, and of all its children.
 pub(super) struct Listener(OwnedFd);
 
@@ -21,7 +23,7 @@ impl Listener {
     /// Filters these calls of this thread from now on. A process that may not filter others with
     /// their privileges gives up its own.
     pub(super) fn install(calls: &[libc::c_long]) -> io::Result<Self> {
-        let mut code = filter(calls);
+        let mut code = filter(calls, libc::SECCOMP_RET_USER_NOTIF);
         let program = libc::sock_fprog {
             len: code.len() as libc::c_ushort,
             filter: code.as_mut_ptr(),
@@ -103,29 +105,4 @@ fn is_gone<T>(then: T) -> io::Result<T> {
         Some(libc::ENOENT | libc::EINTR) => Ok(then),
         _ => Err(error),
     }
-}
-
-/// A filter without a look at the ABI: it is there to refuse, not to guard.
-fn filter(calls: &[libc::c_long]) -> Vec<libc::sock_filter> {
-    const NUMBER_AT: u32 = 0;
-    let step = |code: u32, on_true: u8, on_false: u8, value: u32| libc::sock_filter {
-        code: code as u16,
-        jt: on_true,
-        jf: on_false,
-        k: value,
-    };
-    let answer = |value| step(libc::BPF_RET | libc::BPF_K, 0, 0, value);
-    let mut code = vec![step(
-        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
-        0,
-        0,
-        NUMBER_AT,
-    )];
-    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    for &call in calls {
-        code.push(step(equal, 0, 1, call as u32));
-        code.push(answer(libc::SECCOMP_RET_USER_NOTIF));
-    }
-    code.push(answer(libc::SECCOMP_RET_ALLOW));
-    code
 }

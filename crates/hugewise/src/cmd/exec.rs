@@ -61,7 +61,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let host = paths::host(&root)?;
     let realisation = realise_one(&host, &arguments.policy, reach)?;
-    warn(arguments, &realisation, &host);
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
@@ -69,8 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::from(NOT_FOUND));
     }
     paths::install_library(&realisation)?;
-    if let Some(reason) = unreached(&realisation, launch.program()) {
-        message(reason);
+    match idle(&arguments.policy, &realisation, launch.program()) {
+        Some(reason) => message(reason),
+        None => warn(arguments, &realisation, &host),
     }
     if realisation.files.is_empty() {
         if launch.is_traced() || !realisation.limits.is_none() {
@@ -98,16 +98,17 @@ fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
     }
 }
 
-/// Why a policy does nothing for a program: it is static, and the policy is a library to preload.
-fn unreached(realisation: &Realisation, program: &OsStr) -> Option<String> {
-    realisation.library.as_ref()?;
+/// Why a policy does nothing for a program, as far as its file tells.
+fn idle(policy: &Policy, realisation: &Realisation, program: &OsStr) -> Option<String> {
     let file = read_executable(&program::file(program)?)?;
-    file.loader.is_none().then(|| {
-        format!(
-            "{} is statically linked, and nothing is preloaded into it: the policy does nothing",
-            program.to_string_lossy()
-        )
-    })
+    let path = program.to_string_lossy();
+    if realisation.library.is_some() && file.loader.is_none() {
+        return Some(format!(
+            "{path} is statically linked, and nothing is preloaded into it: the policy does nothing"
+        ));
+    }
+    let why = file.cannot_obey(&policy.settings, &path)?;
+    Some(format!("{policy} does nothing here: {why}"))
 }
 
 /// The exit codes of env(1) and of shells for a command that could not be run.

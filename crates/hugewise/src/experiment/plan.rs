@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
@@ -15,13 +17,14 @@ use hugewise_model::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Omission, Policy, Settings, cross, defaults, omission};
+use hugewise_model::run::policy::{Heap, Omission, Policy, Settings, cross, defaults, omission};
 
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
+use crate::program;
 use crate::stderr::message;
 use hugewise_model::text::suggest::hint;
 
@@ -55,7 +58,8 @@ impl Options {
         let programs = self.programs()?;
         check_workload(self, &programs)?;
         self.check_latency()?;
-        let (policies, baseline) = self.arms(host, &programs)?;
+        let heap = self.heap(&programs);
+        let (policies, baseline) = self.arms(host, heap, &programs)?;
         let first = programs.first();
         Ok(Plan {
             command: first.map_or_else(|| texts(&self.command), |it| it.command.clone()),
@@ -64,7 +68,7 @@ impl Options {
             service: self.driven(&policies)?,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds(policies.len())?,
-            not_tried: self.not_tried(host),
+            not_tried: self.not_tried(host, heap),
             policies,
             verdict_metric: self.checked_verdict_metric(&programs)?,
             programs,
@@ -82,8 +86,8 @@ impl Options {
     }
 
     /// The policies, or every program under every policy; and the name of the baseline.
-    fn arms(&self, host: &Host, programs: &[Program]) -> Result<(Vec<Policy>, String)> {
-        let policies = self.policies(host)?;
+    fn arms(&self, host: &Host, heap: Heap, programs: &[Program]) -> Result<(Vec<Policy>, String)> {
+        let policies = self.policies(host, heap)?;
         self.check_places(programs, &policies)?;
         let baseline = baseline(self.baseline.as_deref(), &policies)?;
         match programs.first() {
@@ -95,7 +99,24 @@ impl Options {
         }
     }
 
-    fn policies(&self, host: &Host) -> Result<Vec<Policy>> {
+    /// Who makes the heap of the command, or of the first program.
+    fn heap(&self, programs: &[Program]) -> Heap {
+        let words = self.words_of(programs.first());
+        let file = words.first().and_then(|it| self.file_of(it));
+        let executable = file.and_then(|path| read_executable(&path));
+        executable.map(|it| it.heap()).unwrap_or_default()
+    }
+
+    /// The file of a program, from the folder in which it will run.
+    fn file_of(&self, program: &OsStr) -> Option<PathBuf> {
+        let folder = self.directory.as_deref().unwrap_or(Path::new(""));
+        match Path::new(program).components().count() {
+            1 => program::file(program),
+            _ => Some(folder.join(program)),
+        }
+    }
+
+    fn policies(&self, host: &Host, heap: Heap) -> Result<Vec<Policy>> {
         let mut policies = self.policy.clone();
         let axes = self.axes();
         if !axes.is_empty() {
@@ -105,7 +126,7 @@ impl Options {
             if self.system && !host.user.can_write_thp {
                 message("--system needs root: the machine's settings stay as they are");
             }
-            policies = defaults(host, self.reach());
+            policies = defaults(host, self.reach(), heap);
         }
         // One policy alone asks what it changes.
         if let [alone] = policies.as_slice()
@@ -134,9 +155,11 @@ impl Options {
     }
 
     /// What the usual policies leave out; nothing where policies were chosen.
-    fn not_tried(&self, host: &Host) -> Option<Omission> {
+    fn not_tried(&self, host: &Host, heap: Heap) -> Option<Omission> {
         let is_usual = !self.names_policies();
-        is_usual.then(|| omission(host, self.reach())).flatten()
+        is_usual
+            .then(|| omission(host, self.reach(), heap))
+            .flatten()
     }
 
     /// The state of free memory, which is all programs' memory.
@@ -192,10 +215,14 @@ impl Options {
 
     /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
     fn bounds(&self, policies: usize) -> Result<Bounds> {
-        let (usual, most) = if policies > 1 {
-            (1, MOST_ROUNDS)
-        } else {
-            (ROUNDS_ALONE, ROUNDS_ALONE)
+        let claims = u32::try_from(policies)
+            .unwrap_or(u32::MAX)
+            .saturating_sub(1);
+        let (usual, most) = match claims {
+            0 => (ROUNDS_ALONE, ROUNDS_ALONE),
+            // A demand is judged by an interval, also where pages tell that a policy does nothing.
+            _ if !self.demands.fail_if.is_empty() => (fewest_rounds(claims), MOST_ROUNDS),
+            _ => (1, MOST_ROUNDS),
         };
         let min_rounds = self.min_rounds.unwrap_or(usual);
         let max_rounds = self
@@ -220,9 +247,6 @@ impl Options {
         if self.limits.max_rounds.is_some() || self.limits.max_time.is_some() {
             return Ok(bounds);
         }
-        let claims = u32::try_from(policies)
-            .unwrap_or(u32::MAX)
-            .saturating_sub(1);
         Ok(Bounds {
             max_time: Some(USUAL_TIME),
             least_rounds: Some(fewest_rounds(claims).max(min_rounds)),

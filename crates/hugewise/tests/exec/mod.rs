@@ -69,3 +69,56 @@ fn exec_tells_absence_from_refusal_as_env_does() {
             .stderr(contains(command));
     }
 }
+
+#[test]
+fn exec_says_when_a_policy_does_nothing_for_a_program() {
+    let case = Case::new();
+    let (source, program) = (case.path("x.c"), case.path("x"));
+    std::fs::write(&source, OWN_MALLOC).expect("a file");
+    let made = std::process::Command::new("cc")
+        .args(["-rdynamic", "-fno-builtin", "-o"])
+        .args([&program, &source])
+        .status();
+    assert!(made.expect("a compiler").success());
+    case.hugewise()
+        .args(["exec", "--policy", "malloc=thp", "--"])
+        .arg(&program)
+        .assert()
+        .success()
+        .stderr(contains("malloc=thp does nothing here: ").and(contains("a malloc of its own")));
+}
+
+/// A program that brings its own allocator.
+const OWN_MALLOC: &str = "#include <stddef.h>\nstatic char room[64];\nvoid *malloc(size_t n) \
+                          { return n < 64 ? room : 0; }\nint main(void) { return malloc(1) == 0; }\n";
+
+#[test]
+fn the_heap_is_asked_in_the_words_of_who_makes_it() {
+    const NAME: &str = "the_heap_is_asked_in_the_words_of_who_makes_it";
+    let case = Case::new();
+    if !host_advises() {
+        return harness::skip(NAME, "needs the mode madvise");
+    }
+    // No program of a runtime need be installed: the file names the library that it starts with.
+    let launcher = case.path("launcher");
+    std::fs::copy("/bin/true", &launcher).expect("a program");
+    let mut bytes = std::fs::read(&launcher).expect("a program");
+    bytes.extend(b"\0libjli.so\0");
+    std::fs::write(&launcher, bytes).expect("a program");
+    let dry = |program: &std::path::Path| {
+        let mut command = case.hugewise();
+        command
+            .args(["run", "--dry-run", "--"])
+            .arg(program)
+            .assert()
+            .success()
+    };
+    dry(&launcher)
+        .stdout(contains("java.UseTransparentHugePages=+").and(contains("malloc=thp").not()));
+    dry("/bin/true".as_ref()).stdout(contains("malloc=thp"));
+}
+
+fn host_advises() -> bool {
+    let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    enabled.is_ok_and(|text| text.contains("[madvise]"))
+}

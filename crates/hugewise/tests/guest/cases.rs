@@ -91,6 +91,11 @@ const CASES: &[Case] = &[
         test: run::made_huge_later,
     },
     Case {
+        name: "run: code made huge",
+        needs: &[Capability::Thp, Capability::Collapse, Capability::Root],
+        test: run::code_made_huge,
+    },
+    Case {
         name: "run: the system's policies, undone",
         needs: &[Capability::Thp, Capability::Root],
         test: run::policies_of_the_system,

@@ -122,6 +122,38 @@ pub fn made_huge_later(ground: &Ground) {
     assert!(right && !later.is_empty(), "{later:?}");
 }
 
+/// The largest program of a guest is hugewise itself; it watches another while its code is moved.
+pub fn code_made_huge(ground: &Ground) {
+    let huge_page = (ground.pages_each() * ground.answers.page_bytes) as f64;
+    let program = ground.lab().with_file_name("hugewise");
+    let programs = [program, ground.lab()].map(|it| it.display().to_string());
+    let [program, lab] = programs;
+    let watching = ["stat", "--interval", "2s", "--"].map(str::to_owned);
+    let own = [program].into_iter().chain(watching).chain([lab]);
+    let held = ["--hold", "12000"].map(str::to_owned);
+    let command: Vec<String> = own.chain(touch(ground)).chain(held).collect();
+    let flags = [
+        "--system",
+        "--policy",
+        "small:thp=madvise",
+        "--policy",
+        "code:thp=madvise,text=huge",
+    ];
+    let report = measured(ground, &flags, &command);
+    assert_complete(&report);
+    let huge = |policy: &str| values(&report, policy, "huge_anon_peak_bytes");
+    let (small, code) = (huge("small"), huge("code"));
+    // A huge page of 32 MiB and more has no room in it.
+    let least = match huge_page <= 2_097_152.0 {
+        true => 2.0 * huge_page,
+        false => 0.0,
+    };
+    let more = code.iter().zip(&small).map(|(code, small)| code - small);
+    let more: Vec<f64> = more.collect();
+    let right = more.iter().all(|&bytes| bytes >= least);
+    assert!(right && !more.is_empty(), "{small:?} {code:?}");
+}
+
 /// Each size alone: folios of it were allocated, where the kernel counts them.
 pub fn smaller_sizes(ground: &Ground) {
     let before = settings();
@@ -228,10 +260,17 @@ pub fn cycles(ground: &Ground) {
     );
 }
 
+/// An experiment with the laboratory.
 fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> Value {
+    let lab = [ground.lab().display().to_string()].into_iter();
+    let words = workload.iter().map(|word| word.as_ref().to_owned());
+    measured(ground, flags, &lab.chain(words).collect::<Vec<_>>())
+}
+
+/// An experiment with any command.
+fn measured(ground: &Ground, flags: &[&str], command: &[String]) -> Value {
     let out = ground.path("run.jsonl");
     let _ = fs::remove_file(&out);
-    let lab = ground.lab();
     let mut words = vec!["run", "--max-rounds", "2", "--warmup", "0", "--quiet"];
     words.extend([
         "--format",
@@ -242,8 +281,8 @@ fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> 
     ]);
     words.push(out.to_str().unwrap());
     words.extend(flags);
-    words.extend(["--", lab.to_str().unwrap()]);
-    words.extend(workload.iter().map(AsRef::as_ref));
+    words.push("--");
+    words.extend(command.iter().map(String::as_str));
     ground.hugewise_json(&words)
 }
 

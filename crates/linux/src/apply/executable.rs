@@ -31,6 +31,8 @@ pub fn parse_executable(image: &[u8]) -> Option<Executable> {
         }),
         is_go: file.section_by_name(".note.go.buildid").is_some(),
         defines_malloc: file.dynamic_symbols().any(|symbol| is_malloc(&symbol)),
+        starts_jvm: holds(image, b"libjli.so"),
+        names_jemalloc: holds(image, b"libjemalloc.so"),
         holds_jemalloc: holds(image, b"<jemalloc>: "),
         holds_tunables: holds(image, b"glibc.malloc.hugetlb"),
         code_bytes: code_bytes(&file),

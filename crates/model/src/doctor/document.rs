@@ -79,10 +79,11 @@ impl Diagnosis {
         let all = self.features.len();
         let resting = match missing().filter(|report| self.follows(report)).count() {
             0 => String::new(),
-            1 => " (1 more rests on these)".to_owned(),
-            more => format!(" ({more} more rest on these)"),
+            1 => " (1 other needs one of these)".to_owned(),
+            more => format!(" ({more} others need one of these)"),
         };
-        let heading = format!("What works: {works} of {all}. Missing{resting}, and what it needs:");
+        let heading =
+            format!("{works} of {all} features work. Missing, and what each needs{resting}:");
         Section::titled(heading).with(grid)
     }
 

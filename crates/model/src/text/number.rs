@@ -15,6 +15,7 @@ pub const MINUS: char = '\u{2212}';
 pub struct Scaler {
     factor: f64,
     suffix: String,
+    is_count: bool,
 }
 
 const SECONDS: &[(f64, &str)] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
@@ -71,6 +72,7 @@ impl Scaler {
         Self {
             factor: *factor,
             suffix: (*suffix).to_owned(),
+            is_count: *unit == Unit::Count,
         }
     }
 
@@ -85,6 +87,7 @@ impl Scaler {
             return Self {
                 factor: 1.0,
                 suffix: name.to_owned(),
+                is_count: false,
             };
         };
         let seconds: Vec<f64> = values.iter().map(|value| value * own).collect();
@@ -115,9 +118,13 @@ impl Scaler {
         }
     }
 
-    /// The same with its sign, for differences.
+    /// The same with its sign, for differences. What is counted in ones has one decimal at the most:
+    /// less is a median between two counts.
     #[must_use]
     pub fn show_change(&self, value: f64) -> String {
+        let tenths = (value * 10.0).round() / 10.0;
+        let is_small = self.is_count && self.factor == 1.0 && value.abs() < 100.0;
+        let value = if is_small { tenths } else { value };
         let plus = if value > 0.0 { "+" } else { "" };
         format!("{plus}{}", self.show(value))
     }

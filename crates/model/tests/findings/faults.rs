@@ -19,7 +19,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: fewer page faults explain about 47 % of the gain. 51,200 faults became 1340, kernel time fell by 390 ms per run on average; 436 ms of the 826 ms gained: fewer TLB misses or less waiting; telling these apart needs page-walk counters
+            thp=always: fewer page faults explain 47 to 48 % of the gain. 51,200 faults became 1340, kernel time fell by 390 ms per run on average; 436 ms of the 826 ms gained: fewer TLB misses or less waiting; telling these apart needs page-walk counters
         "#]],
     );
     let evidence = &of(&findings, id).unwrap().evidence;

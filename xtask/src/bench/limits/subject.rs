@@ -134,7 +134,11 @@ fn processes(place: &Place<'_>, count: u64) -> Result<Subject> {
 fn threads(place: &Place<'_>, count: u64) -> Result<Subject> {
     let (pid, held) = place.held(&[("--count", 0), ("--threads", count)])?;
     let words = ["faults", "--quiet", "--duration", "100ms", "-p", &pid];
-    Ok(place.subject(&words, Some(held)))
+    let mut subject = place.subject(&words, Some(held));
+    // Each thread takes file descriptors, more than a shell usually allows.
+    let raised = ["prlimit", "--nofile=100000"].map(str::to_owned);
+    subject.command.line.splice(0..0, raised);
+    Ok(subject)
 }
 
 fn faults(place: &Place<'_>, count: u64) -> Result<Subject> {

@@ -2,7 +2,7 @@
 
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::trial::Trial;
-use hugewise_model::text::number::counted;
+use hugewise_model::text::number::{counted, percent_change};
 
 /// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
@@ -23,21 +23,27 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
     match estimates.is_empty() {
         true => rounds,
-        false => format!("{rounds}: {}", estimates.join(", ")),
+        false => format!("{rounds}: {} {}", what(rows), estimates.join(", ")),
     }
 }
 
+/// The metric that all these rows are about.
+fn what(rows: &[Comparison]) -> String {
+    let metric = rows.first().map(|it| &it.metric);
+    metric.map_or_else(String::new, |it| it.replace('_', " "))
+}
+
 fn estimate(running: &Comparison) -> String {
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let percent = |ratio: f64| percent_change(ratio - 1.0);
     match (running.ratio, running.low, running.high) {
         (Some(ratio), Some(low), Some(high)) => format!(
-            "{} {:+.1} % ({:+.1} to {:+.1})",
+            "{} {} % ({} to {})",
             running.policy,
             percent(ratio),
             percent(low),
             percent(high)
         ),
-        (Some(ratio), ..) => format!("{} {:+.1} %", running.policy, percent(ratio)),
+        (Some(ratio), ..) => format!("{} {} %", running.policy, percent(ratio)),
         _ => format!("{} ~", running.policy),
     }
 }

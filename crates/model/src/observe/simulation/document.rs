@@ -77,8 +77,21 @@ impl Simulation {
         };
         format!(
             "Simulated, not measured: {to} page walks per 1000 instructions with {huge} pages, \
-             {from} with {small} pages."
+             {from} with {small} pages{}.",
+            self.part()
         )
+    }
+
+    /// Which part of the program the trace holds, where it was cut: later phases may differ.
+    fn part(&self) -> String {
+        let total = count(self.accesses.total());
+        match self.cut {
+            Cut::Whole => String::new(),
+            Cut::AtMost => {
+                format!(", in the program's first {total} accesses only (cut by --max-accesses)")
+            }
+            Cut::Interrupted => format!(", in the program's first {total} accesses only"),
+        }
     }
 
     fn trace(&self) -> String {
@@ -97,10 +110,10 @@ impl Simulation {
     fn ending(&self) -> Vec<String> {
         let cut = match self.cut {
             Cut::Whole => None,
-            Cut::AtMost => Some(format!(
-                "Cut: the command was ended after {} accesses (--max-accesses).",
-                count(self.accesses.total())
-            )),
+            Cut::AtMost => Some(
+                "What the program does later may need more page walks: raise --max-accesses."
+                    .to_owned(),
+            ),
             Cut::Interrupted => Some("Cut: a signal ended it.".to_owned()),
         };
         let is_failure = |outcome: &&Outcome| **outcome != (Outcome::Exited { code: 0 });

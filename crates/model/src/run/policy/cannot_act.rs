@@ -4,7 +4,7 @@
 use super::realise::Realisation;
 use super::{Malloc, Runtime, Settings, Text};
 use crate::base::units::bytes_text;
-use crate::run::trial::ProcessTree;
+use crate::run::trial::{Process, ProcessTree};
 
 /// What is known of a program once it ran in a trial.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,10 @@ pub struct Executable {
     pub is_go: bool,
     /// Whether it defines `malloc` for itself and its libraries.
     pub defines_malloc: bool,
+    /// Whether it starts a Java virtual machine (it names `libjli.so`, as the launcher `java` does).
+    pub starts_jvm: bool,
+    /// Whether it names `libjemalloc.so`, which the loader then maps.
+    pub names_jemalloc: bool,
     /// Whether jemalloc is linked into it, by whatever name.
     pub holds_jemalloc: bool,
     /// Whether it holds the tunables of glibc, as a program has that is statically linked with it.
@@ -36,7 +40,53 @@ pub struct Executable {
     pub code_bytes: u64,
 }
 
+/// Who makes the heap of a program, as far as its file tells before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heap {
+    /// The malloc of glibc, or nobody known.
+    #[default]
+    Glibc,
+    /// A Java virtual machine.
+    Jvm,
+    /// The jemalloc of the system, which reads `MALLOC_CONF`; one that is linked in may read another variable.
+    Jemalloc,
+}
+
 impl Executable {
+    /// Who makes its heap.
+    #[must_use]
+    pub fn heap(&self) -> Heap {
+        match (self.starts_jvm, self.names_jemalloc) {
+            (true, _) => Heap::Jvm,
+            (_, true) => Heap::Jemalloc,
+            _ => Heap::Glibc,
+        }
+    }
+
+    /// Why nothing that `settings` sets can act on the program at `path`, as far as its file tells
+    /// before it runs. What a runtime is told is not judged: that is known once libraries are mapped.
+    #[must_use]
+    pub fn cannot_obey(&self, settings: &Settings, path: &str) -> Option<String> {
+        let largest = Process {
+            name: path.rsplit('/').next().unwrap_or(path).to_owned(),
+            program: path.to_owned(),
+            ..Process::default()
+        };
+        let tree = ProcessTree {
+            processes: 1,
+            largest,
+            ..ProcessTree::default()
+        };
+        let program = Program {
+            tree: &tree,
+            executable: Some(self),
+            preloaded: None,
+            huge_page_bytes: None,
+        };
+        let is_judged = settings.runtimes.is_empty();
+        is_judged.then(|| cannot_act(settings, &program)).flatten()
+    }
+
     fn uses_musl(&self) -> bool {
         self.loader.as_ref().is_some_and(|it| it.contains("musl"))
     }
@@ -110,6 +160,7 @@ impl Program<'_> {
             }
             Runtime::Glibc => self.lacks_glibc(),
             Runtime::Java => self.is_no_jvm(),
+            Runtime::Jemalloc => self.lacks_jemalloc(),
             _ => None,
         }
     }
@@ -207,6 +258,13 @@ impl Program<'_> {
                 bytes_text(huge_page)
             )
         })
+    }
+
+    fn lacks_jemalloc(&self) -> Option<String> {
+        let is_it = |library: &String| library.contains("/libjemalloc");
+        let is_mapped = self.tree.libraries.iter().any(is_it);
+        let has_none = !is_mapped && !self.executable?.holds_jemalloc;
+        has_none.then(|| format!("{} has no jemalloc mapped or linked in", self.path()))
     }
 
     fn is_no_jvm(&self) -> Option<String> {

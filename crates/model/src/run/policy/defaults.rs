@@ -1,22 +1,23 @@
 use std::time::Duration;
 
+use super::cannot_act::Heap;
 use super::realise::{Reach, Realisation, Unreachable, realise};
 use super::words::{Preload, Text, Tracer, Word};
 use super::{Collapse, Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
 /// What is tried when the user names no policy: the machine as it is, then each mode of
-/// transparent huge pages that differs from it and can be reached, then glibc's advice to its
-/// heap where that would act. Arms that would be the machine as it is are left out. Where the
+/// transparent huge pages that differs from it and can be reached, then the own setting of
+/// whoever makes the heap, where that would act. Arms that would be the machine as it is are left out. Where the
 /// machine gives no huge page and its setting may not be written, memory is made huge later.
 #[must_use]
-pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
+pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
     let modes = [Thp::Never, Thp::Madvise, Thp::Always]
         .into_iter()
         .filter(|&mode| differs(host, mode))
         .map(thp);
     let mut policies = vec![Policy::as_is()];
-    policies.extend(modes.chain(heap_advice(host)));
+    policies.extend(modes.chain(heap_advice(host, heap)));
     policies.retain(|policy| realise(policy, host, reach).is_ok());
     let is_always = |policy: &Policy| policy.settings.thp == Some(Thp::Always);
     if mode_in_force(host) == "never" && !policies.iter().any(is_always) {
@@ -111,13 +112,16 @@ fn thp(mode: Thp) -> Policy {
     })
 }
 
-fn heap_advice(host: &Host) -> Option<Policy> {
-    (mode_in_force(host) == "madvise").then(|| {
-        named(Settings {
-            malloc: Some(Malloc::Thp),
-            ..Settings::default()
+/// The setting by which whoever makes the heap asks for huge pages itself.
+fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
+    let own = |policy: &str| policy.parse().ok();
+    (mode_in_force(host) == "madvise")
+        .then(|| match heap {
+            Heap::Glibc => own("malloc=thp"),
+            Heap::Jvm => own("java.UseTransparentHugePages=+"),
+            Heap::Jemalloc => own("jemalloc.thp=always"),
         })
-    })
+        .flatten()
 }
 
 fn named(settings: Settings) -> Policy {
@@ -133,11 +137,29 @@ mod tests {
     use crate::base::host::test_host::host;
 
     fn names(host: &Host, reach: Reach) -> String {
-        let names: Vec<String> = defaults(host, reach)
+        let names: Vec<String> = defaults(host, reach, Heap::Glibc)
             .into_iter()
             .map(|policy| policy.name)
             .collect();
         names.join(" ")
+    }
+
+    #[test]
+    fn the_heap_is_asked_by_who_makes_it() {
+        let host = host("madvise").unprivileged();
+        let last = |heap| {
+            defaults(&host, Reach::Process, heap)
+                .pop()
+                .map(|it| it.name)
+        };
+        let names =
+            [Heap::Glibc, Heap::Jvm, Heap::Jemalloc].map(|heap| last(heap).unwrap_or_default());
+        let expected = [
+            "malloc=thp",
+            "java.UseTransparentHugePages=+",
+            "jemalloc.thp=always",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

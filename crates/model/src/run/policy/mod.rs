@@ -26,7 +26,7 @@ mod siblings;
 pub mod warnings;
 mod words;
 
-pub use cannot_act::{Executable, Program, cannot_act};
+pub use cannot_act::{Executable, Heap, Program, cannot_act};
 pub use collapse::Collapse;
 pub use defaults::{candidates, defaults};
 pub use environment::environment;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cannot_act::Heap;
 use super::defaults::defaults;
 use super::realise::Reach;
 use crate::base::host::Host;
@@ -71,11 +72,11 @@ impl Omission {
 
 /// What is not among the [`defaults`] for want of `--system` or of the right to write.
 #[must_use]
-pub fn omission(host: &Host, reach: Reach) -> Option<Omission> {
+pub fn omission(host: &Host, reach: Reach, heap: Heap) -> Option<Omission> {
     let mut writable = host.clone();
     writable.user.can_write_thp = true;
-    let tried = defaults(host, reach);
-    let more = defaults(&writable, Reach::System).into_iter();
+    let tried = defaults(host, reach, heap);
+    let more = defaults(&writable, Reach::System, heap).into_iter();
     let more = more.filter(|policy| !tried.contains(policy));
     Omission::of(more.map(|policy| policy.name).collect(), host, reach)
 }
@@ -120,7 +121,7 @@ mod tests {
 
     fn said(host: &Host, reach: Reach) -> (String, Option<String>) {
         let made_by = ["target/hugewise", "run", "--", "sort", "a b"].map(str::to_owned);
-        let omission = omission(host, reach).expect("something is left out");
+        let omission = omission(host, reach, Heap::Glibc).expect("something is left out");
         (omission.reason(), omission.command(&made_by))
     }
 
@@ -149,8 +150,8 @@ mod tests {
         assert!(reason.ends_with("which cannot be changed here"), "{reason}");
         assert_eq!(command, None);
 
-        assert_eq!(omission(&host("madvise"), Reach::System), None);
-        assert_eq!(omission(&host("always"), Reach::Process), None);
+        assert_eq!(omission(&host("madvise"), Reach::System, Heap::Glibc), None);
+        assert_eq!(omission(&host("always"), Reach::Process, Heap::Glibc), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::run::compare::Answer;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Numa, environment};
+use crate::run::policy::{Numa, advice_by_chance, environment};
 use crate::text::wrap::{plain, quoted};
 
 mod more_reach;
@@ -102,19 +102,24 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let realisation = needed(report, best);
     let name = plain(best);
     let equals = equals::sentence(report);
-    let word = match equals {
-        Some(_) => "Recommended",
-        None => "Best",
-    };
     let reach = match realisation.files.is_empty() {
         true => "It changes this program only:",
-        false => "Run with it, or set the whole machine (root, until reboot):",
+        false => "Run with it, or set the machine (root, until reboot):",
     };
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
-    lines.push(Advice::Sentence(format!("{word}: {name}. {reach}")));
+    lines.push(Advice::Sentence(format!("Recommended: {name}. {reach}")));
     lines.extend(exec(report, best, &realisation));
     lines.extend(by_hand(report, &realisation));
+    lines.extend(by_chance(report, best).map(Advice::Sentence));
     lines
+}
+
+/// That a program may start without what is recommended, and what it would need.
+fn by_chance(report: &Report<'_>, best: &str) -> Option<String> {
+    let header = &report.record.header;
+    let policy = header.plan.policies.iter().find(|it| it.name == best)?;
+    let doubt = advice_by_chance(policy, &header.host)?;
+    Some(format!("{doubt}; glibc 2.37 obeys it in all."))
 }
 
 /// What a missing right kept from being tried, with the command that would.

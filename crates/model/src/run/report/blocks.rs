@@ -125,8 +125,13 @@ impl Layout<'_, '_> {
     /// answer.
     fn one(&self, acts: impl Fn(usize) -> bool) -> Option<Grid> {
         let all: Vec<usize> = (1..self.names.len()).collect();
-        let acting: Vec<usize> = all.iter().copied().filter(|&arm| acts(arm)).collect();
-        self.fitting(&all).or_else(|| self.fitting(&acting))
+        let (acting, idle): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&arm| acts(arm));
+        self.fitting(&all).or_else(|| {
+            let grid = self.fitting(&acting)?;
+            let names = idle.iter().map(|&arm| self.names[arm].clone());
+            self.notes.left_out(names.collect());
+            Some(grid)
+        })
     }
 
     fn several(&self) -> Vec<Grid> {
@@ -262,23 +267,26 @@ fn readings(column: &Column<'_>, row: &MetricRow<'_>) -> Vec<f64> {
 /// Names that fit a column; one that was shortened carries its number, by which the legend
 /// gives it in full.
 fn short_names(section: &Section<'_>) -> Vec<String> {
-    let short = |(index, column): (usize, &Column<'_>)| {
+    let mut number = 0;
+    let mut short = |column: &Column<'_>| {
         let name = plain(column.name);
         if name.chars().count() <= NAME_WIDTH {
             return name;
         }
-        let number = format!("({})", index + 1);
+        number += 1;
+        let number = format!("({number})");
         format!("{}{number}", shortened(&name, NAME_WIDTH - number.len()))
     };
-    section.columns.iter().enumerate().map(short).collect()
+    section.columns.iter().map(&mut short).collect()
 }
 
 /// The names that were shortened, in full.
 pub(super) fn legend(section: &Section<'_>) -> Vec<String> {
     let shorts = short_names(section);
-    let columns = section.columns.iter().zip(shorts).enumerate();
+    let columns = section.columns.iter().zip(shorts);
     columns
-        .filter(|(_, (column, short))| plain(column.name) != *short)
+        .filter(|(column, short)| plain(column.name) != *short)
+        .enumerate()
         .map(|(index, (column, _))| format!("({}) {}", index + 1, plain(column.name)))
         .collect()
 }

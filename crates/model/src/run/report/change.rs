@@ -50,6 +50,10 @@ pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Deta
         Detail::Interval | Detail::Test => Digits::All,
         _ => Digits::Few,
     };
+    let is_nothing = |end: Option<f64>| end.is_some_and(|end| scaler.show_change(end) == "0");
+    if comparison.ratio.is_none() && is_nothing(comparison.low) && is_nothing(comparison.high) {
+        return "=".to_owned();
+    }
     match interval_text(comparison, scaler, digits) {
         Some(interval) if is_told || digits == Digits::All => format!("{effect} {interval}"),
         None if is_open => format!("{effect} {UNKNOWN}"),
@@ -119,7 +123,8 @@ fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Op
         Some(_) => percent_change(end - 1.0),
         None => scaler.show_change(end),
     };
-    Some(format!("[{}, {}]", end(low), end(high)))
+    let (low, high) = (end(low), end(high));
+    (low != high).then(|| format!("[{low}, {high}]"))
 }
 
 /// `+86`, `−12`; what is more than tenfold is no figure to rely on.

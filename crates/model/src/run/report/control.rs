@@ -44,15 +44,20 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control −0.4 to +0.6 %: passed`.
+/// `control passed (−0.4 to +0.6 %)`.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
     let metric = metric_of(report.record, &control.metric);
     let figure = interval(&metric, control, Sign::Kept);
     let figure = figure.filter(|_| control.scale == Scale::Ratio);
-    let figure = figure.map_or_else(String::new, |interval| format!(" {interval}"));
-    Some(format!("control{figure}: {outcome}"))
+    let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
+    let judged = match outcome {
+        ControlOutcome::TooWide => "control too wide to confirm it",
+        ControlOutcome::Passed => "control passed",
+        ControlOutcome::Failed => "control failed",
+    };
+    Some(format!("{judged}{figure}"))
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.

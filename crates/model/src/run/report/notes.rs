@@ -29,6 +29,8 @@ pub(super) struct Notes {
     reasons: RefCell<Vec<Missing>>,
     /// Whether a change stands beside medians of which another change would follow.
     apart: Cell<bool>,
+    /// Policies that have no column, because they changed no page and the width ended.
+    left_out: RefCell<Vec<String>>,
 }
 
 impl Notes {
@@ -49,12 +51,25 @@ impl Notes {
         self.apart.set(true);
     }
 
+    /// Remembers that these policies have no column.
+    pub(super) fn left_out(&self, names: Vec<String>) {
+        self.left_out.replace(names);
+    }
+
     /// The footnotes.
     pub(super) fn lines(&self) -> Vec<String> {
         let line = |(index, reason): (usize, &Missing)| {
             format!("{} {}", mark(index), plain(&reason.to_string()))
         };
-        self.reasons.borrow().iter().enumerate().map(line).collect()
+        let mut lines: Vec<String> = self.reasons.borrow().iter().enumerate().map(line).collect();
+        let left_out = self.left_out.borrow();
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            lines.push(format!(
+                "Not in the table: {names} (changed no page; see -v)"
+            ));
+        }
+        lines
     }
 }
 

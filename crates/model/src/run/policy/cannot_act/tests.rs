@@ -182,3 +182,47 @@ fn small_code_of_a_static_program_has_no_room_for_a_huge_page() {
         None
     );
 }
+
+#[test]
+fn a_file_tells_before_it_runs() {
+    let go = Executable {
+        is_go: true,
+        ..Executable::default()
+    };
+    let why = |file: &Executable, policy: &str| {
+        let settings: Settings = policy.parse().expect("a good policy");
+        file.cannot_obey(&settings, "/bin/x")
+    };
+    let said = why(&go, "malloc=thp").expect("Go has no malloc");
+    assert!(said.starts_with("/bin/x is a Go program"), "{said}");
+    assert_eq!(why(&dynamic(), "malloc=thp"), None);
+    assert_eq!(why(&go, "thp=always,malloc=thp"), None, "one of them acts");
+    assert_eq!(why(&go, "go.GODEBUG=x"), None);
+}
+
+#[test]
+fn who_makes_the_heap_is_known_by_the_file() {
+    let java = Executable {
+        starts_jvm: true,
+        ..dynamic()
+    };
+    let jemalloc = Executable {
+        names_jemalloc: true,
+        ..dynamic()
+    };
+    let heaps = [dynamic(), java, jemalloc].map(|it| it.heap());
+    assert_eq!(heaps, [Heap::Glibc, Heap::Jvm, Heap::Jemalloc]);
+}
+
+#[test]
+fn jemalloc_is_told_only_where_it_is() {
+    assert!(why("jemalloc.thp=always", &[LIBC], &dynamic()).is_some());
+    assert_eq!(
+        why(
+            "jemalloc.thp=always",
+            &[LIBC, "/lib/libjemalloc.so.2"],
+            &dynamic()
+        ),
+        None
+    );
+}

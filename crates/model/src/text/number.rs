@@ -122,11 +122,13 @@ impl Scaler {
     /// less is a median between two counts.
     #[must_use]
     pub fn show_change(&self, value: f64) -> String {
+        let plus = |value: f64| if value > 0.0 { "+" } else { "" };
+        if !self.is_count || self.factor != 1.0 || value.abs() >= 100.0 {
+            return format!("{}{}", plus(value), self.show(value));
+        }
         let tenths = (value * 10.0).round() / 10.0;
-        let is_small = self.is_count && self.factor == 1.0 && value.abs() < 100.0;
-        let value = if is_small { tenths } else { value };
-        let plus = if value > 0.0 { "+" } else { "" };
-        format!("{plus}{}", self.show(value))
+        let size = tenths.abs();
+        format!("{}{}", plus(tenths), signed(tenths, &size.to_string()))
     }
 }
 

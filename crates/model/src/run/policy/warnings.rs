@@ -145,9 +145,8 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     });
     let asked = tunable || settings.malloc == Some(Malloc::Thp);
     let (major, minor) = host.glibc?;
-    (asked && host.malloc_takes_advice_by_chance()).then(|| {
-        format!("glibc {major}.{minor} obeys it in some processes and not in others, by chance")
-    })
+    (asked && host.malloc_takes_advice_by_chance())
+        .then(|| format!("glibc {major}.{minor} obeys it in some processes only, by chance"))
 }
 
 #[cfg(test)]

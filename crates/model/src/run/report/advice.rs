@@ -119,7 +119,7 @@ fn by_chance(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let doubt = advice_by_chance(policy, &header.host)?;
-    Some(format!("{doubt}; glibc 2.37 obeys it in all."))
+    Some(format!("{doubt}; 2.37 in all."))
 }
 
 /// What a missing right kept from being tried, with the command that would.

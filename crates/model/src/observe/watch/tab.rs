@@ -1,0 +1,47 @@
+//! The tabs of the screen.
+
+/// A tab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// What happens on the machine, and its processes.
+    #[default]
+    Overview,
+    /// Counters and memory by folio size.
+    Sizes,
+    /// Free memory by node, zone and block size.
+    FreeMemory,
+    /// Cgroups as a tree.
+    Groups,
+    /// The memory of one process, with reasons.
+    Process,
+}
+
+impl Tab {
+    /// All, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Overview,
+        Self::Sizes,
+        Self::FreeMemory,
+        Self::Groups,
+        Self::Process,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Sizes => "Sizes",
+            Self::FreeMemory => "Free memory",
+            Self::Groups => "Cgroups",
+            Self::Process => "Process",
+        }
+    }
+
+    /// The tab so many places further, around the end.
+    #[must_use]
+    pub(super) fn stepped(self, step: usize) -> Self {
+        let place = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
+        Self::ALL[(place + step) % Self::ALL.len()]
+    }
+}

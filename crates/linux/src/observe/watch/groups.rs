@@ -64,8 +64,6 @@ fn read_group(root: &Root, folder: &str, path: &str) -> Result<Group> {
         path: if path.is_empty() { "/" } else { path }.to_owned(),
         anon_bytes: of("anon").unwrap_or(0),
         anon_huge_bytes: of("anon_thp"),
-        shmem_huge_bytes: of("shmem_thp"),
-        file_huge_bytes: of("file_thp"),
         huge_faults: of("thp_fault_alloc"),
         collapses: of("thp_collapse_alloc"),
     })

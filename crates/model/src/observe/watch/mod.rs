@@ -13,6 +13,9 @@ mod state;
 mod tab;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use keys::{Action, BINDINGS, Binding, Key};
 pub use recording::{Line, Recording, parse};
 pub use sample::{Group, Header, HugeMemory, Process, Processes, Sample};

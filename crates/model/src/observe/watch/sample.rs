@@ -132,10 +132,6 @@ pub struct Group {
     pub anon_bytes: u64,
     /// The part that PMDs map, in bytes (`anon_thp`, Linux 5.11).
     pub anon_huge_bytes: Option<u64>,
-    /// Shared memory that PMDs map, in bytes (`shmem_thp`).
-    pub shmem_huge_bytes: Option<u64>,
-    /// Files that PMDs map, in bytes (`file_thp`).
-    pub file_huge_bytes: Option<u64>,
     /// Huge pages from faults so far (`thp_fault_alloc`).
     pub huge_faults: Option<u64>,
     /// Huge pages that khugepaged made so far (`thp_collapse_alloc`).

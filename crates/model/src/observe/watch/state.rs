@@ -137,6 +137,7 @@ impl State {
     /// Shows what a look into a process found.
     pub fn show_look(&mut self, look: Look) {
         self.look = Some(look);
+        self.notice = None;
     }
 
     /// Says something in the last line, until the next key.

@@ -15,6 +15,9 @@ use painted::line;
 
 mod painted;
 
+#[cfg(test)]
+mod tests;
+
 /// Draws what the user looks at, and tells the state how many rows there was room for.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, color: Color) {
     let area = frame.area();

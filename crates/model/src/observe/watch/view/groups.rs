@@ -10,7 +10,7 @@ use crate::text::wrap::{plain, shortened};
 use super::{memory_text, rate_text, share_text};
 
 /// Columns of a name with its indent.
-const NAME: usize = 30;
+const NAME: usize = 26;
 
 /// The tree.
 pub(super) fn document(between: &Between<'_>) -> Document {
@@ -24,7 +24,6 @@ pub(super) fn document(between: &Between<'_>) -> Document {
         "anonymous",
         "huge",
         "huge %",
-        "shared huge",
         "faults/s",
         "collapses/s",
     ];
@@ -33,7 +32,9 @@ pub(super) fn document(between: &Between<'_>) -> Document {
         grid.rows.push(row(group, between));
     }
     section.push(grid);
-    section.push("faults: huge pages that page faults got; collapses: those that khugepaged made.");
+    section.push(
+        "faults: page faults that got a huge page; collapses: huge pages that khugepaged made.",
+    );
     Document::new([section])
 }
 
@@ -42,15 +43,11 @@ fn row(group: &Group, between: &Between<'_>) -> Vec<Cell> {
         let rate = between.per_second(|sample| value(same(sample, group)?));
         Cell::plain(rate_text(rate))
     };
-    let shared = group.shmem_huge_bytes.zip(group.file_huge_bytes);
     vec![
         Cell::plain(name(&group.path)),
         Cell::plain(bytes_text(group.anon_bytes)),
         Cell::plain(memory_text(group.anon_huge_bytes)),
         Cell::plain(share_text(group.anon_huge_bytes, group.anon_bytes)),
-        Cell::plain(memory_text(
-            shared.map(|(shmem, file)| shmem.saturating_add(file)),
-        )),
         rate(|group| group.huge_faults),
         rate(|group| group.collapses),
     ]

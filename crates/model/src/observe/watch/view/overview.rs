@@ -28,6 +28,7 @@ pub(super) fn head(
     let fields = vec![
         Field::new("settings", settings(&between.now.machine)),
         Field::new("memory", memory(&between.now.machine)),
+        Field::new("huge files", huge_files(&between.now.machine)),
         Field::new("free", free(header, &between.now.machine)),
         Field::new("waiting", waiting(between)),
         Field::new("khugepaged", khugepaged(between)),
@@ -92,16 +93,23 @@ fn memory(machine: &MachineSample) -> String {
     let part = |all: &str, huge: &str| match of(all) {
         Some(bytes) => {
             let share = share_text(of(huge), bytes);
-            format!("{}, {share} % huge", bytes_text(bytes))
+            format!("{} ({share} % huge)", bytes_text(bytes))
         }
         None => "-".to_owned(),
     };
     format!(
-        "anonymous {} · shared {} · files {} huge",
+        "anonymous {} · shared {}",
         part("AnonPages", "AnonHugePages"),
-        part("Shmem", "ShmemHugePages"),
-        memory_text(of("FileHugePages"))
+        part("Shmem", "ShmemHugePages")
     )
+}
+
+/// Files in the page cache that are in huge pages; `-` before Linux 5.4.
+fn huge_files(machine: &MachineSample) -> String {
+    match &machine.memory.value {
+        Ok(memory) => memory_text(memory.get("FileHugePages").copied()),
+        Err(why) => why.to_string(),
+    }
 }
 
 fn free(header: &Header, machine: &MachineSample) -> String {
@@ -146,7 +154,7 @@ fn waiting(between: &Between<'_>) -> String {
         rate.map_or_else(|| "-".to_owned(), |us| percent(us / 1e6))
     };
     format!(
-        "some task waited for memory {} % of the time, all tasks {} %",
+        "some tasks waited for memory {} % of the time, all tasks {} %",
         share(false),
         share(true)
     )

@@ -27,7 +27,7 @@ pub(super) fn document(between: &Between<'_>) -> Document {
     let mut folios = Section::titled("Transparent folios");
     match &machine.sizes.value {
         Ok(sizes) if sizes.is_empty() => {
-            folios.push("This kernel has no counters by size (Linux 6.8).")
+            folios.push("This kernel has no counters by size (Linux 6.8).");
         }
         Ok(sizes) => {
             folios.push(grid(sizes, between));

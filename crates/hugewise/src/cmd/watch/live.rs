@@ -6,11 +6,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
-use hugewise_model::observe::watch::{Key, Look, Request, Sample, State, Tab};
+use hugewise_linux::observe::watch::Watcher;
+use hugewise_model::observe::watch::{Key, Look, Request, Sample, State};
 
 use super::Arguments;
-use super::collecting::collect;
+use super::collecting::{Wanted, collect};
 use super::looking::Looking;
 use super::recorder::Recorder;
 use super::terminal::{Screen, read_keys};
@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;
 use hugewise_model::text::Style;
+use hugewise_model::text::document::Document;
 
 /// How soon a signal is noticed.
 pub(super) const SOON: Duration = Duration::from_millis(200);
@@ -33,6 +34,8 @@ pub(super) enum Event {
     KeysEnded,
     /// A sample was taken.
     Sample(Box<Sample>),
+    /// How long the kernel stalls.
+    Stalls(Document),
     /// A look into a process has ended, and took so long.
     Look(Box<Look>, Duration),
 }
@@ -55,7 +58,7 @@ pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -
         recorder,
         looking: Looking::default(),
         style: output::plain_style(arguments.color),
-        wanted: Focus::default(),
+        wanted: Wanted::default(),
         focus,
         samples: collect(watcher, arguments.interval, wanted, sender.clone())?,
         sender: sender.clone(),
@@ -88,8 +91,8 @@ struct Session {
     recorder: Recorder,
     looking: Looking,
     style: Style,
-    wanted: Focus,
-    focus: Sender<Focus>,
+    wanted: Wanted,
+    focus: Sender<Wanted>,
     samples: JoinHandle<()>,
     sender: Sender<Event>,
 }
@@ -135,6 +138,7 @@ impl Session {
                 self.recorder.sample(&sample)?;
                 self.state.push(*sample);
             }
+            Event::Stalls(document) => self.state.show_stalls(document),
             Event::Look(look, took) => {
                 self.looking.finish(took);
                 self.state.show_look(*look);
@@ -147,14 +151,7 @@ impl Session {
 
     /// Tells the thread of samples what the user looks at, where that has changed.
     fn tell_focus(&mut self) {
-        let groups = match self.state.tab() {
-            Tab::Groups => Groups::Read,
-            _ => Groups::LeftOut,
-        };
-        let wanted = Focus {
-            process: self.state.selected(),
-            groups,
-        };
+        let wanted = Wanted::of(self.state.tab(), self.state.selected());
         if wanted != self.wanted {
             self.wanted = wanted;
             // Where the thread has ended, the next wait says so.

@@ -66,6 +66,7 @@ impl Looking {
     }
 }
 
-fn sentence(text: &str) -> Document {
+/// A document of one sentence.
+pub(super) fn sentence(text: &str) -> Document {
     Document::new([Section::default().with(text)])
 }

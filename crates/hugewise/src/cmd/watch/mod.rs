@@ -24,6 +24,7 @@ mod live;
 mod looking;
 mod recorder;
 mod replay;
+mod stalls;
 mod terminal;
 
 use recorder::Recorder;

@@ -8,6 +8,7 @@ use hugewise_model::observe::watch::{Pace, Recording, Request, Sample, State};
 
 use super::Arguments;
 use super::live::{Event, Going, SOON, is_gone};
+use super::looking::sentence;
 use super::terminal::{Screen, read_keys};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -44,6 +45,9 @@ impl Player {
     fn new(recording: Recording) -> Self {
         let interval = Duration::from_nanos(recording.header.interval_ns);
         let mut state = State::new(recording.header);
+        state.show_stalls(sentence(
+            "A recording holds no stalls; see: hugewise trace.",
+        ));
         state.push(recording.samples[0].clone());
         Self {
             state,

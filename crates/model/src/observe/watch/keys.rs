@@ -148,6 +148,7 @@ pub const BINDINGS: [Binding; 19] = [
             Key::Char('3'),
             Key::Char('4'),
             Key::Char('5'),
+            Key::Char('6'),
         ],
         Action::NumberedTab,
         "the tab of this number",

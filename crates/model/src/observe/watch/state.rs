@@ -68,6 +68,8 @@ pub struct State {
     pub(super) sort: Column,
     pub(super) filter: String,
     pub(super) look: Option<Look>,
+    /// How long the kernel stalls, since the tab of stalls was opened.
+    pub(super) stalls: Option<Document>,
     /// What is to be said until the next key.
     pub(super) notice: Option<String>,
     /// The process that the user moved to.
@@ -96,6 +98,7 @@ impl State {
             sort: Column::default(),
             filter: String::new(),
             look: None,
+            stalls: None,
             notice: None,
             selected: None,
             row: 0,
@@ -138,6 +141,11 @@ impl State {
     pub fn show_look(&mut self, look: Look) {
         self.look = Some(look);
         self.notice = None;
+    }
+
+    /// Shows how long the kernel stalls, or why that cannot be seen.
+    pub fn show_stalls(&mut self, document: Document) {
+        self.stalls = Some(document);
     }
 
     /// Says something in the last line, until the next key.

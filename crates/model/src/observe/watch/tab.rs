@@ -14,16 +14,19 @@ pub enum Tab {
     Groups,
     /// The memory of one process, with reasons.
     Process,
+    /// How long the kernel stalls, by cause.
+    Stalls,
 }
 
 impl Tab {
     /// All, in order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Overview,
         Self::Sizes,
         Self::FreeMemory,
         Self::Groups,
         Self::Process,
+        Self::Stalls,
     ];
 
     /// Its name.
@@ -35,6 +38,7 @@ impl Tab {
             Self::FreeMemory => "Free memory",
             Self::Groups => "Cgroups",
             Self::Process => "Process",
+            Self::Stalls => "Stalls",
         }
     }
 

@@ -132,6 +132,10 @@ impl State {
             Tab::FreeMemory => text(free_memory::document(&self.header, now)),
             Tab::Groups => text(groups::document(&between)),
             Tab::Process => (Document::default(), self.look_body()),
+            Tab::Stalls => match &self.stalls {
+                Some(stalls) => text(stalls.clone()),
+                None => (Document::default(), sentence("Tracing begins.")),
+            },
         }
     }
 

@@ -9,6 +9,7 @@ use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
 use hugewise_model::observe::watch::Tab;
 use hugewise_model::text::document::Document;
 
+use super::experiment::Experiment;
 use super::live::Event;
 use super::looking::sentence;
 use super::stalls::Stalls;
@@ -18,16 +19,19 @@ use super::stalls::Stalls;
 pub(super) struct Wanted {
     /// Of the samples.
     pub(super) focus: Focus,
-    /// Whether stalls are traced.
-    pub(super) tracing: Tracing,
+    /// What is read besides.
+    besides: Besides,
 }
 
-/// Whether stalls are traced.
+/// What is read besides samples, while its tab is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Tracing {
+enum Besides {
     #[default]
-    Off,
-    On,
+    Nothing,
+    /// Stalls are traced.
+    Stalls,
+    /// The newest record is read.
+    Experiment,
 }
 
 impl Wanted {
@@ -37,13 +41,14 @@ impl Wanted {
             Tab::Groups => Groups::Read,
             _ => Groups::LeftOut,
         };
-        let tracing = match tab {
-            Tab::Stalls => Tracing::On,
-            _ => Tracing::Off,
+        let besides = match tab {
+            Tab::Stalls => Besides::Stalls,
+            Tab::Experiment => Besides::Experiment,
+            _ => Besides::Nothing,
         };
         Self {
             focus: Focus { process, groups },
-            tracing,
+            besides,
         }
     }
 
@@ -51,9 +56,12 @@ impl Wanted {
     fn lacks(self, next: Self) -> bool {
         let groups = (self.focus.groups, next.focus.groups);
         groups == (Groups::LeftOut, Groups::Read)
-            || (self.tracing, next.tracing) == (Tracing::Off, Tracing::On)
+            || (next.besides != Besides::Nothing && next.besides != self.besides)
     }
 }
+
+/// The first rates come so soon.
+const FIRST: Duration = Duration::from_millis(500);
 
 /// Takes a sample every `interval`, until nobody wants any more.
 pub(super) fn collect(
@@ -64,12 +72,13 @@ pub(super) fn collect(
 ) -> Result<JoinHandle<()>> {
     let collect = move || {
         let mut now = Wanted::default();
-        let mut stalls = None;
+        let mut pause = interval.min(FIRST);
+        let mut others = Others::default();
         loop {
-            let due = Instant::now() + interval;
+            let due = Instant::now() + pause;
+            pause = interval;
             let sample = Event::Sample(Box::new(watcher.sample(now.focus)));
-            let traced = trace(&mut stalls, now.tracing).map(Event::Stalls);
-            let mut news = std::iter::once(sample).chain(traced);
+            let mut news = std::iter::once(sample).chain(others.news(now.besides));
             if !news.all(|event| events.send(event).is_ok()) {
                 break;
             }
@@ -85,17 +94,33 @@ pub(super) fn collect(
         .context("starting the thread of samples")
 }
 
-/// What the tracing has seen; it is begun where it is wanted, and ended where it is not.
-fn trace(stalls: &mut Option<Stalls>, tracing: Tracing) -> Option<Document> {
-    if tracing == Tracing::Off {
-        *stalls = None;
-        return None;
+/// What is read besides samples.
+#[derive(Debug, Default)]
+struct Others {
+    stalls: Option<Stalls>,
+    experiment: Experiment,
+}
+
+impl Others {
+    /// What there is to tell. Tracing begins where it is wanted, and ends where it is not.
+    fn news(&mut self, wanted: Besides) -> Option<Event> {
+        if wanted != Besides::Stalls {
+            self.stalls = None;
+        }
+        match wanted {
+            Besides::Nothing => None,
+            Besides::Stalls => Some(Event::Stalls(self.traced())),
+            Besides::Experiment => self.experiment.news().map(Event::Experiment),
+        }
     }
-    let seen = match stalls {
-        Some(stalls) => stalls.document(),
-        None => Stalls::begin().and_then(|begun| stalls.insert(begun).document()),
-    };
-    Some(seen.unwrap_or_else(|error| sentence(&format!("{error:#}."))))
+
+    fn traced(&mut self) -> Document {
+        let seen = match &mut self.stalls {
+            Some(stalls) => stalls.document(),
+            none => Stalls::begin().and_then(|begun| none.insert(begun).document()),
+        };
+        seen.unwrap_or_else(|error| sentence(&format!("{error:#}.")))
+    }
 }
 
 /// What is wanted when the next sample is due; `None` when nobody wants one.

@@ -36,6 +36,8 @@ pub(super) enum Event {
     Sample(Box<Sample>),
     /// How long the kernel stalls.
     Stalls(Document),
+    /// What the newest record says.
+    Experiment(Document),
     /// A look into a process has ended, and took so long.
     Look(Box<Look>, Duration),
 }
@@ -139,6 +141,7 @@ impl Session {
                 self.state.push(*sample);
             }
             Event::Stalls(document) => self.state.show_stalls(document),
+            Event::Experiment(document) => self.state.show_experiment(document),
             Event::Look(look, took) => {
                 self.looking.finish(took);
                 self.state.show_look(*look);

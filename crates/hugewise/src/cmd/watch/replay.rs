@@ -48,6 +48,9 @@ impl Player {
         state.show_stalls(sentence(
             "A recording holds no stalls; see: hugewise trace.",
         ));
+        state.show_experiment(sentence(
+            "A recording holds no experiment; see: hugewise report.",
+        ));
         state.push(recording.samples[0].clone());
         Self {
             state,

@@ -68,3 +68,36 @@ fn read_group(root: &Root, folder: &str, path: &str) -> Result<Group> {
         collapses: of("thp_collapse_alloc"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::root::machine_of;
+
+    const MOUNT: &str = "30 24 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn groups_come_parents_first_and_those_without_a_controller_are_left_out() {
+        let (_folder, root) = machine_of(&[
+            ("proc/self/mountinfo", MOUNT),
+            ("sys/fs/cgroup/memory.stat", "anon 4096\nanon_thp 2048\n"),
+            ("sys/fs/cgroup/b/memory.stat", "anon 7\nthp_fault_alloc 3\n"),
+            ("sys/fs/cgroup/a/cgroup.procs", ""),
+            ("sys/fs/cgroup/a/x/memory.stat", "anon 1\n"),
+        ]);
+        let groups = read(&root).unwrap();
+        let paths: Vec<_> = groups.iter().map(|group| &*group.path).collect();
+        assert_eq!(paths, ["/", "/a/x", "/b"]);
+        assert_eq!(groups[0].anon_huge_bytes, Some(2048));
+        assert_eq!(
+            (groups[2].huge_faults, groups[2].collapses),
+            (Some(3), None)
+        );
+    }
+
+    #[test]
+    fn without_version_two_there_are_none() {
+        let (_folder, root) = machine_of(&[("proc/self/mountinfo", "")]);
+        assert_eq!(read(&root).unwrap(), []);
+    }
+}

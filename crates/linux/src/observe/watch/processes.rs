@@ -53,3 +53,32 @@ impl Lister {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::root::machine_of;
+    use crate::proc::pid_stat::line_of;
+
+    #[test]
+    fn processes_have_memory_and_threads_of_the_kernel_have_not() {
+        let process = line_of(7, "a b", 'S', &[(10, 5), (12, 1), (22, 99), (24, 300)]);
+        let thread = line_of(2, "kthreadd", 'S', &[(9, 0x0020_0000)]);
+        let zombie = line_of(9, "x", 'Z', &[]);
+        let (_folder, root) = machine_of(&[
+            ("proc/7/stat", process.as_str()),
+            ("proc/2/stat", thread.as_str()),
+            ("proc/9/stat", zombie.as_str()),
+            ("proc/meminfo", ""),
+        ]);
+        let mut lister = Lister::new(4096);
+        for _ in 0..2 {
+            let [only] = &lister.list(&root)[..] else {
+                panic!("one process");
+            };
+            assert_eq!((only.identity(), &*only.name), ((7, 99), "a b"));
+            assert_eq!((only.resident_bytes, only.faults), (300 * 4096, 6));
+        }
+        assert_eq!(lister.kernel_threads, BTreeSet::from([2]));
+    }
+}

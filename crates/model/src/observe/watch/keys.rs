@@ -149,6 +149,7 @@ pub const BINDINGS: [Binding; 19] = [
             Key::Char('4'),
             Key::Char('5'),
             Key::Char('6'),
+            Key::Char('7'),
         ],
         Action::NumberedTab,
         "the tab of this number",

@@ -70,6 +70,8 @@ pub struct State {
     pub(super) look: Option<Look>,
     /// How long the kernel stalls, since the tab of stalls was opened.
     pub(super) stalls: Option<Document>,
+    /// What the newest record says.
+    pub(super) experiment: Option<Document>,
     /// What is to be said until the next key.
     pub(super) notice: Option<String>,
     /// The process that the user moved to.
@@ -99,6 +101,7 @@ impl State {
             filter: String::new(),
             look: None,
             stalls: None,
+            experiment: None,
             notice: None,
             selected: None,
             row: 0,
@@ -146,6 +149,11 @@ impl State {
     /// Shows how long the kernel stalls, or why that cannot be seen.
     pub fn show_stalls(&mut self, document: Document) {
         self.stalls = Some(document);
+    }
+
+    /// Shows what the newest record says.
+    pub fn show_experiment(&mut self, document: Document) {
+        self.experiment = Some(document);
     }
 
     /// Says something in the last line, until the next key.

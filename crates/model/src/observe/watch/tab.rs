@@ -16,17 +16,20 @@ pub enum Tab {
     Process,
     /// How long the kernel stalls, by cause.
     Stalls,
+    /// The experiment that runs, or the last one.
+    Experiment,
 }
 
 impl Tab {
     /// All, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Overview,
         Self::Sizes,
         Self::FreeMemory,
         Self::Groups,
         Self::Process,
         Self::Stalls,
+        Self::Experiment,
     ];
 
     /// Its name.
@@ -39,6 +42,7 @@ impl Tab {
             Self::Groups => "Cgroups",
             Self::Process => "Process",
             Self::Stalls => "Stalls",
+            Self::Experiment => "Run",
         }
     }
 

@@ -64,6 +64,14 @@ fn frames_are_those_of_the_golden_files() {
     check(golden!("too-small"), &[], 60, 10);
 }
 
+/// The guide shows what the program draws.
+#[test]
+fn the_frame_of_the_guide_is_a_frame() {
+    let guide = include_str!("../../../../../../docs/guide/what-runs-now.md");
+    let drawn = frame(&mut state(&[Key::Down]), 80, 24);
+    assert!(guide.contains(&drawn), "the guide has not: \n{drawn}");
+}
+
 #[test]
 fn help_scrolls_to_its_end_and_back() {
     let mut state = state(&[Key::Char('?')]);

@@ -132,10 +132,8 @@ impl State {
             Tab::FreeMemory => text(free_memory::document(&self.header, now)),
             Tab::Groups => text(groups::document(&between)),
             Tab::Process => (Document::default(), self.look_body()),
-            Tab::Stalls => match &self.stalls {
-                Some(stalls) => text(stalls.clone()),
-                None => (Document::default(), sentence("Tracing begins.")),
-            },
+            Tab::Stalls => told(self.stalls.as_ref(), "Tracing begins."),
+            Tab::Experiment => told(self.experiment.as_ref(), "The newest record is being read."),
         }
     }
 
@@ -189,6 +187,15 @@ impl State {
         let cost = cost.map_or_else(|| "-".to_owned(), |cost| percent(cost / 1e9));
         format!("cost {cost} % CPU")
     }
+}
+
+/// A document from outside, or what is said until it is there.
+fn told(document: Option<&Document>, until_then: &str) -> (Document, Body) {
+    let body = match document {
+        Some(document) => Body::Text(document.clone()),
+        None => sentence(until_then),
+    };
+    (Document::default(), body)
 }
 
 fn sentence(text: &str) -> Body {

@@ -156,13 +156,21 @@ pub fn write_file(path: &Path, text: &str) -> Result<()> {
 /// How text is drawn on this stdout.
 pub fn style(output: &Output) -> Style {
     Style {
-        width: width(),
-        color: color(output.color),
         verbose: if output.verbose {
             Verbosity::Verbose
         } else {
             Verbosity::Normal
         },
+        ..plain_style(output.color)
+    }
+}
+
+/// How text is drawn on this stdout where there are no details to ask for.
+pub fn plain_style(asked: Colour) -> Style {
+    Style {
+        width: width(),
+        color: color(asked),
+        verbose: Verbosity::Normal,
     }
 }
 

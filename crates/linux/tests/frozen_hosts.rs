@@ -9,6 +9,7 @@ use expect_test::expect_file;
 use hugewise_linux::machine::error::{Error, Kind};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, read_space};
+use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
 use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::proc::statm::read_resident;
@@ -16,6 +17,7 @@ use hugewise_linux::sys::cgroup;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Diagnosis, diagnose};
+use hugewise_model::observe::watch::State;
 use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
 
 /// Relative to the package, where tests run: errors show the path, and golden files must not
@@ -308,4 +310,27 @@ fn pages_have_the_size_of_the_frozen_machine() {
     assert_eq!((space.page_bytes, space.huge_bytes), (16 << 10, 32 << 20));
     let ranges = space.mappings[0].whole_ranges(space.huge_bytes);
     assert_eq!(ranges, Some((0xaaaa_d000_0000, 0xaaaa_d400_0000)));
+}
+
+/// Whatever its files hold, a machine can be watched, and what is said of it fits a terminal.
+#[test]
+fn every_machine_can_be_watched() {
+    for (name, path) in machines() {
+        let watcher = Watcher::begin(Root::at(&path), 1_000_000_000, "hugewise");
+        let mut watcher = watcher.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut state = State::new(watcher.header().clone());
+        for _ in 0..2 {
+            state.push(watcher.sample(Focus {
+                process: Some(1),
+                groups: Groups::Read,
+            }));
+        }
+        let text = to_text(&state.document(80), &Style::default());
+        assert!(
+            text.contains("page faults") && text.contains("Free memory"),
+            "{name}: {text}"
+        );
+        let wide = text.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{name}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use hugewise_model::base::jsonl::{Line, RawLine};
 use hugewise_model::base::units::{parse_duration, parse_size};
-use hugewise_model::observe::{faults, misses};
+use hugewise_model::observe::{faults, misses, watch};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::TimeUnit;
 use hugewise_model::run::plan::service::StopSignal;
@@ -72,6 +72,7 @@ proptest! {
     fn any_line_of_a_recording_is_read_or_refused(bytes: Vec<u8>) {
         try_line::<faults::Event>(&bytes);
         try_line::<misses::Event>(&bytes);
+        try_line::<watch::Line>(&bytes);
     }
 
     #[test]

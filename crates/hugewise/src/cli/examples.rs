@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 25] = [
+const EXAMPLES: [(&str, &str); 26] = [
     (
         "run",
         "
@@ -123,6 +123,17 @@ const EXAMPLES: [(&str, &str); 25] = [
   hugewise stat -p 1234 --duration 10s
   # A command, recorded
   hugewise stat --json stat.jsonl -- ./prog",
+    ),
+    (
+        "watch",
+        "
+  # Until q; ? has the keys
+  hugewise watch
+  # One moment as text
+  hugewise watch --once
+  # Recorded, and shown again
+  hugewise watch --record watch.jsonl
+  hugewise watch --replay watch.jsonl",
     ),
     (
         "misses",

@@ -27,8 +27,7 @@ const VERSION: &str = concat!(
     name = "hugewise",
     version = VERSION,
     help_template = "{about}\n\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
-    after_help = "Options:     -h, --help; -V, --version\n\
-                  Start with:  hugewise run -- ./your-program",
+    after_help = "Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program",
     after_long_help = "Options:     -h, --help; -V, --version\n\
                        Start with:  hugewise run -- ./your-program\n\
                        Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
@@ -57,6 +56,8 @@ pub enum Verb {
     Bench(Box<cmd::bench::Arguments>),
     /// Count page walks, faults and huge pages, interval by interval
     Stat(Box<cmd::stat::Arguments>),
+    /// Watch huge pages live, of the machine and each process
+    Watch(cmd::watch::Arguments),
     /// Sample where TLB misses come from (experimental)
     Misses(Box<cmd::misses::Arguments>),
     /// Simulate the TLB misses of a command, without counters

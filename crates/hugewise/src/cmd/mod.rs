@@ -17,3 +17,4 @@ pub mod run;
 pub mod simulate;
 pub mod stat;
 pub mod trace;
+pub mod watch;

@@ -29,3 +29,6 @@ pub mod stat;
 
 /// Sampled TLB misses: where in memory, and in which code.
 pub mod tlb_misses;
+
+/// The machine and its processes, sample by sample, under a budget.
+pub mod watch;

@@ -1,3 +1,4 @@
+pub use hugewise_model::base::free_blocks::{free_huge_pages, small_block_share};
 use hugewise_model::observe::export::Zone;
 
 use super::{Parsed, lines, number};
@@ -66,33 +67,6 @@ pub fn read_zones(root: &Root) -> Result<Vec<Zone>> {
 fn read<T>(root: &Root, parse: fn(&[u8]) -> Parsed<T>) -> Result<T> {
     let bytes = root.read("proc/buddyinfo")?;
     parse(&bytes).map_err(|what| Error::malformed(&root.path("proc/buddyinfo"), what))
-}
-
-/// Free memory in blocks of at least `huge_bytes`, in huge pages: a block of a higher order
-/// holds several. The allocator may join more; compaction is not foreseen.
-#[must_use]
-pub fn free_huge_pages(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> u64 {
-    let least = (huge_bytes / page_bytes.max(1)).max(1).ilog2();
-    (0_u32..)
-        .zip(blocks)
-        .filter(|&(order, _)| order >= least)
-        .map(|(order, &count)| count.saturating_mul(1_u64.checked_shl(order - least).unwrap_or(0)))
-        .fold(0, u64::saturating_add)
-}
-
-/// The part of free memory in blocks smaller than a huge page, which the kernel calls the unusable
-/// free space index (`unusable_free_index`, mm/vmstat.c); 1 where nothing is free.
-#[must_use]
-pub fn small_block_share(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> f64 {
-    let least = (huge_bytes / page_bytes.max(1)).max(1).ilog2();
-    let pages = |(order, &count): (u32, &u64)| count as f64 * 2_f64.powi(order.cast_signed());
-    let all: f64 = (0_u32..).zip(blocks).map(pages).sum();
-    let small = (0_u32..).zip(blocks).filter(|&(order, _)| order < least);
-    if all > 0.0 {
-        small.map(pages).sum::<f64>() / all
-    } else {
-        1.0
-    }
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct PidStat {
     pub threads: u64,
     /// `starttime`: when it began, in clock ticks since boot.
     pub started_ticks: u64,
+    /// `rss`: resident base pages without hugetlb, by counters alone.
+    pub resident_pages: u64,
     /// `startstack`: address of the first thread's stack; 0 without the right to read it.
     pub stack_address: u64,
     /// `start_brk`: address of the heap of brk(2); 0 without the right to read it.
@@ -103,6 +105,7 @@ pub fn parse_pid_stat(bytes: &[u8]) -> Parsed<PidStat> {
         },
         threads: field(20, "num_threads")?,
         started_ticks: field(22, "starttime")?,
+        resident_pages: field(24, "rss")?,
         stack_address: field(28, "startstack")?,
         heap_address: field(47, "start_brk")?,
     })
@@ -178,6 +181,7 @@ mod tests {
             },
             threads: 3,
             started_ticks: 107_242,
+            resident_pages: 388,
             stack_address: 140_731_683_780_544,
             heap_address: 93_915_115_147_267,
         };

@@ -1,6 +1,7 @@
 //! The ground of all other modules: units, reasons for absence, the machine, histograms, recordings.
 
 pub mod exit;
+pub mod free_blocks;
 pub mod glob;
 pub mod histogram;
 pub mod host;

@@ -101,6 +101,14 @@ pub fn rough(time: Duration) -> String {
     }
 }
 
+/// The time of day (UTC) of a moment in milliseconds since 1970: `05:46:00`.
+#[must_use]
+pub fn time_of_day(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+}
+
 /// Units of memory in bytes, the smallest first, and their names.
 pub const BYTE_UNITS: [(u64, &str); 5] = [
     (1, "B"),

@@ -20,3 +20,5 @@ pub mod simulation;
 pub mod stat;
 /// Where the kernel stalls: what can be traced there, and what was seen.
 pub mod trace;
+/// The machine and its processes on a screen: samples as they come, and what a user looks at.
+pub mod watch;

@@ -94,6 +94,18 @@ impl Document {
         }
     }
 
+    /// The same with its details on the first screen, for a reader who can scroll.
+    #[must_use]
+    pub fn with_details(mut self) -> Self {
+        for section in &mut self.sections {
+            section.blocks.retain(|(level, _)| *level != Level::Brief);
+            for (level, _) in &mut section.blocks {
+                *level = Level::First;
+            }
+        }
+        self
+    }
+
     /// Adds a section.
     pub fn push(&mut self, section: Section) {
         self.sections.push(section);

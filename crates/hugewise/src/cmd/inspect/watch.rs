@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 use std::io::IsTerminal;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use anyhow::Result;
+use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError};
-use hugewise_model::base::units::bytes_text;
+use hugewise_model::base::units::{bytes_text, time_of_day};
 use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::observe::inspect::view::{Change, Inspection, changes, map};
 use hugewise_model::text::to_text;
@@ -62,14 +63,6 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The time of day.
-fn clock() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let seconds = since.map_or(0, |since| since.as_secs()) % 86_400;
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    format!("{hours:02}:{minutes:02}:{:02} UTC", seconds % 60)
-}
-
 /// The first look, in full: what follows shows only what changed.
 fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
     let mut text = String::new();
@@ -88,7 +81,7 @@ fn draw(
 ) -> Result<()> {
     let terminal = std::io::stdout().is_terminal();
     let mut text = if terminal { REDRAW } else { "\n" }.to_owned();
-    writeln!(text, "{}", clock())?;
+    writeln!(text, "{} UTC", time_of_day(unix_ms()))?;
     let style = output::style(&arguments.output);
     if arguments.map {
         let changed = |one: &hugewise_model::observe::inspect::reasons::Judgement| {

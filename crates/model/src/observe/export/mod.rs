@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use crate::base::host::HugetlbPool;
-use crate::base::missing::Fact;
+use crate::base::missing::{Fact, fact};
 
 pub mod exposition;
 mod families;
@@ -14,16 +17,18 @@ mod families;
 pub use families::{MEMORY, families};
 
 /// What one collector read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(bound(serialize = "T: Serialize", deserialize = "T: DeserializeOwned"))]
 pub struct Collected<T> {
     /// The values, or why there are none.
+    #[serde(with = "fact")]
     pub value: Fact<T>,
     /// The time that reading took, in seconds.
     pub seconds: f64,
 }
 
 /// The state of the machine at one moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct MachineSample {
     /// Settings of transparent huge pages.
     pub settings: Collected<Vec<Setting>>,
@@ -45,7 +50,7 @@ pub struct MachineSample {
 }
 
 /// A setting and the value in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Setting {
     /// The file below `/sys/kernel/mm/transparent_hugepage`.
     pub file: String,
@@ -56,7 +61,7 @@ pub struct Setting {
 }
 
 /// Work of khugepaged since boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Khugepaged {
     /// Huge pages made.
     pub pages_collapsed: u64,
@@ -67,7 +72,7 @@ pub struct Khugepaged {
 }
 
 /// Free memory of a zone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Zone {
     /// Memory node.
     pub node: u64,
@@ -78,7 +83,7 @@ pub struct Zone {
 }
 
 /// Time since boot that tasks waited for memory, in microseconds (`/proc/pressure/memory`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Pressure {
     /// At least one task waited.
     pub some_us: u64,

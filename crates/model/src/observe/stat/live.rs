@@ -2,7 +2,7 @@
 
 use super::summary::{grows, value};
 use super::{Header, Interval, Target};
-use crate::base::units::Unit;
+use crate::base::units::{Unit, time_of_day};
 use crate::run::metric::Scope;
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::quantity;
@@ -138,9 +138,7 @@ pub(super) fn clock(header: &Header, after_ns: u64) -> String {
     if header.interval_ns < 1_000_000_000 && after_ns > 0 {
         return format!("+{:.2}", after_ns as f64 / 1e9);
     }
-    let seconds = (header.started_unix_ms.saturating_add(after_ns / 1_000_000)) / 1000;
-    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
-    format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+    time_of_day(header.started_unix_ms.saturating_add(after_ns / 1_000_000))
 }
 
 /// The mark of machine-wide readings where less than the machine is observed.

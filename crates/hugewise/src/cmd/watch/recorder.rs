@@ -1,0 +1,43 @@
+//! The file of `--record`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hugewise_model::base::jsonl::to_line;
+use hugewise_model::observe::watch::{Header, Line, Sample};
+
+use crate::output;
+
+/// Where samples go, if a file was named.
+#[derive(Debug)]
+pub(super) struct Recorder(Option<BufWriter<File>>);
+
+impl Recorder {
+    /// Makes the file, unless it holds a record.
+    pub(super) fn begin(path: Option<&Path>) -> Result<Self> {
+        output::check_writable("--record", path)?;
+        let file = path.map(|path| output::create("--record", path));
+        Ok(Self(file.transpose()?.map(BufWriter::new)))
+    }
+
+    /// The first line.
+    pub(super) fn header(&mut self, header: &Header) -> Result<()> {
+        self.line(|| Line::Header(Box::new(header.clone())))
+    }
+
+    /// One more sample, whole in the file before the next one.
+    pub(super) fn sample(&mut self, sample: &Sample) -> Result<()> {
+        self.line(|| Line::Sample(Box::new(sample.clone())))
+    }
+
+    fn line(&mut self, line: impl FnOnce() -> Line) -> Result<()> {
+        let Some(file) = &mut self.0 else {
+            return Ok(());
+        };
+        file.write_all(to_line(&line()).as_bytes())
+            .and_then(|()| file.flush())
+            .context("writing the file of --record")
+    }
+}

@@ -1,0 +1,64 @@
+//! How long the kernel stalls while the tab of stalls is shown: `trace`, of the whole machine.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_model::observe::trace::points::{Preset, points};
+use hugewise_model::observe::trace::{FORMAT, MissingPoint, Trace, Window};
+use hugewise_model::text::document::Document;
+
+/// A tracing that goes on. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Stalls {
+    tracer: Tracer,
+    missing: Vec<MissingPoint>,
+    sum: Vec<PointWindow>,
+    began: Instant,
+    started_unix_ms: u64,
+}
+
+impl Stalls {
+    /// Begins to trace the points that cost next to nothing, as far as that is permitted.
+    pub(super) fn begin() -> Result<Self> {
+        let mut rare = points();
+        rare.retain(|point| Preset::RARE.contains(&point.preset));
+        let (mut tracer, missing) = Tracer::start(&Root::real(), &rare, None)?;
+        // What came while the programs were being attached belongs to no window.
+        tracer.window()?;
+        Ok(Self {
+            sum: vec![PointWindow::default(); tracer.traced().len()],
+            tracer,
+            missing,
+            began: Instant::now(),
+            started_unix_ms: unix_ms(),
+        })
+    }
+
+    /// What was seen since the beginning, and what cannot be traced without which right.
+    pub(super) fn document(&mut self) -> Result<Document> {
+        for (sum, window) in self.sum.iter_mut().zip(&self.tracer.window()?) {
+            sum.add(window);
+        }
+        let seconds = self.began.elapsed().as_secs_f64();
+        let trace = Trace {
+            format: FORMAT.to_owned(),
+            kernel: Root::real().read_trimmed("proc/sys/kernel/osrelease")?,
+            pid: None,
+            started_unix_ms: self.started_unix_ms,
+            seconds,
+            interval_seconds: None,
+            points: self.tracer.traced(),
+            missing: self.missing.clone(),
+            intervals: Vec::new(),
+            total: Window {
+                from_seconds: 0.0,
+                to_seconds: seconds,
+                points: self.tracer.summaries(&self.sum),
+            },
+        };
+        Ok(trace.document().with_details())
+    }
+}

@@ -1,0 +1,84 @@
+//! Processor time that may be spent on looking at processes.
+
+use std::time::Duration;
+
+use crate::machine::clock::thread_cpu;
+
+/// One hundredth of a processor.
+const PARTS: u64 = 100;
+/// What can be saved up, and what there is at the beginning: five seconds' worth.
+const MOST: Duration = Duration::from_millis(50);
+
+/// A balance: time that passes earns, looks spend. It may go below zero by one look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    left_ns: i64,
+    earned_to_ns: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            left_ns: signed(MOST),
+            earned_to_ns: 0,
+        }
+    }
+}
+
+impl Budget {
+    /// Earns for the time until `now_ns`, in nanoseconds since the beginning.
+    pub(super) fn earn(&mut self, now_ns: u64) {
+        let passed = now_ns.saturating_sub(self.earned_to_ns) / PARTS;
+        let earned = self.left_ns.saturating_add_unsigned(passed);
+        self.left_ns = earned.min(signed(MOST));
+        self.earned_to_ns = now_ns;
+    }
+
+    /// Whether anything is left.
+    pub(super) fn is_left(&self) -> bool {
+        self.left_ns > 0
+    }
+
+    /// Does something, and pays the processor time that it took.
+    pub(super) fn pay<T>(&mut self, act: impl FnOnce() -> T) -> T {
+        let before = thread_cpu();
+        let done = act();
+        let cost = thread_cpu().saturating_sub(before);
+        self.left_ns = self.left_ns.saturating_sub(signed(cost));
+        done
+    }
+}
+
+fn signed(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundredth_of_the_time_is_earned_and_little_is_saved() {
+        let mut budget = Budget {
+            left_ns: -10,
+            earned_to_ns: 0,
+        };
+        budget.earn(1000);
+        assert!(!budget.is_left(), "{budget:?}");
+        budget.earn(1100);
+        assert_eq!(budget.left_ns, 1);
+        budget.earn(u64::MAX);
+        assert_eq!(budget.left_ns, signed(MOST));
+    }
+
+    #[test]
+    fn what_is_done_is_paid() {
+        let mut budget = Budget::default();
+        let mut rounds = 0_u64;
+        while budget.is_left() {
+            rounds += 1;
+            assert!(rounds < 1_000_000, "nothing was ever paid");
+            budget.pay(|| std::hint::black_box((0..10_000).sum::<u64>()));
+        }
+    }
+}

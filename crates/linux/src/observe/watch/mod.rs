@@ -1,0 +1,118 @@
+//! The machine and its processes, sample by sample. The totals come from files that walk no page
+//! tables; what walks them, `smaps_rollup` of one process, is paid from a budget.
+
+use hugewise_model::observe::watch::{Header, Processes, Sample};
+
+use crate::machine::clock::{monotonic_ns, own_cpu_ns, unix_ms};
+use crate::machine::error::Result;
+use crate::machine::root::Root;
+use crate::observe::export::Collector;
+use crate::probe::read_page_bytes;
+use crate::sys::thp::read_pmd_bytes;
+
+mod budget;
+mod groups;
+mod looks;
+mod processes;
+
+use budget::Budget;
+use looks::Looks;
+use processes::Lister;
+
+/// What the reader of the samples is interested in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Focus {
+    /// A process whose turn comes first, however large it is.
+    pub process: Option<u32>,
+    /// Whether cgroups are read, which costs the kernel some work for each.
+    pub groups: Groups,
+}
+
+/// Whether cgroups are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Groups {
+    /// They are left out.
+    #[default]
+    LeftOut,
+    /// They are read.
+    Read,
+}
+
+/// Takes samples.
+#[derive(Debug)]
+pub struct Watcher {
+    root: Root,
+    header: Header,
+    collector: Collector,
+    began_ns: u64,
+    lister: Lister,
+    processes: Processes,
+    looks: Looks,
+    budget: Budget,
+}
+
+impl Watcher {
+    /// Begins. `interval_ns` is the time between two samples, `program` the name and version of
+    /// the one who asks.
+    ///
+    /// # Errors
+    /// The kernel release cannot be read, or a frozen machine has no readable `host.toml`.
+    pub fn begin(root: Root, interval_ns: u64, program: &str) -> Result<Self> {
+        let header = Header {
+            program: program.to_owned(),
+            started_unix_ms: unix_ms(),
+            kernel: root.read_trimmed("proc/sys/kernel/osrelease")?,
+            page_bytes: read_page_bytes(&root)?,
+            huge_bytes: read_pmd_bytes(&root).ok(),
+            interval_ns,
+        };
+        Ok(Self {
+            collector: Collector::new(root.clone()),
+            began_ns: monotonic_ns(),
+            lister: Lister::new(header.page_bytes),
+            processes: Processes::default(),
+            looks: Looks::default(),
+            budget: Budget::default(),
+            header,
+            root,
+        })
+    }
+
+    /// What holds for all samples.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Takes a sample. While the budget is spent, the processes are those of the sample before.
+    #[must_use]
+    pub fn sample(&mut self, focus: Focus) -> Sample {
+        let at_ns = monotonic_ns().saturating_sub(self.began_ns);
+        let machine = self.collector.sample();
+        self.budget.earn(at_ns);
+        if self.budget.is_left() {
+            let (root, lister) = (&self.root, &mut self.lister);
+            let list = self.budget.pay(|| lister.list(root));
+            self.processes = Processes { at_ns, list };
+        }
+        let processes = &mut self.processes.list;
+        self.looks.renew(
+            &self.root,
+            processes,
+            at_ns,
+            focus.process,
+            &mut self.budget,
+        );
+        let groups = match focus.groups {
+            Groups::Read => groups::read(&self.root).unwrap_or_default(),
+            Groups::LeftOut => Vec::new(),
+        };
+        Sample {
+            at_ns,
+            cpu_ns: own_cpu_ns(),
+            machine,
+            processes: self.processes.clone(),
+            groups,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The machine and its processes on a screen, as they are now or as they were recorded.
+//!
+//! [`Sample`]s go in, keys go in, a [`Screen`] comes out: [`State`] knows which tab is shown, which
+//! process is selected, and how rows are sorted and filtered. Nothing here draws on a terminal.
+
+mod history;
+mod keys;
+mod rates;
+mod recording;
+mod rows;
+mod sample;
+mod state;
+mod tab;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use keys::{Action, BINDINGS, Binding, Key};
+pub use recording::{Line, Recording, parse};
+pub use sample::{Group, Header, HugeMemory, Process, Processes, Sample};
+pub use state::{Look, Pace, Request, State};
+pub use tab::Tab;
+pub use view::{Body, List, SMALLEST, Screen};

@@ -1,0 +1,73 @@
+//! Free memory by node, zone and block size: whether the next huge page can be had at once.
+
+use crate::base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
+use crate::base::units::bytes_text;
+use crate::observe::export::Zone;
+use crate::observe::watch::sample::{Header, Sample};
+use crate::text::Tone;
+use crate::text::document::{Block, Document, Section};
+use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::{count, percent};
+
+/// The smallest blocks that have a column: there are many of the smaller ones.
+const LEAST_BYTES: u64 = 64 * 1024;
+
+/// The table.
+pub(super) fn document(header: &Header, now: &Sample) -> Document {
+    let mut section = Section::titled("Free memory by block size");
+    match &now.machine.zones.value {
+        Err(why) => section.push(why.to_string()),
+        Ok(zones) => {
+            section.push(grid(header, zones));
+            let note = "blocks of each size, by node and zone; small: the part of free memory in \
+                        blocks smaller than a huge page, which compaction has to join first";
+            section.push(Block::Notes(vec![note.to_owned()]));
+        }
+    }
+    Document::new([section])
+}
+
+fn grid(header: &Header, zones: &[Zone]) -> Grid {
+    let orders = zones
+        .iter()
+        .map(|zone| zone.blocks.len())
+        .max()
+        .unwrap_or(0);
+    let size = |order: usize| header.page_bytes << order.min(40);
+    let shown: Vec<usize> = (0..orders)
+        .filter(|&order| size(order) >= LEAST_BYTES)
+        .collect();
+    let mut heading = vec!["node".to_owned(), "zone".to_owned(), "free".to_owned()];
+    heading.extend(
+        shown
+            .iter()
+            .map(|&order| bytes_text(size(order)).replace("iB", "").replace(' ', "")),
+    );
+    heading.extend(["huge".to_owned(), "small".to_owned()]);
+    let mut grid = Grid::default().aligned(&[Align::Right, Align::Left]);
+    grid.push(heading);
+    for zone in zones {
+        grid.rows.push(row(header, zone, &shown));
+    }
+    grid
+}
+
+fn row(header: &Header, zone: &Zone, shown: &[usize]) -> Vec<Cell> {
+    let free = free_bytes(&zone.blocks, header.page_bytes);
+    let mut row = vec![
+        Cell::plain(zone.node.to_string()),
+        Cell::plain(&zone.name),
+        Cell::plain(bytes_text(free)),
+    ];
+    let blocks = shown.iter().map(|&order| zone.blocks.get(order).copied());
+    row.extend(blocks.map(|blocks| Cell::plain(blocks.map_or_else(String::new, count))));
+    let Some(huge) = header.huge_bytes else {
+        return row;
+    };
+    let pages = free_huge_pages(&zone.blocks, header.page_bytes, huge);
+    let tone = if pages == 0 { Tone::Bad } else { Tone::Plain };
+    let share = small_block_share(&zone.blocks, header.page_bytes, huge);
+    row.push(Cell::plain(count(pages)).tone(tone));
+    row.push(Cell::plain(format!("{} %", percent(share))));
+    row
+}

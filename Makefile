@@ -34,7 +34,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-starts lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-advice test-starts lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
 	@echo "make test-observe  hugewise export and its alerts with the real Prometheus"
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
+	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
@@ -142,6 +143,9 @@ test-packages: setup
 	@if [ "$$(id -u)" != 0 ]; then echo "SKIP packages: roots of Debian are made by root only"; else \
 	packaging/try-deb target/packages/hugewise_*_amd64.deb \
 	  $$($(XTASK) root bookworm --cache $(MATRIX_CACHE)) $(MATRIX_CACHE)/arm64-root; fi
+
+test-advice: build
+	examples/advise/try target/release/hugewise
 
 test-services: setup
 	@missing=""; \

@@ -29,7 +29,7 @@ fn a_page_gives_back_the_record_and_the_same_page() {
     for bytes in RECORDS {
         let parsed = record::parse(bytes).unwrap();
         let html = report(&parsed, "one.jsonl").page(bytes);
-        let inside = page::record(html.as_bytes()).unwrap().unwrap();
+        let inside = page::source(html.clone().into()).unwrap();
         assert_eq!(inside, bytes);
         let again = record::parse(&inside).unwrap();
         assert_eq!(report(&again, "page.html").page(&inside), html);

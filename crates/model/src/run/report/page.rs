@@ -17,7 +17,8 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
         title: &format!("hugewise: {command}"),
         document: &document,
         figures,
-        record,
+        source: record,
+        again: "hugewise report",
     })
 }
 
@@ -36,9 +37,5 @@ fn circumstances(report: &Report<'_>) -> Section {
         ),
     ];
     let fields = fields.map(|(label, text)| Field::new(label, plain(&text)));
-    let again =
-        "This page holds the record. To read it again: hugewise report FILE, with this file.";
-    Section::titled("How it was measured")
-        .with(Block::Fields(fields.to_vec()))
-        .with(again)
+    Section::titled("How it was measured").with(Block::Fields(fields.to_vec()))
 }

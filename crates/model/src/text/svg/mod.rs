@@ -11,12 +11,14 @@ use super::xml_escaped;
 mod axis;
 mod field;
 mod marker;
+mod panels;
 #[cfg(test)]
 mod tests;
 
 pub use axis::Axis;
 pub use field::{Field, Key};
 pub use marker::{Fill, Shape};
+pub use panels::{Course, Panels, Stretch};
 
 /// Width of every drawing, in its own units: pixels where it is drawn in full size.
 pub const WIDTH: f64 = 720.0;

@@ -1,10 +1,6 @@
 //! A page: one HTML file that asks for nothing else, with the record or recording inside from
 //! which it was made.
 
-use data_encoding::BASE64;
-use miniz_oxide::deflate::compress_to_vec_zlib;
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
-
 use super::document::Document;
 use super::figure::Figure;
 use super::html::{fold, table, to_html};
@@ -12,8 +8,11 @@ use super::svg::STYLE as FIGURES;
 use super::xml_escaped;
 use crate::base::units::bytes_text;
 
+mod packing;
 #[cfg(test)]
 mod tests;
+
+use packing::{packed, unpacked};
 
 const STYLE: &str = include_str!("style.css");
 /// How a page begins, so that it is told from a record.
@@ -22,10 +21,6 @@ const SOURCE_BEGIN: &str = "<template id=\"hugewise-record\">";
 const SOURCE_END: &str = "</template>";
 /// Larger recordings are left out: browsers read all of a page before they show it.
 pub const MOST_BYTES: usize = 64 << 20;
-/// A page that unpacks to more was made to fill memory.
-const MOST_UNPACKED: usize = 1 << 30;
-/// Slow and small: a page is written once.
-const LEVEL: u8 = 9;
 
 /// What a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +70,7 @@ fn source_in(page: &Page<'_>) -> String {
         );
     }
     let again = xml_escaped(page.again);
-    let source = BASE64.encode(&compress_to_vec_zlib(page.source, LEVEL));
+    let source = packed(page.source);
     format!(
         "<footer><p>This page holds what was measured. To report it again: \
          <code>{again} FILE</code>, with this file.</p></footer>\n\
@@ -117,18 +112,15 @@ pub fn is_page(beginning: &[u8]) -> bool {
 /// The page holds none, or a damaged one.
 pub fn source(bytes: Vec<u8>) -> Result<Vec<u8>, PageError> {
     match is_page(&bytes) {
-        true => unpacked(&bytes),
+        true => source_of(&bytes),
         false => Ok(bytes),
     }
 }
 
-fn unpacked(page: &[u8]) -> Result<Vec<u8>, PageError> {
+fn source_of(page: &[u8]) -> Result<Vec<u8>, PageError> {
     let text = std::str::from_utf8(page).map_err(|_| PageError::Damaged)?;
     // Text of users is escaped and comes before it.
     let (_, rest) = text.rsplit_once(SOURCE_BEGIN).ok_or(PageError::Missing)?;
     let (packed, _) = rest.split_once(SOURCE_END).ok_or(PageError::Damaged)?;
-    let packed = BASE64
-        .decode(packed.as_bytes())
-        .map_err(|_| PageError::Damaged)?;
-    decompress_to_vec_zlib_with_limit(&packed, MOST_UNPACKED).map_err(|_| PageError::Damaged)
+    unpacked(packed).ok_or(PageError::Damaged)
 }

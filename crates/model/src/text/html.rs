@@ -154,9 +154,12 @@ fn row(grid: &Grid, cells: &[Cell], place: Place) -> String {
             true => format!(" colspan=\"{room}\""),
             false => String::new(),
         };
-        let side = match grid.align(column).is_right() && span.is_empty() {
-            true => Some("right"),
-            false => None,
+        // The style has the usual sides: the first column to the left, the others to the right.
+        let is_right = grid.align(column).is_right() && span.is_empty();
+        let side = match (is_right, column) {
+            (true, 0) => Some("right"),
+            (false, 1..) => Some("left"),
+            (true, 1..) | (false, 0) => None,
         };
         cell(it, column, place, side, &span)
     });
@@ -199,14 +202,14 @@ fn bars(bars: &Bars) -> String {
         let share = 100.0 * *count as f64 / longest as f64;
         let label = xml_escaped(label.trim());
         format!(
-            "<tr><th scope=\"row\">{label}</th><td class=\"right\">{count}</td><td aria-hidden=\"true\">\
+            "<tr><th scope=\"row\">{label}</th><td>{count}</td><td class=\"left\" aria-hidden=\"true\">\
              <svg class=\"bars\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\">\
              <rect width=\"{share:.2}\" height=\"4\"/></svg></td></tr>\n"
         )
     };
     let rows: String = bars.bars.iter().map(row).collect();
     scrolled(&format!(
-        "<table>\n<thead><tr><th scope=\"col\">{left}</th><th scope=\"col\" class=\"right\">{right}</th>\
+        "<table>\n<thead><tr><th scope=\"col\">{left}</th><th scope=\"col\">{right}</th>\
          <td></td></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
     ))
 }
@@ -243,7 +246,7 @@ mod tests {
         grid.push(["walks", "not measured"]);
         let html = table(&grid);
         assert!(
-            html.contains("<td colspan=\"2\">not measured</td>"),
+            html.contains("<td colspan=\"2\" class=\"left\">not measured</td>"),
             "{html}"
         );
     }

@@ -34,9 +34,8 @@ function faults() {
     const boxes = texts.map((it) => it.getBoundingClientRect());
     boxes.forEach((box, index) => {
       const text = texts[index].textContent;
-      if (box.left < room.left - 1 || box.right > room.right + 1 || box.bottom > room.bottom + 1) {
-        found.push(`cuts "${text}"`);
-      }
+      const over = Math.max(room.left - box.left, box.right - room.right, box.bottom - room.bottom);
+      if (over > 2) found.push(`cuts "${text}" by ${over.toFixed(1)} pixels`);
       for (let other = index + 1; other < boxes.length; other += 1) {
         const across = Math.min(box.right, boxes[other].right) - Math.max(box.left, boxes[other].left);
         const down = Math.min(box.bottom, boxes[other].bottom) - Math.max(box.top, boxes[other].top);

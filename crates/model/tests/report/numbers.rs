@@ -95,9 +95,21 @@ fn is_one_of(shown: &regex::Captures<'_>, known: &[f64]) -> bool {
     })
 }
 
-/// The cells whose numbers are not of the row's policies, or of the column's where no policy heads
-/// the row.
-fn wrong_cells(grid: &Grid, policies: &[String], json: &Value) -> Vec<String> {
+/// The numbers of each policy in a JSON report.
+fn by_policy(policies: &[String], json: &Value) -> Vec<(String, Vec<f64>)> {
+    let numbers = |policy: &String| {
+        let mut found = Vec::new();
+        numbers_with(json, policy, false, &mut found);
+        found.sort_by(f64::total_cmp);
+        found.dedup();
+        (policy.clone(), found)
+    };
+    policies.iter().map(numbers).collect()
+}
+
+/// The cells whose numbers are not those of the policies that head the row or the column; where
+/// none does, of any policy.
+fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)]) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some((head, rows)) = grid.rows.split_first() else {
         return wrong;
@@ -106,24 +118,17 @@ fn wrong_cells(grid: &Grid, policies: &[String], json: &Value) -> Vec<String> {
         for (column, cell) in row.iter().enumerate() {
             let named = row.iter().chain(head.get(column));
             let named: BTreeSet<&str> = named.map(|cell| cell.text.trim()).collect();
-            if named.contains(cell.text.trim()) && policies.contains(&cell.text) {
+            if known.iter().any(|(policy, _)| *policy == cell.text) {
                 continue;
             }
-            let own: Vec<&String> = policies
-                .iter()
-                .filter(|policy| named.contains(policy.as_str()))
-                .collect();
-            let own = if own.is_empty() {
-                policies.iter().collect()
-            } else {
-                own
-            };
-            let mut known = Vec::new();
-            for policy in own {
-                numbers_with(json, policy, false, &mut known);
+            let all = || known.iter();
+            let own = all().filter(|(policy, _)| named.contains(policy.as_str()));
+            let mut own: Vec<&Vec<f64>> = own.map(|(_, numbers)| numbers).collect();
+            if own.is_empty() {
+                own = all().map(|(_, numbers)| numbers).collect();
             }
             for shown in SHOWN.captures_iter(&cell.text) {
-                if !is_one_of(&shown, &known) {
+                if !own.iter().any(|numbers| is_one_of(&shown, numbers)) {
                     wrong.push(format!("{} in {:?}", &shown[0], row_text(row)));
                 }
             }
@@ -163,8 +168,9 @@ fn report_of<T>(name: &str, then: impl FnOnce(&Report<'_>, &[String]) -> T) -> T
 }
 
 fn wrong_numbers(report: &Report<'_>, policies: &[String], json: &Value) -> Vec<String> {
+    let known = by_policy(policies, json);
     let all = tables(report).into_iter().flat_map(|(title, grid)| {
-        let cells = wrong_cells(&grid, policies, json);
+        let cells = wrong_cells(&grid, &known);
         cells
             .into_iter()
             .map(move |cell| format!("{title}: {cell}"))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,7 +10,9 @@ use hugewise_linux::perf::symbols::Symbols;
 use hugewise_model::base::jsonl::{Line, LineError, RawLine, to_line};
 use hugewise_model::base::recording::Recorded;
 use hugewise_model::observe::faults;
+use hugewise_model::text::page::MOST_BYTES;
 
+use crate::options::PageFile;
 use crate::{exit, file, output};
 
 /// Where events go: into the analysis, and into a file where one was named.
@@ -18,17 +20,19 @@ pub struct Sink<A> {
     /// What adds them up.
     pub analysis: A,
     file: Option<BufWriter<File>>,
+    for_page: PageLines,
     /// The first trouble with the file; the report is made all the same.
     trouble: Option<std::io::Error>,
 }
 
 impl<A: Recorded> Sink<A> {
     /// Begins with an analysis, and the file that `--out` names.
-    pub fn new(analysis: A, path: Option<&Path>) -> Result<Self> {
+    pub fn new(analysis: A, path: Option<&Path>, for_page: PageLines) -> Result<Self> {
         let file = path.map(|path| output::create("--out", path)).transpose()?;
         Ok(Self {
             analysis,
             file: file.map(|file| BufWriter::with_capacity(1 << 20, file)),
+            for_page,
             trouble: None,
         })
     }
@@ -36,27 +40,66 @@ impl<A: Recorded> Sink<A> {
     /// Takes the next event in.
     pub fn push(&mut self, event: &A::Event) {
         self.analysis.push(event);
+        if self.file.is_none() && !self.for_page.is_wanted() {
+            return;
+        }
+        let line = to_line(event);
+        self.for_page.push(line.as_bytes());
         if let (Some(file), None) = (&mut self.file, &self.trouble) {
-            self.trouble = file.write_all(to_line(event).as_bytes()).err();
+            self.trouble = file.write_all(line.as_bytes()).err();
         }
     }
 
-    /// Ends the file.
-    pub fn finish(self) -> Result<A> {
+    /// Ends the file; what was added up, and the lines for a page.
+    pub fn finish(self) -> Result<(A, PageLines)> {
         let written = match (self.trouble, self.file) {
             (Some(trouble), _) => Err(trouble),
             (None, Some(mut file)) => file.flush(),
             (None, None) => Ok(()),
         };
         written.context("writing the recording")?;
-        Ok(self.analysis)
+        Ok((self.analysis, self.for_page))
+    }
+}
+
+/// The lines of a recording for a page: none where no page is wanted, and not many more than a
+/// page may hold.
+#[derive(Debug, Default)]
+pub struct PageLines {
+    bytes: Option<Vec<u8>>,
+}
+
+impl PageLines {
+    /// None yet; they are wanted where a file for the page was named.
+    pub fn of(page: &PageFile) -> Self {
+        Self {
+            bytes: page.html.is_some().then(Vec::new),
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.bytes.is_some()
+    }
+
+    /// Takes the next line in.
+    pub fn push(&mut self, line: &[u8]) {
+        if let Some(bytes) = &mut self.bytes
+            && bytes.len() <= MOST_BYTES
+        {
+            bytes.extend_from_slice(line);
+        }
+    }
+
+    /// What the page holds.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_deref().unwrap_or_default()
     }
 }
 
 /// Goes through a recording as if it were live.
-pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
+pub fn replay<A: Recorded>(path: &Path, mut for_page: PageLines) -> Result<(A, PageLines)> {
     let trouble = |error: std::io::Error| wrong(path, &error);
-    let mut file = BufReader::with_capacity(1 << 20, file::open(path).map_err(trouble)?);
+    let mut file = file::open_recording(path).map_err(trouble)?;
     let mut line = Vec::new();
     let mut analysis: Option<A> = None;
     for number in 1.. {
@@ -67,6 +110,7 @@ pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
         if !line.ends_with(b"\n") {
             return Err(wrong(path, &LineError::CutShort));
         }
+        for_page.push(&line);
         let raw = RawLine {
             number,
             bytes: line.trim_ascii_end(),
@@ -81,14 +125,9 @@ pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
             Some(analysis) => analysis.push(&event),
         }
     }
-    analysis.ok_or_else(|| {
-        wrong(
-            path,
-            &LineError::Empty {
-                writer: <A::Event as Line>::WRITER,
-            },
-        )
-    })
+    let writer = <A::Event as Line>::WRITER;
+    let analysis = analysis.ok_or_else(|| wrong(path, &LineError::Empty { writer }))?;
+    Ok((analysis, for_page))
 }
 
 fn wrong(path: &Path, what: &dyn std::fmt::Display) -> anyhow::Error {

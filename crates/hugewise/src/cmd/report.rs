@@ -130,9 +130,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let to = ReportFiles {
         svg: arguments.svg.as_deref(),
         exports: &arguments.exports.files,
-        html: arguments.exports.html.as_deref(),
+        page: Some(&arguments.exports.page),
     };
-    if to.html.is_some() && files.len() > 1 {
+    if arguments.exports.page.html.is_some() && files.len() > 1 {
         return Err(exit::usage("--html needs one record; name only one"));
     }
     report::show(&report, output, to, &arguments.demands.fail_if)?;
@@ -162,10 +162,7 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
 /// The bytes of a record, from its file or from a page that holds it.
 fn record_bytes(path: &Path) -> Result<Vec<u8>> {
     let bytes = recorder::read_bytes(path)?;
-    match page::record(&bytes) {
-        None => Ok(bytes),
-        Some(record) => record.map_err(|error| exit::usage(format!("{}: {error}", path.display()))),
-    }
+    page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }
 
 /// The bytes of a record without what is private; says what that was.

@@ -58,7 +58,7 @@ fn report_files(exports: &Exports) -> ReportFiles<'_> {
     ReportFiles {
         svg: None,
         exports: &exports.files,
-        html: exports.html.as_deref(),
+        page: Some(&exports.page),
     }
 }
 

@@ -13,7 +13,7 @@ use hugewise_model::text::wrap::{plain, shortened};
 use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
-use crate::options::{Demands, ExportFile};
+use crate::options::{Demands, ExportFile, PageFile};
 use crate::output::{self, Format, Output};
 use crate::stderr::message;
 
@@ -24,8 +24,8 @@ pub struct ReportFiles<'a> {
     pub svg: Option<&'a Path>,
     /// The files for other programs.
     pub exports: &'a [ExportFile],
-    /// The file of the page.
-    pub html: Option<&'a Path>,
+    /// The page, where one may be wanted.
+    pub page: Option<&'a PageFile>,
 }
 
 /// Writes the report to stdout and to the files that were named. `gates` are the test cases of
@@ -53,10 +53,8 @@ pub fn write_page(
     files: ReportFiles<'_>,
     record: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result<()> {
-    let Some(path) = files.html else {
-        return Ok(());
-    };
-    output::write_file(path, &report.page(&record()?))
+    let page = || Ok(report.page(&record()?));
+    files.page.map_or(Ok(()), |file| file.write(page))
 }
 
 /// The curves of a bench as SVG.

@@ -8,6 +8,7 @@ use clap::Args;
 use hugewise_model::run::report::Export;
 use hugewise_model::text::suggest::nearest;
 
+use super::PageFile;
 use crate::output::check_writable;
 
 /// Flags of `run` and `report` that write a result in the format of another program.
@@ -25,15 +26,15 @@ pub struct Exports {
     )]
     pub files: Vec<ExportFile>,
 
-    /// Also write the report as one page to look at, with the record inside
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub html: Option<PathBuf>,
+    /// The page.
+    #[command(flatten)]
+    pub page: PageFile,
 }
 
 impl Exports {
     /// Makes sure that the files can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
-        check_writable("--html", self.html.as_deref())?;
+        self.page.check()?;
         let mut files = self.files.iter();
         files.try_for_each(|file| check_writable("--export", Some(&file.path)))
     }

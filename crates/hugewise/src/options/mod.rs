@@ -15,6 +15,7 @@ mod choices;
 mod demands;
 mod exports;
 mod file;
+mod page;
 mod parse;
 mod preset;
 mod programs;
@@ -25,6 +26,7 @@ pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams,
 pub use demands::Demands;
 pub use exports::{ExportFile, Exports};
 pub use file::with_file;
+pub use page::PageFile;
 pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use preset::Preset;
 pub use programs::{Factor, parse_program};

@@ -5,36 +5,69 @@ use super::grid::{Cell, Grid};
 use super::{Tone, xml_escaped};
 
 /// Draws sections. Headings begin at the second level: the first is the page's. Details are
-/// folded.
+/// folded, so what only points to them is left out.
 #[must_use]
 pub fn to_html(document: &Document) -> String {
-    document.sections.iter().map(section).collect()
-}
-
-fn section(section: &Section) -> String {
-    let heading = section.heading.as_deref();
-    let is_first = |(level, _): &&(Level, Block)| *level != Level::Detail;
-    let (first, details): (Vec<_>, Vec<_>) = section.blocks.iter().partition(is_first);
-    let [first, details] = [first, details].map(drawn);
-    if first.is_empty() && details.is_empty() {
-        return String::new();
+    let parts: Vec<Part> = document.sections.iter().map(Part::of).collect();
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let mut joined: Vec<Part> = Vec::new();
+    for part in parts {
+        match joined.last_mut() {
+            Some(last) if part.continues(last) => last.details.push_str(&part.details),
+            _ => joined.push(part),
+        }
     }
-    let (above, folded) = match first.is_empty() {
-        true => (None, heading.unwrap_or("Details")),
-        false => (heading, "Details"),
-    };
-    let above = above.map_or_else(String::new, |text| {
-        format!("<h2>{}</h2>\n", xml_escaped(text))
-    });
-    let details = match details.is_empty() {
-        true => details,
-        false => fold(folded, &details),
-    };
-    format!("<section>\n{above}{first}{details}</section>\n")
+    joined.into_iter().map(Part::drawn).collect()
 }
 
-fn drawn(blocks: Vec<&(Level, Block)>) -> String {
-    blocks.into_iter().map(|(_, it)| block(it)).collect()
+/// A section as HTML: its heading, what is shown, and what is folded.
+struct Part {
+    heading: Option<String>,
+    first: String,
+    details: String,
+}
+
+impl Part {
+    fn of(section: &Section) -> Self {
+        let is_shown = |(level, block): &&(Level, Block)| match level {
+            Level::First => true,
+            Level::Brief => matches!(block, Block::Table(_) | Block::Bars(_)),
+            Level::Detail => false,
+        };
+        let is_detail = |(level, _): &&(Level, Block)| *level == Level::Detail;
+        let drawn = |(_, it): &(Level, Block)| block(it);
+        Self {
+            heading: section.heading.clone(),
+            first: section.blocks.iter().filter(is_shown).map(drawn).collect(),
+            details: section.blocks.iter().filter(is_detail).map(drawn).collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.details.is_empty()
+    }
+
+    /// Whether both are details without a name, which need one fold only.
+    fn continues(&self, before: &Self) -> bool {
+        let is_nameless = |part: &Self| part.heading.is_none() && part.first.is_empty();
+        is_nameless(self) && is_nameless(before)
+    }
+
+    fn drawn(self) -> String {
+        let (above, folded) = match (self.heading, self.first.is_empty()) {
+            (Some(heading), true) => (String::new(), heading),
+            (Some(heading), false) => {
+                let above = format!("<h2>{}</h2>\n", xml_escaped(&heading));
+                (above, "Details".to_owned())
+            }
+            (None, _) => (String::new(), "Details".to_owned()),
+        };
+        let details = match self.details.is_empty() {
+            true => self.details,
+            false => fold(&folded, &self.details),
+        };
+        format!("<section>\n{above}{}{details}</section>\n", self.first)
+    }
 }
 
 /// What is shown when its summary is chosen.
@@ -93,10 +126,10 @@ pub fn table(grid: &Grid) -> String {
     let Some((head, rows)) = grid.rows.split_first() else {
         return String::new();
     };
-    let head = row(grid, head, Part::Head);
+    let head = row(grid, head, Place::Head);
     let rows: String = rows
         .iter()
-        .map(|cells| row(grid, cells, Part::Body))
+        .map(|cells| row(grid, cells, Place::Body))
         .collect();
     scrolled(&format!(
         "<table>\n<thead>\n{head}</thead>\n<tbody>\n{rows}</tbody>\n</table>"
@@ -108,12 +141,12 @@ fn scrolled(table: &str) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Place {
     Head,
     Body,
 }
 
-fn row(grid: &Grid, cells: &[Cell], part: Part) -> String {
+fn row(grid: &Grid, cells: &[Cell], place: Place) -> String {
     let cells = cells.iter().enumerate().map(|(column, it)| {
         let is_last = column + 1 == cells.len();
         let room = grid.columns() - column;
@@ -121,31 +154,39 @@ fn row(grid: &Grid, cells: &[Cell], part: Part) -> String {
             true => format!(" colspan=\"{room}\""),
             false => String::new(),
         };
-        let side = match grid.align(column).is_right() && span.is_empty() {
-            true => " right",
-            false => "",
+        // The style has the usual sides: the first column to the left, the others to the right.
+        let is_right = grid.align(column).is_right() && span.is_empty();
+        let side = match (is_right, column) {
+            (true, 0) => Some("right"),
+            (false, 1..) => Some("left"),
+            (true, 1..) | (false, 0) => None,
         };
-        cell(it, column, part, side, &span)
+        cell(it, column, place, side, &span)
     });
     format!("<tr>{}</tr>\n", cells.collect::<String>())
 }
 
-fn cell(cell: &Cell, column: usize, part: Part, side: &str, span: &str) -> String {
+fn cell(cell: &Cell, column: usize, place: Place, side: Option<&str>, span: &str) -> String {
     let text = xml_escaped(cell.text.trim());
     let tone = match cell.tone {
-        Tone::Plain => "plain",
-        Tone::Strong => "strong",
-        Tone::Good => "good",
-        Tone::Bad => "bad",
+        Tone::Plain => None,
+        Tone::Strong => Some("strong"),
+        Tone::Good => Some("good"),
+        Tone::Bad => Some("bad"),
     };
-    let (tag, scope) = match (part, column) {
+    let classes: Vec<&str> = tone.into_iter().chain(side).collect();
+    let class = match classes.is_empty() {
+        true => String::new(),
+        false => format!(" class=\"{}\"", classes.join(" ")),
+    };
+    let (tag, scope) = match (place, column) {
         // A heading without words is none for those who listen.
         _ if text.is_empty() => ("td", ""),
-        (Part::Head, _) => ("th", " scope=\"col\""),
-        (Part::Body, 0) => ("th", " scope=\"row\""),
-        (Part::Body, _) => ("td", ""),
+        (Place::Head, _) => ("th", " scope=\"col\""),
+        (Place::Body, 0) => ("th", " scope=\"row\""),
+        (Place::Body, _) => ("td", ""),
     };
-    format!("<{tag}{scope}{span} class=\"{tone}{side}\">{text}</{tag}>")
+    format!("<{tag}{scope}{span}{class}>{text}</{tag}>")
 }
 
 fn bars(bars: &Bars) -> String {
@@ -161,14 +202,14 @@ fn bars(bars: &Bars) -> String {
         let share = 100.0 * *count as f64 / longest as f64;
         let label = xml_escaped(label.trim());
         format!(
-            "<tr><th scope=\"row\">{label}</th><td class=\"right\">{count}</td><td aria-hidden=\"true\">\
+            "<tr><th scope=\"row\">{label}</th><td>{count}</td><td class=\"left\" aria-hidden=\"true\">\
              <svg class=\"bars\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\">\
              <rect width=\"{share:.2}\" height=\"4\"/></svg></td></tr>\n"
         )
     };
     let rows: String = bars.bars.iter().map(row).collect();
     scrolled(&format!(
-        "<table>\n<thead><tr><th scope=\"col\">{left}</th><th scope=\"col\" class=\"right\">{right}</th>\
+        "<table>\n<thead><tr><th scope=\"col\">{left}</th><th scope=\"col\">{right}</th>\
          <td></td></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
     ))
 }
@@ -189,12 +230,23 @@ mod tests {
     }
 
     #[test]
+    fn what_points_to_details_is_left_out() {
+        let mut section = Section::default().with_detail("By 3 %.");
+        section.push_brief("-v: by how much");
+        let nameless = Section::default().with_detail("In 5 rounds.");
+        let html = to_html(&Document::new([section, nameless]));
+        let expected = "<section>\n<details>\n<summary>Details</summary>\n<p>By 3 %.</p>\n\
+                        <p>In 5 rounds.</p>\n</details>\n</section>\n";
+        assert_eq!(html, expected);
+    }
+
+    #[test]
     fn a_short_row_reaches_to_the_end() {
         let mut grid = Grid::headed(&["", "a", "b"]);
         grid.push(["walks", "not measured"]);
         let html = table(&grid);
         assert!(
-            html.contains("<td colspan=\"2\" class=\"plain\">not measured</td>"),
+            html.contains("<td colspan=\"2\" class=\"left\">not measured</td>"),
             "{html}"
         );
     }

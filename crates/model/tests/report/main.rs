@@ -14,6 +14,7 @@ mod documented;
 mod exports;
 mod figures;
 mod incomplete;
+mod numbers;
 mod page;
 mod programs;
 mod recommended;

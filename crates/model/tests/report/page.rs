@@ -10,6 +10,8 @@ const RECORDS: [&[u8]; 4] = [
     include_bytes!("../../../../fixtures/runs/long-names.jsonl"),
     include_bytes!("../../../../fixtures/runs/failed-trials.jsonl"),
 ];
+/// A server of four policies, whose trials counted every request.
+const LARGE: &[u8] = include_bytes!("../../../../examples/go/record.jsonl");
 /// Bytes of the largest page of a few policies.
 const MOST_BYTES: usize = 300_000;
 
@@ -29,12 +31,19 @@ fn a_page_gives_back_the_record_and_the_same_page() {
     for bytes in RECORDS {
         let parsed = record::parse(bytes).unwrap();
         let html = report(&parsed, "one.jsonl").page(bytes);
-        let inside = page::record(html.as_bytes()).unwrap().unwrap();
+        let inside = page::source(html.clone().into()).unwrap();
         assert_eq!(inside, bytes);
         let again = record::parse(&inside).unwrap();
         assert_eq!(report(&again, "page.html").page(&inside), html);
         assert!(html.len() < MOST_BYTES, "{}", html.len());
     }
+}
+
+#[test]
+fn a_page_of_a_server_is_small() {
+    let html = report(&record::parse(LARGE).unwrap(), "one.jsonl").page(LARGE);
+    assert_eq!(page::source(html.clone().into()).unwrap(), LARGE);
+    assert!(html.len() < MOST_BYTES, "{}", html.len());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
-use crate::options::{Limits, Options, Switch, parse_time};
+use crate::options::{Limits, Options, PageFile, Switch, parse_time};
 use crate::output::Output;
 use crate::turn::Wait;
 use crate::{exit, paths};
@@ -67,6 +67,9 @@ pub(super) struct Common {
     /// Draw the curves into FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) page: PageFile,
 
     #[command(flatten)]
     pub(super) output: Output,

@@ -102,12 +102,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if interrupt.asked() {
         return Err(exit::interrupted("nothing was measured yet"));
     }
+    common.page.check()?;
     let files = Files {
         record: common.out.as_deref(),
         report: ReportFiles {
             svg: common.svg.as_deref(),
             exports: &[],
-            html: None,
+            page: Some(&common.page),
         },
         stdin: None,
     };

@@ -24,11 +24,14 @@ use super::{Arguments, target};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::paths;
-use crate::recording::{self, Sink};
+use crate::recording::{self, PageLines, Sink};
 use crate::stderr::message;
 
 /// How long may pass until a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
+
+/// What was watched, and its lines for a page.
+type Recorded = (Analysis, PageLines);
 
 /// How the watching ended.
 struct Ended {
@@ -40,7 +43,7 @@ struct Ended {
 }
 
 /// Watches a command or a process to its end.
-pub(super) fn watch(arguments: &Arguments) -> Result<(Analysis, Exit)> {
+pub(super) fn watch(arguments: &Arguments) -> Result<(Recorded, Exit)> {
     let interrupt = Interrupt::catch()?;
     let root = Root::real();
     let host = paths::host(&root)?;
@@ -55,7 +58,7 @@ fn watch_command(
     interrupt: &Interrupt,
     root: &Root,
     host: &Host,
-) -> Result<(Analysis, Exit)> {
+) -> Result<(Recorded, Exit)> {
     let suspended = target::start(arguments, host)?;
     let target = Target::BeforeExec {
         pid: suspended.main(),
@@ -87,7 +90,7 @@ fn watch_process(
     root: &Root,
     host: &Host,
     pid: u32,
-) -> Result<(Analysis, Exit)> {
+) -> Result<(Recorded, Exit)> {
     let crowd = target::crowd(root, pid)?;
     let process = Process::open(pid).map_err(|error| target::advised(error, Some(pid)))?;
     let before = TreeUsage::read_own(root, &crowd.pids);
@@ -136,7 +139,8 @@ fn sink(arguments: &Arguments, host: &Host, faults: &Faults) -> Result<Sink<Anal
     let mut conditions = conditions(arguments, host);
     faults.describe(&mut conditions);
     let begin = Event::Begin(Box::new(conditions.clone()));
-    let mut sink = Sink::new(Analysis::new(conditions), arguments.out.as_deref())?;
+    let lines = PageLines::of(&arguments.page);
+    let mut sink = Sink::new(Analysis::new(conditions), arguments.out.as_deref(), lines)?;
     sink.push(&begin);
     Ok(sink)
 }

@@ -16,9 +16,10 @@ use hugewise_model::observe::faults::Weigh;
 use hugewise_model::run::policy::Policy;
 
 use crate::exit::{self, Exit};
+use crate::options::PageFile;
 use crate::output::Output;
 use crate::process_name::parse_process;
-use crate::recording;
+use crate::recording::{self, PageLines};
 
 /// Flags of `faults`.
 #[derive(Debug, Args)]
@@ -84,6 +85,9 @@ pub struct Arguments {
     replay: Option<PathBuf>,
 
     #[command(flatten)]
+    page: PageFile,
+
+    #[command(flatten)]
     output: Output,
 }
 
@@ -108,11 +112,14 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     check(arguments)?;
     results::check(arguments)?;
-    let (analysis, exit) = match &arguments.replay {
-        Some(path) => (recording::replay(path)?, Exit::Done),
+    let ((analysis, lines), exit) = match &arguments.replay {
+        Some(path) => {
+            let lines = PageLines::of(&arguments.page);
+            (recording::replay(path, lines)?, Exit::Done)
+        }
         None => live::watch(arguments)?,
     };
-    results::write(&analysis, arguments)?;
+    results::write(&analysis, &lines, arguments)?;
     Ok(exit)
 }
 

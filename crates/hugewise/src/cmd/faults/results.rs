@@ -8,18 +8,20 @@ use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
 
 use super::Arguments;
+use crate::recording::PageLines;
 use crate::{exit, output};
 
 /// Opens the files that will be written, so that a place where nothing can be written is known
 /// before the program runs.
 pub(super) fn check(arguments: &Arguments) -> Result<()> {
     output::check_file(&arguments.output)?;
+    arguments.page.check()?;
     output::check_writable("--flame", arguments.flame.as_deref())?;
     output::check_writable("--folded", arguments.folded.as_deref())
 }
 
 /// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
-pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
+pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
         .ok_or_else(|| exit::usage(LineError::CutShort))?;
@@ -30,7 +32,9 @@ pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
         || summary.csv(),
     );
     let chains = write_chains(analysis, &summary, arguments);
-    shown.and(chains)
+    let weigh = arguments.weigh();
+    let page = || Ok(summary.page(&analysis.folded(weigh), weigh, lines.bytes()));
+    shown.and(chains).and(arguments.page.write(page))
 }
 
 fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {

@@ -15,7 +15,7 @@ use hugewise_model::text::plain_text::level;
 
 use crate::exit::{self, Exit};
 use crate::forecast;
-use crate::options::parse_interval;
+use crate::options::{PageFile, parse_interval};
 use crate::output::Output;
 
 mod explain;
@@ -71,7 +71,7 @@ pub struct Arguments {
     touch_bits: bool,
 
     /// Repeat every TIME and mark what changed
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[arg(long, conflicts_with = "html", value_name = "TIME", value_parser = parse_interval)]
     watch: Option<Duration>,
 
     /// Stop --watch after TIME; with --forecast, count page walks for TIME
@@ -85,9 +85,12 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = FrameChoice::Sample, value_name = "sample|all")]
     frames: FrameChoice,
 
-    /// Judge again what `--format json` has written
-    #[arg(long, hide = true, value_name = "FILE", conflicts_with_all = ["targets", "pid", "all", "cgroup", "watch"])]
+    /// Judge again what `--format json` or --html has written
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["targets", "pid", "all", "cgroup", "watch"])]
     from: Option<PathBuf>,
+
+    #[command(flatten)]
+    page: PageFile,
 
     #[command(flatten)]
     output: Output,
@@ -119,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.duration.is_some() && arguments.watch.is_none() && !arguments.forecast {
         return Err(exit::usage("--duration belongs to --watch or --forecast"));
     }
+    arguments.page.check()?;
     if let Some(path) = &arguments.from {
         results::one(&processes::judge_again(path)?, arguments)?;
         return Ok(Exit::Done);
@@ -129,6 +133,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         Targets::One(pid) => one(&root, pid, arguments),
         Targets::Many(_) if arguments.watch.is_some() => {
             Err(exit::usage("--watch needs one process; name one"))
+        }
+        Targets::Many(_) if arguments.page.html.is_some() => {
+            Err(exit::usage("--html needs one process; name one"))
         }
         Targets::Many(pids) => processes::many(&root, &pids, arguments),
     }

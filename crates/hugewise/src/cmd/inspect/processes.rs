@@ -98,7 +98,8 @@ pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<E
 /// Judges an inspection again that was written as JSON.
 pub(super) fn judge_again(path: &Path) -> Result<Inspection> {
     let name = path.display();
-    let bytes = file::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
+    let bytes =
+        file::read_recording(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
     let read: Inspection = serde_json::from_slice(&bytes)
         .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
     Ok(Inspection::of(read.space, read.settings))

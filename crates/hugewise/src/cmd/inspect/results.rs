@@ -17,7 +17,8 @@ use crate::output::Format;
 /// Judges an address space, with as much evidence as the output shows.
 pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) -> Inspection {
     let output = &arguments.output;
-    if output.format == Format::Text && output.json.is_none() && !arguments.map {
+    let in_full = output.json.is_some() || arguments.page.html.is_some() || arguments.map;
+    if output.format == Format::Text && !in_full {
         let level = level(output::style(output).verbose);
         Inspection::for_text(space, settings, glob(arguments).as_ref(), level)
     } else {
@@ -32,6 +33,11 @@ pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> 
         let file = output::create("--json", path)?;
         json(inspection, file).with_context(|| format!("writing {}", path.display()))?;
     }
+    arguments.page.write(|| {
+        let mut source = Vec::new();
+        json(inspection, &mut source)?;
+        Ok(inspection.page(glob(arguments).as_ref(), &source))
+    })?;
     match arguments.output.format {
         Format::Json => json(inspection, std::io::stdout().lock()).context("writing to stdout"),
         _ => output::print(&text(inspection, arguments)),

@@ -12,8 +12,9 @@ use hugewise_model::observe::misses::{Absence, Analysis};
 
 use crate::exit::{self, Exit};
 use crate::output::{self, Output};
+use crate::paths;
+use crate::recording::{self, PageLines};
 use crate::target::TargetFlags;
-use crate::{paths, recording};
 
 mod sampling;
 
@@ -52,7 +53,8 @@ pub struct Arguments {
 /// sampled, says why, and runs nothing.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(path) = &arguments.replay {
-        show(&recording::replay(path)?, &arguments.output)?;
+        let (analysis, _) = recording::replay(path, PageLines::default())?;
+        show(&analysis, &arguments.output)?;
         return Ok(Exit::Done);
     }
     let root = &Root::real();

@@ -23,9 +23,10 @@ use hugewise_model::text::number::counted;
 use super::Arguments;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::program;
+use crate::recording::{self, PageLines};
 use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
-use crate::{program, recording};
 
 /// Where misses go.
 type Sink = recording::Sink<Analysis>;
@@ -178,7 +179,8 @@ impl Sampling<'_> {
         };
         let conditions = self.conditions();
         let begin = Event::Misses(MissEvent::Sampling(Box::new(conditions.clone())));
-        let mut sink = Sink::new(Analysis::new(conditions), self.arguments.out.as_deref())?;
+        let out = self.arguments.out.as_deref();
+        let mut sink = Sink::new(Analysis::new(conditions), out, PageLines::default())?;
         sink.push(&begin);
         Ok(Ok((misses, sink)))
     }
@@ -238,5 +240,5 @@ fn close(
         ..closing
     };
     sink.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
-    sink.finish()
+    Ok(sink.finish()?.0)
 }

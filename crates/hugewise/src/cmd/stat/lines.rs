@@ -11,32 +11,40 @@ use hugewise_model::observe::stat::{
 use hugewise_model::run::trial::Outcome;
 use hugewise_model::text::{Style, to_markdown, to_text};
 
+use super::Arguments;
+use crate::options::PageFile;
 use crate::output::{self, Format, Output};
+use crate::recording::PageLines;
 
 /// Where lines go: stdout, and a file of JSON lines.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     header: &'a Header,
     output: &'a Output,
+    page: &'a PageFile,
     style: Style,
     file: Option<File>,
     summary: Summary,
     /// Kept for forms that are drawn as a whole.
     intervals: Vec<Interval>,
+    for_page: PageLines,
 }
 
 impl<'a> Lines<'a> {
     /// Begins with what is observed.
-    pub(super) fn begin(header: &'a Header, output: &'a Output) -> Result<Self> {
+    pub(super) fn begin(header: &'a Header, arguments: &'a Arguments) -> Result<Self> {
+        let (output, page) = (&arguments.output, &arguments.page);
         let file = output.json.as_deref();
         let file = file.map(|path| output::create("--json", path));
         let mut lines = Self {
             header,
             output,
+            page,
             style: output::style(output),
             file: file.transpose()?,
             summary: Summary::default(),
             intervals: Vec::new(),
+            for_page: PageLines::of(page),
         };
         lines.line(&Line::Header(Box::new(header.clone())))?;
         output::print(&match output.format {
@@ -55,7 +63,7 @@ impl<'a> Lines<'a> {
             Format::Csv => csv_rows(self.header, &interval),
             Format::Json | Format::Markdown => String::new(),
         })?;
-        if self.output.format == Format::Markdown {
+        if self.output.format == Format::Markdown || self.page.html.is_some() {
             self.intervals.push(interval.clone());
         }
         self.line(&Line::Interval(interval))
@@ -73,12 +81,15 @@ impl<'a> Lines<'a> {
             }
             Format::Csv | Format::Json => String::new(),
         })?;
-        self.line(&Line::Summary(summary))
+        self.line(&Line::Summary(summary.clone()))?;
+        let page = || Ok(summary.page(self.header, &self.intervals, self.for_page.bytes()));
+        self.page.write(page)
     }
 
     /// A line of JSON, on stdout and in the file where they want it.
     fn line(&mut self, line: &Line) -> Result<()> {
         let text = to_line(line);
+        self.for_page.push(text.as_bytes());
         if self.output.format == Format::Json {
             output::print(&text)?;
         }

@@ -34,7 +34,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     let wanted = wanted(arguments, subject, target);
     let mut observation = Observation::begin(root, &host, &Kernel, &wanted);
     let header = observation.header().clone();
-    let mut lines = Lines::begin(&header, &arguments.output)?;
+    let mut lines = Lines::begin(&header, arguments)?;
     let limit = Limit::new(arguments.target.duration);
     let gone = || process.as_ref().is_some_and(|process| !process.runs(root));
     observation.released();
@@ -95,7 +95,7 @@ fn run_command(
     let wanted = wanted(arguments, subject, target);
     let mut observation = Observation::begin(root, host, &Kernel, &wanted);
     let header = observation.header().clone();
-    let mut lines = Lines::begin(&header, &arguments.output)?;
+    let mut lines = Lines::begin(&header, arguments)?;
     let mut watched = Watched::release(suspended)?;
     observation.released();
     while watched.end.is_none() {

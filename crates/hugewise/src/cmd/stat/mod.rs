@@ -10,7 +10,7 @@ use hugewise_linux::observe::stat::plan::Events;
 use hugewise_model::observe::stat::Mode;
 
 use crate::exit::{self, Exit};
-use crate::options::parse_interval;
+use crate::options::{PageFile, parse_interval};
 use crate::target::TargetFlags;
 
 use crate::output::Output;
@@ -68,6 +68,9 @@ pub struct Arguments {
     moved: Moved,
 
     #[command(flatten)]
+    page: PageFile,
+
+    #[command(flatten)]
     output: Output,
 }
 
@@ -113,8 +116,9 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     arguments.moved.check()?;
+    arguments.page.check()?;
     if let Some(path) = &arguments.replay {
-        return replay::run(path, &arguments.output);
+        return replay::run(path, arguments);
     }
     if arguments.list {
         return list::run(&root, &arguments.output);

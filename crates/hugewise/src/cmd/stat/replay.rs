@@ -6,14 +6,15 @@ use anyhow::Result;
 use hugewise_model::observe::misses;
 use hugewise_model::observe::stat::{Interval, derive, parse};
 
+use super::Arguments;
 use super::lines::Lines;
 use crate::exit::{self, Exit};
 use crate::file;
-use crate::output::Output;
 use crate::stderr::message;
 
 /// Draws a recording.
-pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
+pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<Exit> {
+    let output = &arguments.output;
     let fault = |what: String| exit::usage(format!("--replay {}: {what}", path.display()));
     let same = output
         .json
@@ -30,9 +31,9 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             path.display()
         )));
     }
-    let bytes = file::read(path).map_err(|error| fault(error.to_string()))?;
+    let bytes = file::read_recording(path).map_err(|error| fault(error.to_string()))?;
     let recording = parse(&bytes).map_err(|error| fault(error.to_string()))?;
-    let mut lines = Lines::begin(&recording.header, output)?;
+    let mut lines = Lines::begin(&recording.header, arguments)?;
     for interval in recording.intervals {
         let derived = derive(&interval.counts, recording.header.hardware.missing());
         lines.interval(Interval {

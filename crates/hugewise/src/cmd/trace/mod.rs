@@ -1,5 +1,7 @@
 //! `hugewise trace`: how long the kernel stalls, and where.
 
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,10 +12,13 @@ use hugewise_linux::machine::process::{Process, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::read_kallsyms;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::trace::{Attachment, MissingPoint, TracePoint};
+use hugewise_model::observe::trace::{Attachment, FORMAT, MissingPoint, Trace, TracePoint};
+use hugewise_model::text::wrap::plain;
 
 use crate::exit::{self, Exit};
+use crate::file;
 use crate::interrupt::Interrupt;
+use crate::options::PageFile;
 use crate::output::{self, Output};
 use crate::process_name::parse_process;
 use crate::stderr::message;
@@ -52,6 +57,13 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
     means: Vec<Attachment>,
 
+    /// Report again from a page or from the file of --json
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["what", "pid", "duration", "interval", "means"])]
+    replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    page: PageFile,
+
     #[command(flatten)]
     output: Output,
 }
@@ -71,6 +83,11 @@ fn parse_means(word: &str) -> Result<Attachment, String> {
 
 /// Runs the verb. Ctrl-C is how most tracings end, so it is no failure.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
+    arguments.page.check()?;
+    if let Some(path) = &arguments.replay {
+        session::report(&replayed(path)?, arguments)?;
+        return Ok(Exit::Done);
+    }
     let root = Root::real();
     check_times(arguments)?;
     let points = points::chosen(&arguments.what, &read_kallsyms(&root).unwrap_or_default())?;
@@ -97,6 +114,20 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     session.finish(missing)?;
     Ok(if nothing { Exit::Refused } else { Exit::Done })
+}
+
+fn replayed(path: &Path) -> Result<Trace> {
+    let wrong = |why: &dyn Display| exit::usage(format!("--replay {}: {why}", path.display()));
+    let bytes = file::read_recording(path).map_err(|error| wrong(&error))?;
+    let trace: Trace = serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(&format_args!("not a trace: {error}")))?;
+    match trace.format == FORMAT {
+        true => Ok(trace),
+        false => Err(wrong(&format_args!(
+            "it is {}, not {FORMAT}",
+            plain(&trace.format)
+        ))),
+    }
 }
 
 fn check_times(arguments: &Arguments) -> Result<()> {

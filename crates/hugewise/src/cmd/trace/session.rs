@@ -66,7 +66,9 @@ impl<'a> Session<'a> {
         /// A signal or an end is noticed this late.
         const PATIENCE: Duration = Duration::from_millis(50);
         let end = self.arguments.duration.unwrap_or(Duration::MAX);
-        let mut due = self.arguments.interval.unwrap_or(Duration::MAX);
+        let every = self.arguments.interval.or(self.page_interval());
+        let every = every.unwrap_or(Duration::MAX);
+        let mut due = every;
         loop {
             let now = self.started.elapsed();
             if now >= end || ended() {
@@ -74,15 +76,22 @@ impl<'a> Session<'a> {
             }
             if now >= due {
                 self.close_interval()?;
-                due += self.arguments.interval.unwrap_or(Duration::MAX);
+                due = due.saturating_add(every);
                 continue;
             }
             std::thread::sleep((due.min(end) - now).min(PATIENCE));
         }
-        if self.arguments.interval.is_some() {
-            return self.close_interval();
-        }
-        self.close().map(drop)
+        self.close_interval()
+    }
+
+    /// The interval of the page's timeline where none is asked for.
+    fn page_interval(&self) -> Option<Duration> {
+        const USUAL: Duration = Duration::from_secs(1);
+        self.is_for_page().then_some(USUAL)
+    }
+
+    fn is_for_page(&self) -> bool {
+        self.arguments.page.html.is_some()
     }
 
     /// Ends a window, and adds it to the sum.
@@ -100,17 +109,19 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Prints an interval as it ends.
+    /// Ends an interval, and prints it where intervals are asked for.
     fn close_interval(&mut self) -> Result<()> {
         let window = self.close()?;
         let output = &self.arguments.output;
         let text = match output.format {
+            _ if self.arguments.interval.is_none() => String::new(),
             Format::Text => to_text(&window.document(&self.points), &output::style(output)) + "\n",
             Format::Csv => window.csv(&self.points, &self.intervals.to_string()),
             Format::Json | Format::Markdown => String::new(),
         };
         // Days of intervals are kept for a document that lists them, and only for that.
-        if self.arguments.output.format == Format::Json || self.arguments.output.json.is_some() {
+        let is_in_json = output.format == Format::Json || output.json.is_some();
+        if self.is_for_page() || is_in_json && self.arguments.interval.is_some() {
             self.windows.push(window);
         }
         self.intervals += 1;
@@ -138,8 +149,14 @@ impl<'a> Session<'a> {
         };
         // Detaching may take a moment; the report need not wait behind it, but must not be
         // lost when its reader is gone.
-        let output = &self.arguments.output;
-        let csv = || trace.total.csv(&trace.points, "total");
-        output::show(output, &trace, || trace.document(), csv)
+        report(&trace, self.arguments)
     }
+}
+
+/// Gives a trace out.
+pub(super) fn report(trace: &Trace, arguments: &Arguments) -> Result<()> {
+    let csv = || trace.total.csv(&trace.points, "total");
+    let shown = output::show(&arguments.output, trace, || trace.document(), csv);
+    let page = || Ok(trace.page(output::json(trace)?.as_bytes()));
+    shown.and(arguments.page.write(page))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub mod buckets;
 /// Durations of requests, as a trial carries them.
@@ -36,7 +36,7 @@ pub struct Histogram {
 }
 
 /// One row of a histogram: from its floor to the floor of the next.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Row {
     /// The smallest value in it.
     pub from: u64,

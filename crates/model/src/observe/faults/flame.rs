@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::sentences::duration;
+use super::sentences::{duration, share};
 use super::stacks::Weigh;
-use crate::text::number::count;
-use crate::text::xml_escaped;
+use crate::text::figure::Figure;
+use crate::text::grid::Grid;
+use crate::text::number::counted;
+use crate::text::{svg, xml_escaped};
 
-/// Width of the drawing, in its own units.
+/// Width of the drawing as a file of its own, in its own units.
 const WIDTH: f64 = 1200.0;
 /// Height of a function's box.
 const ROW: f64 = 17.0;
@@ -17,6 +19,8 @@ const ROW: f64 = 17.0;
 const TOP: f64 = 44.0;
 /// Boxes narrower than this are left out: nobody could see them.
 const NARROWEST: f64 = 0.3;
+/// Functions in the table behind it.
+const ROWS: usize = 40;
 /// Average width of a character.
 const CHARACTER: f64 = 6.6;
 
@@ -37,6 +41,7 @@ pub fn render_flame(folded: &BTreeMap<String, u64>, title: &str, weigh: Weigh) -
     head(&mut svg, height, title);
     let mut artist = Artist {
         svg: &mut svg,
+        width: WIDTH,
         height,
         whole: root.weight.max(1),
         weigh,
@@ -45,6 +50,86 @@ pub fn render_flame(folded: &BTreeMap<String, u64>, title: &str, weigh: Weigh) -
     svg.push_str("</g>\n");
     let _ = write!(svg, "<script><![CDATA[{SCRIPT}]]></script>\n</svg>\n");
     svg
+}
+
+/// The same for a page, with the functions behind it.
+#[must_use]
+pub(super) fn figure(folded: &BTreeMap<String, u64>, weigh: Weigh) -> Option<Figure> {
+    let root = tree(folded);
+    if root.weight == 0 {
+        return None;
+    }
+    let height = ROW * deepest(&root) as f64 + 8.0;
+    let mut boxes = String::new();
+    let mut artist = Artist {
+        svg: &mut boxes,
+        width: svg::WIDTH,
+        height,
+        whole: root.weight,
+        weigh,
+    };
+    artist.draw("all", &root, 0.0, 0);
+    let title = "Where page faults come from";
+    Some(Figure {
+        id: "flame".to_owned(),
+        title: title.to_owned(),
+        caption: "A box is a function and stands on its caller; the wider it is, the more it and \
+                  its callees weigh. Rest the pointer on it for its name."
+            .to_owned(),
+        svg: format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure flame\" \
+             viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"{title}\">\n{boxes}</svg>\n",
+            svg::WIDTH
+        ),
+        table: table(&root, weigh),
+    })
+}
+
+/// The functions that weigh most, each once: with its callees, and alone.
+fn table(root: &Node, weigh: Weigh) -> Grid {
+    let mut functions = BTreeMap::new();
+    root.add_to(&mut functions, &mut Vec::new());
+    let mut rows: Vec<(&str, (u64, u64))> = functions.into_iter().collect();
+    rows.sort_by_key(|(_, sums)| std::cmp::Reverse(*sums));
+    let heads = ["function", "with callees", "alone", "share"];
+    let mut grid = Grid::headed(&heads);
+    for (name, (inclusive, own)) in rows.into_iter().take(ROWS) {
+        grid.push([
+            name.to_owned(),
+            weigh.text(inclusive),
+            weigh.text(own),
+            share(inclusive, root.weight),
+        ]);
+    }
+    grid
+}
+
+impl Node {
+    /// Adds the weight of every function: with callees, where no caller of it is the same
+    /// function, and alone.
+    fn add_to<'a>(&'a self, sums: &mut BTreeMap<&'a str, (u64, u64)>, callers: &mut Vec<&'a str>) {
+        for (name, callee) in &self.callees {
+            let below: u64 = callee.callees.values().map(|node| node.weight).sum();
+            let sum = sums.entry(name).or_default();
+            if !callers.contains(&name.as_str()) {
+                sum.0 += callee.weight;
+            }
+            sum.1 += callee.weight.saturating_sub(below);
+            callers.push(name);
+            callee.add_to(sums, callers);
+            callers.pop();
+        }
+    }
+}
+
+impl Weigh {
+    /// A weight in words.
+    fn text(self, weight: u64) -> String {
+        match self {
+            Self::Time => duration(weight),
+            Self::Faults => counted(weight, "fault"),
+        }
+    }
 }
 
 fn tree(folded: &BTreeMap<String, u64>) -> Node {
@@ -87,6 +172,7 @@ fn head(svg: &mut String, height: f64, title: &str) {
 
 struct Artist<'a> {
     svg: &'a mut String,
+    width: f64,
     height: f64,
     whole: u64,
     weigh: Weigh,
@@ -95,7 +181,7 @@ struct Artist<'a> {
 impl Artist<'_> {
     fn draw(&mut self, name: &str, node: &Node, x: f64, depth: usize) {
         #[expect(clippy::cast_precision_loss, reason = "a drawing")]
-        let width = node.weight as f64 / self.whole as f64 * WIDTH;
+        let width = node.weight as f64 / self.whole as f64 * self.width;
         if width < NARROWEST {
             return;
         }
@@ -104,18 +190,15 @@ impl Artist<'_> {
         for (name, callee) in &node.callees {
             self.draw(name, callee, x, depth + 1);
             #[expect(clippy::cast_precision_loss, reason = "a drawing")]
-            let taken = callee.weight as f64 / self.whole as f64 * WIDTH;
+            let taken = callee.weight as f64 / self.whole as f64 * self.width;
             x += taken;
         }
     }
 
     fn draw_box(&mut self, name: &str, weight: u64, x: f64, width: f64, depth: usize) {
         let y = self.height - 8.0 - ROW * (depth as f64 + 1.0);
-        let weighed = match self.weigh {
-            Weigh::Time => duration(weight),
-            Weigh::Faults => format!("{} faults", count(weight)),
-        };
-        let share = super::sentences::share(weight, self.whole);
+        let weighed = self.weigh.text(weight);
+        let share = share(weight, self.whole);
         let full = xml_escaped(name);
         let _ = writeln!(
             self.svg,

@@ -11,6 +11,7 @@ mod event;
 pub(crate) mod flame;
 mod kind;
 mod latency;
+mod page;
 pub(crate) mod processes;
 mod reading;
 mod reconcile;

@@ -222,7 +222,7 @@ fn next(header: &Header) -> &'static str {
     }
 }
 
-fn target(target: &Target) -> String {
+pub(super) fn target(target: &Target) -> String {
     match target {
         Target::Command { words } => {
             let command = shortened(&plain(&words.join(" ")), 60);

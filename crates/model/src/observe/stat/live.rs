@@ -6,10 +6,13 @@ use crate::base::units::{Unit, time_of_day};
 use crate::run::metric::Scope;
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::quantity;
+use crate::text::svg::{Course, Stretch};
 
 /// A column of the lines.
 struct Column {
     name: &'static str,
+    /// Its name where there is room.
+    title: &'static str,
     width: usize,
     reading: &'static str,
     form: Form,
@@ -35,7 +38,7 @@ enum Source {
 }
 
 const fn column(
-    name: &'static str,
+    (name, title): (&'static str, &'static str),
     width: usize,
     reading: &'static str,
     form: Form,
@@ -43,6 +46,7 @@ const fn column(
 ) -> Column {
     Column {
         name,
+        title,
         width,
         reading,
         form,
@@ -54,16 +58,16 @@ const fn column(
 /// the five behind those stand below a heading of their own.
 #[rustfmt::skip]
 static COLUMNS: &[Column] = &[
-    column("walk%", 6, "walk_cycles_at_most_ratio", Form::Percent, Source::Hardware),
-    column("dTLB", 6, "dtlb_walks_per_kinst", Form::Plain, Source::Hardware),
-    column("iTLB", 6, "itlb_walks_per_kinst", Form::Plain, Source::Hardware),
-    column("faults", 7, "minor_faults_total", Form::Rate, Source::Kernel),
-    column("huge", 6, "thp_fault_alloc_total", Form::Rate, Source::Kernel),
-    column("failed", 8, "thp_fault_fallback_total", Form::Rate, Source::Kernel),
-    column("collapsed", 11, "thp_collapse_alloc_total", Form::Rate, Source::Kernel),
-    column("compact", 9, "compact_stall_total", Form::Rate, Source::Kernel),
-    column("huge%", 6, "huge_ratio", Form::Percent, Source::Kernel),
-    column("free", 7, "free_huge_pages_total", Form::Plain, Source::Kernel),
+    column(("walk%", "cycles in page walks"), 6, "walk_cycles_at_most_ratio", Form::Percent, Source::Hardware),
+    column(("dTLB", "data page walks per 1000 instructions"), 6, "dtlb_walks_per_kinst", Form::Plain, Source::Hardware),
+    column(("iTLB", "code page walks per 1000 instructions"), 6, "itlb_walks_per_kinst", Form::Plain, Source::Hardware),
+    column(("faults", "page faults"), 7, "minor_faults_total", Form::Rate, Source::Kernel),
+    column(("huge", "huge pages from faults"), 6, "thp_fault_alloc_total", Form::Rate, Source::Kernel),
+    column(("failed", "failed huge faults"), 8, "thp_fault_fallback_total", Form::Rate, Source::Kernel),
+    column(("collapsed", "huge pages from khugepaged"), 11, "thp_collapse_alloc_total", Form::Rate, Source::Kernel),
+    column(("compact", "compaction stalls"), 9, "compact_stall_total", Form::Rate, Source::Kernel),
+    column(("huge%", "memory that is huge"), 6, "huge_ratio", Form::Percent, Source::Kernel),
+    column(("free", "free huge blocks"), 7, "free_huge_pages_total", Form::Plain, Source::Kernel),
 ];
 
 /// Columns of the time of day.
@@ -152,19 +156,59 @@ pub(super) fn mark(header: &Header, reading: &str) -> &'static str {
 }
 
 fn cell(interval: &Interval, column: &Column) -> String {
-    let reading = interval.readings.get(column.reading);
-    let found = value(reading.or_else(|| interval.derived.get(column.reading)));
-    let Ok(value) = found else {
-        return "-".to_owned();
-    };
-    match column.form {
-        Form::Percent => format!("{:.1}", value * 100.0),
-        Form::Plain => short(value),
-        Form::Rate => match interval.seconds() {
-            seconds if seconds > 0.0 && grows(column.reading) => short(value / seconds),
-            _ => "-".to_owned(),
-        },
+    match (number(interval, column), column.form) {
+        (None, _) => "-".to_owned(),
+        (Some(value), Form::Percent) => format!("{:.1}", value * 100.0),
+        (Some(value), Form::Plain | Form::Rate) => short(value),
     }
+}
+
+/// The value of a column: of what grows, by the second.
+fn number(interval: &Interval, column: &Column) -> Option<f64> {
+    let reading = interval.readings.get(column.reading);
+    let found = value(reading.or_else(|| interval.derived.get(column.reading))).ok()?;
+    match column.form {
+        Form::Percent | Form::Plain => Some(found),
+        Form::Rate => {
+            let seconds = interval.seconds();
+            (seconds > 0.0 && grows(column.reading)).then(|| found / seconds)
+        }
+    }
+}
+
+/// A column over time.
+pub(super) struct Panel {
+    pub(super) unit: Unit,
+    pub(super) course: Course,
+}
+
+/// The columns that have a value in some interval.
+pub(super) fn panels(header: &Header, intervals: &[Interval]) -> Vec<Panel> {
+    let panel = |column: &Column| Panel {
+        unit: match column.form {
+            Form::Percent => Unit::Ratio,
+            Form::Plain => Unit::Count,
+            Form::Rate => Unit::PerSecond,
+        },
+        course: Course {
+            name: format!("{}{}", column.title, mark(header, column.reading)),
+            index: 1,
+            stretches: intervals
+                .iter()
+                .filter_map(|interval| stretch(interval, column))
+                .collect(),
+        },
+    };
+    let panels = columns(header).map(panel);
+    panels
+        .filter(|it| !it.course.stretches.is_empty())
+        .collect()
+}
+
+fn stretch(interval: &Interval, column: &Column) -> Option<Stretch> {
+    let [from, to] = [interval.start_ns, interval.end_ns].map(|ns| ns as f64 / 1e9);
+    let value = number(interval, column)?;
+    Some(Stretch { from, to, value })
 }
 
 /// A count or a rate.

@@ -22,6 +22,7 @@ mod derive;
 mod document;
 mod fields;
 mod live;
+mod page;
 mod read;
 mod reading;
 mod summary;

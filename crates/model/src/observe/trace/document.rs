@@ -319,7 +319,7 @@ fn bars(all: &Latencies) -> Bars {
 }
 
 /// A duration with the unit that suits it.
-fn time(ns: Option<u64>) -> String {
+pub(super) fn time(ns: Option<u64>) -> String {
     ns.map_or_else(
         || "~".to_owned(),
         |ns| quantity(&Unit::Seconds, ns as f64 / 1e9),

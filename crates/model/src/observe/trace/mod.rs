@@ -1,6 +1,6 @@
 //! Where the kernel stalls: what can be traced, and what was seen.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::base::histogram::Row;
@@ -8,6 +8,7 @@ use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 
 mod document;
+mod page;
 pub mod points;
 
 pub use document::csv_head;
@@ -17,35 +18,35 @@ pub use points::Preset;
 pub const FORMAT: &str = "hugewise-trace 1";
 
 /// Everything that one tracing saw.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Trace {
     /// [`FORMAT`].
     pub format: String,
     /// The kernel, as `uname -r` names it.
     pub kernel: String,
     /// The process that was watched with its descendants; `None`: the whole machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// When it began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// How long it lasted.
     pub seconds: f64,
     /// The length of the intervals that were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<f64>,
     /// What was traced, and by which means.
     pub points: Vec<TracePoint>,
     /// What was asked for and could not be traced.
     pub missing: Vec<MissingPoint>,
     /// The intervals, where they were asked for and this document is to list them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Window>,
     /// The whole time.
     pub total: Window,
 }
 
 /// A point that was traced.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct TracePoint {
     /// The name of the point.
     pub name: String,
@@ -61,17 +62,17 @@ pub struct TracePoint {
     /// What is inside, by these means.
     pub includes: String,
     /// What else must be known of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Whether there are durations, or only counts.
     pub kind: Kind,
     /// What its parts are told apart by, as the head of a column.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts_by: Option<String>,
 }
 
 /// Whether a point has durations.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// From a begin to an end.
@@ -82,7 +83,17 @@ pub enum Kind {
 
 /// A means of tracing, from the best down. They are tried in this order.
 #[derive(
-    Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray,
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    IntoStaticStr,
+    VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -113,7 +124,7 @@ impl Attachment {
 }
 
 /// A point that could not be traced.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct MissingPoint {
     /// The name of the point.
     pub name: String,
@@ -126,7 +137,7 @@ pub struct MissingPoint {
 }
 
 /// What came in a stretch of time.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Window {
     /// Its beginning, in seconds since tracing began.
     pub from_seconds: f64,
@@ -137,21 +148,21 @@ pub struct Window {
 }
 
 /// What one point saw.
-#[derive(Clone, Debug, Default, Serialize, PartialEq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct PointTotals {
     /// The name of the point.
     pub name: String,
     /// Everything together.
     pub all: Latencies,
     /// The parts, where they can be told apart.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// What was not counted.
     pub losses: Losses,
 }
 
 /// One part of what a point saw.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Part {
     /// What it is, as `9` or `exceed_none_pte`.
     pub key: String,
@@ -161,7 +172,7 @@ pub struct Part {
 }
 
 /// What was not counted, and why.
-#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Losses {
     /// Begins for which there was no room: more threads than can be followed were inside.
     pub no_room: u64,
@@ -195,38 +206,38 @@ impl Losses {
 }
 
 /// What is said of a histogram: all numbers in nanoseconds, unless their name says otherwise.
-#[derive(Clone, Debug, Default, Serialize, PartialEq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Latencies {
     /// How many.
     pub count: u64,
     /// Their sum.
     pub total_ns: u64,
     /// The shortest.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<u64>,
     /// The mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// No longer than this were half of them; at most an eighth too much, as all percentiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// 90 %.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
     /// 99 %.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
     /// 99.9 %.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<u64>,
     /// The longest.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
     /// Powers of two of microseconds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log2_us: Vec<Row>,
     /// Powers of two of nanoseconds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log2_ns: Vec<Row>,
 }
 

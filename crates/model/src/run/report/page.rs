@@ -4,7 +4,10 @@ use super::Report;
 use crate::text::document::{Block, Field, Section};
 use crate::text::figure::Figure;
 use crate::text::page::{Page, to_page};
-use crate::text::wrap::plain;
+use crate::text::wrap::{plain, shortened};
+
+/// Columns of a command in the title; the whole of it stands below.
+const LONGEST: usize = 100;
 
 /// Draws the page; `record` is the bytes of the record's file.
 pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> String {
@@ -12,12 +15,19 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
     // Tables have no lines to fit in.
     let mut document = report.document(usize::MAX);
     document.push(circumstances(report));
-    let command = plain(&header.plan.command.join(" "));
+    let title = match &header.plan.bench {
+        Some(bench) => format!("hugewise bench {}", plain(&bench.suite)),
+        None => format!(
+            "hugewise: {}",
+            shortened(&plain(&header.plan.command.join(" ")), LONGEST)
+        ),
+    };
     to_page(&Page {
-        title: &format!("hugewise: {command}"),
+        title: &title,
         document: &document,
         figures,
-        record,
+        source: record,
+        again: "hugewise report",
     })
 }
 
@@ -36,9 +46,5 @@ fn circumstances(report: &Report<'_>) -> Section {
         ),
     ];
     let fields = fields.map(|(label, text)| Field::new(label, plain(&text)));
-    let again =
-        "This page holds the record. To read it again: hugewise report FILE, with this file.";
-    Section::titled("How it was measured")
-        .with(Block::Fields(fields.to_vec()))
-        .with(again)
+    Section::titled("How it was measured").with(Block::Fields(fields.to_vec()))
 }

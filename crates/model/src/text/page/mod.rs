@@ -1,28 +1,26 @@
-//! A page: one HTML file that asks for nothing else, with the record inside from which it was
-//! made.
-
-use data_encoding::BASE64;
-use miniz_oxide::deflate::compress_to_vec_zlib;
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+//! A page: one HTML file that asks for nothing else, with the record or recording inside from
+//! which it was made.
 
 use super::document::Document;
 use super::figure::Figure;
 use super::html::{fold, table, to_html};
 use super::svg::STYLE as FIGURES;
 use super::xml_escaped;
+use crate::base::units::bytes_text;
 
+mod packing;
 #[cfg(test)]
 mod tests;
+
+use packing::{packed, unpacked};
 
 const STYLE: &str = include_str!("style.css");
 /// How a page begins, so that it is told from a record.
 const BEGIN: &str = "<!doctype html>\n<!-- hugewise-page 1 -->\n";
-const RECORD_BEGIN: &str = "<template id=\"hugewise-record\">";
-const RECORD_END: &str = "</template>";
-/// Records are smaller; a page that unpacks to more was made to fill memory.
-const MOST_BYTES: usize = 1 << 30;
-/// Slow and small: a page is written once.
-const LEVEL: u8 = 9;
+const SOURCE_BEGIN: &str = "<template id=\"hugewise-record\">";
+const SOURCE_END: &str = "</template>";
+/// Larger recordings are left out: browsers read all of a page before they show it.
+pub const MOST_BYTES: usize = 64 << 20;
 
 /// What a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +31,10 @@ pub struct Page<'a> {
     pub document: &'a Document,
     /// The pictures, in order.
     pub figures: &'a [Figure],
-    /// The bytes of the record, to be read back by [`record`].
-    pub record: &'a [u8],
+    /// The bytes of the record or recording, to be read back by [`source`].
+    pub source: &'a [u8],
+    /// The command that reports again from a file.
+    pub again: &'a str,
 }
 
 /// Draws a page. The same page has the same bytes.
@@ -47,7 +47,7 @@ pub fn to_page(page: &Page<'_>) -> String {
     let [answer, rest] = [answer, rest].map(|part| to_html(&Document::new(part.to_vec())));
     let figures: String = page.figures.iter().map(figure).collect();
     let title = xml_escaped(page.title);
-    let record = BASE64.encode(&compress_to_vec_zlib(page.record, LEVEL));
+    let source = source_in(page);
     format!(
         "{BEGIN}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
@@ -57,7 +57,24 @@ pub fn to_page(page: &Page<'_>) -> String {
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n\
          <header><h1>{title}</h1></header>\n<main id=\"answer\" tabindex=\"-1\">\n\
          {answer}{figures}{rest}</main>\n\
-         {RECORD_BEGIN}{record}{RECORD_END}\n</body>\n</html>\n"
+         {source}</body>\n</html>\n"
+    )
+}
+
+/// What it was made from, with the command that reads it.
+fn source_in(page: &Page<'_>) -> String {
+    if page.source.len() > MOST_BYTES {
+        let most = bytes_text(MOST_BYTES as u64);
+        return format!(
+            "<footer><p>The recording is not in this page: it is larger than {most}.</p></footer>\n"
+        );
+    }
+    let again = xml_escaped(page.again);
+    let source = packed(page.source);
+    format!(
+        "<footer><p>This page holds what was measured. To report it again: \
+         <code>{again} FILE</code>, with this file.</p></footer>\n\
+         {SOURCE_BEGIN}{source}{SOURCE_END}\n"
     )
 }
 
@@ -72,29 +89,38 @@ fn figure(figure: &Figure) -> String {
     )
 }
 
-/// Why the record in a page cannot be read.
+/// Why a page cannot be reported again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// There is none.
+    /// It holds no record or recording.
     #[error("this page holds no record")]
     Missing,
-    /// It was changed or cut short.
+    /// What it holds was changed or cut short.
     #[error("the record in this page is damaged")]
     Damaged,
 }
 
-/// The bytes of the record in a page; `None` where the bytes are no page.
-pub fn record(bytes: &[u8]) -> Option<Result<Vec<u8>, PageError>> {
-    bytes.starts_with(BEGIN.as_bytes()).then(|| unpacked(bytes))
+/// Whether a file with this beginning is a page.
+#[must_use]
+pub fn is_page(beginning: &[u8]) -> bool {
+    beginning.starts_with(BEGIN.as_bytes())
 }
 
-fn unpacked(page: &[u8]) -> Result<Vec<u8>, PageError> {
+/// The bytes of the record or recording in a page; other bytes as they are.
+///
+/// # Errors
+/// The page holds none, or a damaged one.
+pub fn source(bytes: Vec<u8>) -> Result<Vec<u8>, PageError> {
+    match is_page(&bytes) {
+        true => source_of(&bytes),
+        false => Ok(bytes),
+    }
+}
+
+fn source_of(page: &[u8]) -> Result<Vec<u8>, PageError> {
     let text = std::str::from_utf8(page).map_err(|_| PageError::Damaged)?;
     // Text of users is escaped and comes before it.
-    let (_, rest) = text.rsplit_once(RECORD_BEGIN).ok_or(PageError::Missing)?;
-    let (packed, _) = rest.split_once(RECORD_END).ok_or(PageError::Damaged)?;
-    let packed = BASE64
-        .decode(packed.as_bytes())
-        .map_err(|_| PageError::Damaged)?;
-    decompress_to_vec_zlib_with_limit(&packed, MOST_BYTES).map_err(|_| PageError::Damaged)
+    let (_, rest) = text.rsplit_once(SOURCE_BEGIN).ok_or(PageError::Missing)?;
+    let (packed, _) = rest.split_once(SOURCE_END).ok_or(PageError::Damaged)?;
+    unpacked(packed).ok_or(PageError::Damaged)
 }

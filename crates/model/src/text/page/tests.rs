@@ -18,7 +18,8 @@ fn drawn(text: &str, record: &[u8]) -> String {
         title: text,
         document: &document,
         figures: &[figure],
-        record,
+        source: record,
+        again: "hugewise report",
     })
 }
 
@@ -34,17 +35,24 @@ fn a_page_runs_nothing_and_asks_for_nothing() {
 #[test]
 fn a_damaged_page_is_refused() {
     let page = drawn("sort", b"{\"line\":1}\n");
-    let (start, _) = page.split_once(RECORD_BEGIN).expect("a page has a record");
-    assert_eq!(record(start.as_bytes()), Some(Err(PageError::Missing)));
-    let torn = format!("{start}{RECORD_BEGIN}AAAA{RECORD_END}");
-    assert_eq!(record(torn.as_bytes()), Some(Err(PageError::Damaged)));
-    assert_eq!(record(b"{\"format\":\"hugewise-record 1\"}"), None);
+    let (start, _) = page.split_once(SOURCE_BEGIN).expect("a page has a record");
+    assert_eq!(source(start.into()), Err(PageError::Missing));
+    let torn = format!("{start}{SOURCE_BEGIN}AAAA{SOURCE_END}");
+    assert_eq!(source(torn.into()), Err(PageError::Damaged));
+    let plain = b"{\"format\":\"hugewise-record 1\"}".to_vec();
+    assert_eq!(source(plain.clone()), Ok(plain));
 }
 
 proptest! {
     #[test]
     fn a_page_gives_its_record_back(text in ".{0,40}", bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let page = drawn(&format!("{text}{RECORD_BEGIN}"), &bytes);
-        prop_assert_eq!(record(page.as_bytes()), Some(Ok(bytes)));
+        let page = drawn(&format!("{text}{SOURCE_BEGIN}"), &bytes);
+        prop_assert_eq!(source(page.into()), Ok(bytes));
     }
+}
+
+#[test]
+fn a_recording_that_is_too_large_is_left_out() {
+    let page = drawn("sort", &vec![b'x'; MOST_BYTES + 1]);
+    assert_eq!(source(page.into()), Err(PageError::Missing));
 }

@@ -11,12 +11,14 @@ use super::xml_escaped;
 mod axis;
 mod field;
 mod marker;
+mod panels;
 #[cfg(test)]
 mod tests;
 
 pub use axis::Axis;
 pub use field::{Field, Key};
 pub use marker::{Fill, Shape};
+pub use panels::{Course, Panels, Stretch};
 
 /// Width of every drawing, in its own units: pixels where it is drawn in full size.
 pub const WIDTH: f64 = 720.0;
@@ -83,19 +85,12 @@ impl Svg {
 
     /// A line through places; it is broken where there is none.
     pub fn curve(&mut self, class: &str, places: &[Option<Place>]) {
-        let mut path = String::new();
-        let mut letter = 'M';
+        let mut path = Path::default();
         for place in places {
-            match place.and_then(written) {
-                Some((x, y)) => {
-                    let _ = write!(path, "{letter}{x} {y}");
-                    letter = 'L';
-                }
-                None => letter = 'M',
-            }
+            path.to(place.and_then(written));
         }
-        if path.contains('L') {
-            self.element("path", class, &format!("d=\"{path}\""), None);
+        if path.has_lines {
+            self.element("path", class, &format!("d=\"{}\"", path.text), None);
         }
     }
 
@@ -168,9 +163,42 @@ impl Svg {
     }
 }
 
+/// The path of a line: where it begins, then steps, which are shorter than places.
+#[derive(Default)]
+struct Path {
+    text: String,
+    last: Option<Place>,
+    has_lines: bool,
+}
+
+impl Path {
+    fn to(&mut self, place: Option<Place>) {
+        let _ = match (self.last, place) {
+            (_, None) => Ok(()),
+            (None, Some((x, y))) => write!(self.text, "M{x} {y}"),
+            (Some(from), Some(to)) => {
+                self.has_lines = true;
+                self.step(tenth(to.0 - from.0), tenth(to.1 - from.1))
+            }
+        };
+        self.last = place;
+    }
+
+    fn step(&mut self, right: f64, down: f64) -> std::fmt::Result {
+        match (right == 0.0, down == 0.0) {
+            (_, true) => write!(self.text, "h{right}"),
+            (true, false) => write!(self.text, "v{down}"),
+            (false, false) => write!(self.text, "l{right} {down}"),
+        }
+    }
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0 + 0.0
+}
+
 /// A place as it is written, to a tenth; `None` where it is none, or far out of every drawing.
 fn written((x, y): Place) -> Option<(f64, f64)> {
     const FAR: f64 = 1e9;
-    let tenth = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
     (x.abs() < FAR && y.abs() < FAR).then(|| (tenth(x), tenth(y)))
 }

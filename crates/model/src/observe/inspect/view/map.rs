@@ -14,9 +14,9 @@ const MOST_ALIKE: u64 = 24;
 const INDENT: usize = 2;
 
 /// What a cell can be: letter, ANSI colour, meaning.
-type Cell = (char, &'static str, &'static str);
+pub(super) type Cell = (char, &'static str, &'static str);
 
-const CELLS: [Cell; 8] = [
+pub(super) const CELLS: [Cell; 8] = [
     ('H', "42;30", "huge: PMD-mapped"),
     ('T', "44;37", "explicit huge page"),
     ('z', "46;30", "zero pages only"),
@@ -27,8 +27,9 @@ const CELLS: [Cell; 8] = [
     ('-', "41;37", "small: the mapping does not span the range"),
 ];
 
-fn cell(state: State) -> Cell {
-    let index = match state {
+/// The place of a state in [`CELLS`].
+pub(super) fn index_of(state: State) -> usize {
+    match state {
         State::Huge => 0,
         State::Explicit => 1,
         State::HugeZero | State::SmallZero => 2,
@@ -37,8 +38,37 @@ fn cell(state: State) -> Cell {
         State::Setting => 5,
         State::File => 6,
         State::Shape => 7,
-    };
-    CELLS[index]
+    }
+}
+
+/// Cells of one judgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cells<'a> {
+    pub(super) judgement: &'a Judgement,
+    pub(super) count: u64,
+    /// Whether addresses that nothing maps lie before them.
+    pub(super) is_behind_hole: bool,
+}
+
+/// The cells of all judgements, by rising address. Mappings that share a range share its cell: the
+/// first of them has it.
+pub(super) fn cells(inspection: &Inspection) -> impl Iterator<Item = Cells<'_>> {
+    let size = inspection.space.huge_bytes.max(1);
+    let judgements = inspection.judgements.iter();
+    judgements
+        .scan(0, move |drawn_to, judgement| {
+            let first = (judgement.start - judgement.start % size).max(*drawn_to);
+            let behind = judgement.end.checked_next_multiple_of(size);
+            let behind = behind.unwrap_or(judgement.end);
+            let is_behind_hole = first > *drawn_to;
+            *drawn_to = behind.max(*drawn_to);
+            Some(Cells {
+                judgement,
+                count: behind.saturating_sub(first).div_ceil(size),
+                is_behind_hole,
+            })
+        })
+        .filter(|cells| cells.count > 0)
 }
 
 /// The map: a line for each stretch of mappings without a hole, by rising address. Long stretches
@@ -51,24 +81,14 @@ pub fn map(
     marked: &dyn Fn(&Judgement) -> bool,
 ) -> Document {
     let mut rows = Rows::new(style);
-    let size = inspection.space.huge_bytes.max(1);
-    // Mappings that share a range share its cell: the first of them draws it.
-    let mut drawn_to = 0;
-    for judgement in &inspection.judgements {
-        let first = (judgement.start - judgement.start % size).max(drawn_to);
-        let behind = judgement.end.checked_next_multiple_of(size);
-        let behind = behind.unwrap_or(judgement.end);
-        if first >= behind {
-            continue;
+    for cells in cells(inspection) {
+        if cells.is_behind_hole {
+            rows.begin(cells.judgement.start);
         }
-        if first > drawn_to {
-            rows.begin(judgement.start);
-        }
-        drawn_to = behind;
         rows.add(Stretch {
-            cell: cell(judgement.code.state()),
-            cells: (behind - first).div_ceil(size),
-            is_marked: marked(judgement),
+            cell: CELLS[index_of(cells.judgement.code.state())],
+            cells: cells.count,
+            is_marked: marked(cells.judgement),
         });
     }
     rows.end_line();

@@ -123,7 +123,7 @@ fn certainty(certainty: &Certainty) -> String {
 }
 
 /// The evidence of a judgement, and what keeps it so.
-fn why(one: &Judgement) -> impl Iterator<Item = String> {
+pub(super) fn why(one: &Judgement) -> impl Iterator<Item = String> {
     let evidence = Some(one.evidence.join("; ")).filter(|text| !text.is_empty());
     let still = one.still.as_ref().map(|still| {
         let others = match &still.certainty {

@@ -11,12 +11,15 @@ use crate::observe::inspect::reasons::{
 use crate::text::document::Level;
 
 mod change;
+mod coverage;
 mod csv;
 mod document;
 mod map;
 mod mappings;
 mod memory;
+mod page;
 mod pick;
+mod picture;
 mod several;
 mod summary;
 

@@ -158,7 +158,7 @@ fn percents(across: &Axis) -> Vec<(f64, String)> {
 }
 
 impl Line {
-    /// A step for each bucket; those closer than a pixel are one.
+    /// A step for each bucket; those closer than two pixels are one.
     fn places(&self, across: &Axis, up: &Axis) -> Vec<Option<Place>> {
         let total = self.all.count() as f64;
         let mut slower = total;
@@ -169,7 +169,7 @@ impl Line {
             slower -= count as f64;
             let end = across.place(nines(slower.max(1.0) / total));
             let y = up.place(ns as f64 / 1e9);
-            let far = |one: f64, other: f64| (one - other).abs() >= 1.0;
+            let far = |one: f64, other: f64| (one - other).abs() >= 2.0;
             if far(end, last.0) || far(y, last.1) || slower < 1.0 {
                 places.extend([Some((x, y)), Some((end, y))]);
                 last = (end, y);

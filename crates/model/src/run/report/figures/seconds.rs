@@ -5,16 +5,11 @@ use crate::run::record::Record;
 use crate::run::timeline::{Series, series};
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
-use crate::text::number::{Scaler, quantity};
-use crate::text::svg::{Anchor, Axis, Field, Place, Svg, WIDTH, colour};
+use crate::text::number::Scaler;
+use crate::text::svg::{Course, Key, Panels, Stretch};
 use crate::text::wrap::plain;
 
 const LEFT: f64 = 84.0;
-/// Height of a panel, and of what stands above it.
-const PANEL: f64 = 84.0;
-const ABOVE: f64 = 26.0;
-/// Height of the stalls of one policy.
-const BAND: f64 = 16.0;
 const TITLE: &str = "Second by second";
 /// What is drawn as bands.
 const STALLED: &str = "stalled";
@@ -38,6 +33,24 @@ impl Line {
     fn named(&self, head: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.head == head)
     }
+
+    /// The values that there are, each in its second.
+    fn course(&self, head: &str) -> Course {
+        let values = self.named(head).map_or(&[][..], |series| &series.values);
+        let stretch = |(second, value): (usize, &Option<f64>)| {
+            let from = second as f64;
+            value.map(|value| Stretch {
+                from,
+                to: from + 1.0,
+                value,
+            })
+        };
+        Course {
+            name: self.name.clone(),
+            index: self.index,
+            stretches: values.iter().enumerate().filter_map(stretch).collect(),
+        }
+    }
 }
 
 fn lines(record: &Record) -> Vec<Line> {
@@ -52,13 +65,6 @@ fn lines(record: &Record) -> Vec<Line> {
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {
     let lines = lines(record);
-    let mut drawing = Drawing::of(record, &lines)?;
-    for head in heads(&lines) {
-        match head {
-            STALLED => drawing.bands(&lines),
-            head => drawing.panel(&lines, head),
-        }
-    }
     Some(Figure {
         id: "seconds".to_owned(),
         title: TITLE.to_owned(),
@@ -66,7 +72,7 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
                   band is a second with time in compaction, reclaim or zeroing, the higher the \
                   longer."
             .to_owned(),
-        svg: drawing.finish(TITLE),
+        svg: drawn(record, &lines, &heads(&lines), TITLE)?,
         table: table(&lines),
     })
 }
@@ -75,9 +81,7 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
 pub(super) fn huge(record: &Record, title: &str) -> Option<String> {
     let lines = lines(record);
     lines.iter().find_map(|line| line.named(HUGE))?;
-    let mut drawing = Drawing::of(record, &lines)?;
-    drawing.panel(&lines, HUGE);
-    Some(drawing.finish(title))
+    drawn(record, &lines, &[HUGE], title)
 }
 
 /// What any policy has, in the order of the text; stalls at the end.
@@ -135,129 +139,30 @@ fn table(lines: &[Line]) -> Grid {
     grid
 }
 
-/// Panels below each other with one axis of seconds.
-struct Drawing {
-    svg: Svg,
-    bottom: f64,
-    across: Axis,
-    ticks: Vec<(f64, String)>,
-}
-
-impl Drawing {
-    fn of(record: &Record, lines: &[Line]) -> Option<Self> {
-        let lengths = lines
-            .iter()
-            .flat_map(|line| &line.series)
-            .map(|it| it.values.len());
-        let longest = lengths.max()? as f64;
-        let across = Axis::between(0.0, longest, (LEFT, WIDTH - 12.0))?;
-        let ticks = across
-            .ticks(&crate::base::units::Unit::Count, 12)
-            .into_iter();
-        let mut svg = Svg::default();
-        let keys = keys_of_policies(record).into_iter();
-        let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
-        let bottom = svg.legend(0.0, &keys.collect::<Vec<_>>());
-        Some(Self {
-            svg,
-            bottom,
-            across,
-            ticks: ticks
-                .map(|second| (second, format!("{second} s")))
-                .collect(),
-        })
-    }
-
-    /// The next field, with its name above.
-    fn field(&mut self, name: &str, height: f64) -> Field {
-        let top = self.bottom + ABOVE;
-        self.svg.text("head", Anchor::Start, (0.0, top - 8.0), name);
-        self.bottom = top + height;
-        Field {
-            left: LEFT,
-            right: WIDTH - 12.0,
-            top,
-            bottom: self.bottom,
+/// Draws the panels of these heads.
+fn drawn(record: &Record, lines: &[Line], heads: &[&str], title: &str) -> Option<String> {
+    let series = lines.iter().flat_map(|line| &line.series);
+    let longest = series.map(|it| it.values.len()).max()?;
+    let keys = keys_of_policies(record).into_iter();
+    let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
+    let keys: Vec<Key> = keys.collect();
+    let mut panels = Panels::over_seconds(longest as f64, LEFT, &keys)?;
+    for head in heads {
+        let with = lines.iter().filter(|line| line.named(head).is_some());
+        let courses: Vec<Course> = with.map(|line| line.course(head)).collect();
+        let first = lines.iter().find_map(|line| line.named(head));
+        match (first, *head, scaler(lines, head)) {
+            (Some(_), STALLED, Some(scaler)) => {
+                panels.bands(
+                    "stalled, per second",
+                    &scaler,
+                    &courses,
+                    |course, at, value| format!("{}, second {}: {value}", course.name, at.to),
+                );
+            }
+            (Some(first), head, _) => panels.curves(head, &first.unit, &courses),
+            (None, ..) => {}
         }
     }
-
-    fn panel(&mut self, lines: &[Line], head: &str) {
-        let all = || {
-            lines
-                .iter()
-                .filter_map(|line| Some((line, line.named(head)?)))
-        };
-        let values = all().flat_map(|(_, it)| it.values.iter().flatten().copied());
-        let values: Vec<f64> = values.collect();
-        let field = self.field(head, PANEL);
-        let Some(up) = Axis::from_zero(values, field.up()) else {
-            return;
-        };
-        if let Some((_, first)) = all().next() {
-            let ticks = up.labels(&first.unit, 3, |value| quantity(&first.unit, value));
-            field.grid_up(&mut self.svg, &up, &ticks);
-        }
-        field.frame(&mut self.svg);
-        for (line, series) in all() {
-            let places: Vec<Option<Place>> = self.places(series, &up);
-            self.svg
-                .group(&colour(line.index), |svg| svg.curve("line", &places));
-        }
-    }
-
-    /// Each value in the middle of its second; seconds without one are passed over.
-    fn places(&self, series: &Series, up: &Axis) -> Vec<Option<Place>> {
-        let values = series.values.iter().enumerate();
-        let place = |(index, value): (usize, &Option<f64>)| {
-            let x = self.across.place(index as f64 + 0.5);
-            value.map(|value| (x, up.place(value)))
-        };
-        values.map(place).filter(Option::is_some).collect()
-    }
-
-    fn bands(&mut self, lines: &[Line]) {
-        let Some(scaler) = scaler(lines, STALLED) else {
-            return;
-        };
-        let all: Vec<(&Line, &Series)> = lines
-            .iter()
-            .filter_map(|line| Some((line, line.named(STALLED)?)))
-            .collect();
-        let field = self.field("stalled, per second", BAND * all.len() as f64 + 4.0);
-        field.frame(&mut self.svg);
-        let most = all
-            .iter()
-            .flat_map(|(_, it)| it.values.iter().flatten().copied());
-        let most = most.fold(0.0, f64::max);
-        let Some(length) = Axis::between(0.0, most, (0.0, BAND - 3.0)) else {
-            return;
-        };
-        for (place, (line, series)) in all.into_iter().enumerate() {
-            let floor = field.top + BAND * (place as f64 + 1.0);
-            let stalls = series.values.iter().enumerate();
-            let stalls = stalls.filter_map(|(at, value)| Some((at, (*value)?)));
-            let across = self.across;
-            self.svg.group(&colour(line.index), |svg| {
-                for (at, seconds) in stalls.filter(|(_, seconds)| *seconds > 0.0) {
-                    let title =
-                        format!("{}, second {}: {}", line.name, at + 1, scaler.show(seconds));
-                    let [left, right] = [at, at + 1].map(|second| across.place(second as f64));
-                    let top = floor - length.place(seconds).max(1.0);
-                    svg.rect("bar", (left, top), (right, floor), Some(&title));
-                }
-            });
-        }
-    }
-
-    /// The seconds are written below the last panel.
-    fn finish(mut self, title: &str) -> String {
-        let field = Field {
-            left: LEFT,
-            right: WIDTH - 12.0,
-            top: self.bottom,
-            bottom: self.bottom,
-        };
-        field.grid_across(&mut self.svg, &self.across, &self.ticks);
-        self.svg.finish(title, self.bottom + 24.0)
-    }
+    Some(panels.finish(title))
 }

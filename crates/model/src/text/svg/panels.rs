@@ -1,0 +1,194 @@
+//! Panels below each other that share one axis from left to right, such as seconds.
+
+use super::{Anchor, Axis, Field, Key, Place, Svg, WIDTH, colour, fitted};
+use crate::base::units::Unit;
+use crate::text::number::{Scaler, quantity};
+
+/// Height of a panel of curves, and of what stands above it.
+const PANEL: f64 = 84.0;
+const ABOVE: f64 = 26.0;
+/// Height of a row of bands.
+const BAND: f64 = 16.0;
+const RIGHT: f64 = WIDTH - 12.0;
+/// Stretches of a course that are told apart: a drawing has no more pixels.
+const MOST: usize = 360;
+
+/// A value over a stretch of the axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// The value; never below 0.
+    pub value: f64,
+}
+
+/// What is drawn in one colour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// What it is.
+    pub name: String,
+    /// Its colour, by its place among all.
+    pub index: usize,
+    /// By rising place; the line goes straight over a hole.
+    pub stretches: Vec<Stretch>,
+}
+
+impl Course {
+    /// The same with at most [`MOST`] stretches: neighbours are one, with their mean.
+    fn thinned(&self) -> Self {
+        let together = self.stretches.len().div_ceil(MOST).max(1);
+        let chunks = self.stretches.chunks(together);
+        Self {
+            stretches: chunks.filter_map(mean).collect(),
+            ..self.clone()
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.stretches.iter().map(|it| it.value)
+    }
+}
+
+/// The mean of neighbours, by their lengths.
+fn mean(stretches: &[Stretch]) -> Option<Stretch> {
+    let (first, last) = (stretches.first()?, stretches.last()?);
+    let length: f64 = stretches.iter().map(|it| it.to - it.from).sum();
+    let weighed = stretches.iter().map(|it| it.value * (it.to - it.from));
+    Some(Stretch {
+        from: first.from,
+        to: last.to,
+        value: match length > 0.0 {
+            true => weighed.sum::<f64>() / length,
+            false => first.value,
+        },
+    })
+}
+
+/// Panels that are being drawn.
+#[derive(Debug)]
+pub struct Panels {
+    svg: Svg,
+    bottom: f64,
+    left: f64,
+    across: Axis,
+}
+
+impl Panels {
+    /// None yet, over an axis of seconds from 0; `left` is the room for labels. `None` where the
+    /// axis has no length.
+    #[must_use]
+    pub fn over_seconds(seconds: f64, left: f64, keys: &[Key]) -> Option<Self> {
+        let across = Axis::between(0.0, seconds, (left, RIGHT))?;
+        let mut svg = Svg::default();
+        let bottom = match keys {
+            [] => 0.0,
+            keys => svg.legend(0.0, keys),
+        };
+        Some(Self {
+            svg,
+            bottom,
+            left,
+            across,
+        })
+    }
+
+    /// The next field, with its name above.
+    fn field(&mut self, name: &str, height: f64) -> Field {
+        let top = self.bottom + ABOVE;
+        self.svg.text("head", Anchor::Start, (0.0, top - 8.0), name);
+        self.bottom = top + height;
+        Field {
+            left: self.left,
+            right: RIGHT,
+            top,
+            bottom: self.bottom,
+        }
+    }
+
+    /// A panel with a curve for each course, through the middles of its stretches.
+    pub fn curves(&mut self, name: &str, unit: &Unit, courses: &[Course]) {
+        let courses: Vec<Course> = courses.iter().map(Course::thinned).collect();
+        let field = self.field(name, PANEL);
+        let values = courses.iter().flat_map(Course::values);
+        let Some(up) = Axis::from_zero(values, field.up()) else {
+            return;
+        };
+        let ticks = up.labels(unit, 3, |value| quantity(unit, value));
+        field.grid_up(&mut self.svg, &up, &ticks);
+        field.frame(&mut self.svg);
+        for course in &courses {
+            let place = |it: &Stretch| -> Option<Place> {
+                let middle = f64::midpoint(it.from, it.to);
+                Some((self.across.place(middle), up.place(it.value)))
+            };
+            let places: Vec<Option<Place>> = course.stretches.iter().map(place).collect();
+            self.svg
+                .group(&colour(course.index), |svg| svg.curve("line", &places));
+        }
+    }
+
+    /// A panel with a row for each course; a bar is the higher the larger the value, on one scale
+    /// for all. `title` says what a bar shows.
+    pub fn bands(
+        &mut self,
+        name: &str,
+        scaler: &Scaler,
+        courses: &[Course],
+        title: impl Fn(&Course, &Stretch, &str) -> String,
+    ) {
+        let courses: Vec<Course> = courses.iter().map(Course::thinned).collect();
+        let field = self.field(name, BAND * courses.len() as f64 + 4.0);
+        field.frame(&mut self.svg);
+        let most = courses.iter().flat_map(Course::values).fold(0.0, f64::max);
+        let Some(length) = Axis::between(0.0, most, (0.0, BAND - 3.0)) else {
+            return;
+        };
+        let across = self.across;
+        for (row, course) in courses.iter().enumerate() {
+            let floor = field.top + BAND * (row as f64 + 1.0);
+            self.svg.group(&colour(course.index), |svg| {
+                for it in course.stretches.iter().filter(|it| it.value > 0.0) {
+                    let title = title(course, it, &scaler.show(it.value));
+                    let [left, right] = [it.from, it.to].map(|end| across.place(end));
+                    let top = floor - length.place(it.value).max(1.0);
+                    svg.rect("bar", (left, top), (right, floor), Some(&title));
+                }
+            });
+        }
+    }
+
+    /// The same with the name of each course before its row, where no legend has it.
+    pub fn named_bands(
+        &mut self,
+        name: &str,
+        scaler: &Scaler,
+        courses: &[Course],
+        title: impl Fn(&Course, &Stretch, &str) -> String,
+    ) {
+        let top = self.bottom + ABOVE;
+        for (row, course) in courses.iter().enumerate() {
+            let at = (self.left - 8.0, top + BAND * (row as f64 + 1.0) - 2.0);
+            let label = fitted(&course.name, self.left - 8.0);
+            self.svg.text("muted", Anchor::End, at, &label);
+        }
+        self.bands(name, scaler, courses, title);
+    }
+
+    /// The drawing, with the seconds below the last panel.
+    #[must_use]
+    pub fn finish(mut self, title: &str) -> String {
+        let field = Field {
+            left: self.left,
+            right: RIGHT,
+            top: self.bottom,
+            bottom: self.bottom,
+        };
+        let ticks = self.across.labels(&Unit::Seconds, 12, |second| {
+            format!("{} s", (second * 1e6).round() / 1e6)
+        });
+        field.grid_across(&mut self.svg, &self.across, &ticks);
+        self.svg.finish(title, self.bottom + 24.0)
+    }
+}

@@ -1,0 +1,105 @@
+// Opens pages in Chromium and Firefox. Each page must write nothing to the console, ask for nothing
+// but itself, need no script, fit the window, have no text in a figure that is cut or lies on other
+// text, and pass the rules of axe-core.
+//
+//   node look.mjs FOLDER PAGE...
+//
+// FOLDER has the packages puppeteer-core and axe-core in node_modules; pictures are put into
+// FOLDER/pictures. A browser that is not installed is skipped with a line that says so.
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [folder, ...pages] = process.argv.slice(2);
+const require = createRequire(path.resolve(folder, "packages.js"));
+const puppeteer = require("puppeteer-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const pictures = path.join(folder, "pictures");
+const WIDTHS = [400, 800, 1400];
+const BROWSERS = [
+  { browser: "chrome", executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] },
+  { browser: "firefox", executablePath: "/usr/bin/firefox-esr", args: [] },
+];
+const wrong = [];
+
+// What a page does wrong at the width of its window.
+function faults() {
+  const found = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) found.push(`is ${root.scrollWidth} pixels wide, not ${innerWidth}`);
+  for (const figure of document.querySelectorAll("svg.figure")) {
+    const room = figure.getBoundingClientRect();
+    const texts = [...figure.querySelectorAll("text")].filter((it) => it.textContent.trim());
+    const boxes = texts.map((it) => it.getBoundingClientRect());
+    boxes.forEach((box, index) => {
+      const text = texts[index].textContent;
+      const over = Math.max(room.left - box.left, box.right - room.right, box.bottom - room.bottom);
+      if (over > 2) found.push(`cuts "${text}" by ${over.toFixed(1)} pixels`);
+      for (let other = index + 1; other < boxes.length; other += 1) {
+        const across = Math.min(box.right, boxes[other].right) - Math.max(box.left, boxes[other].left);
+        const down = Math.min(box.bottom, boxes[other].bottom) - Math.max(box.top, boxes[other].top);
+        if (across > 1 && down > 0.35 * box.height) found.push(`lays "${text}" on "${texts[other].textContent}"`);
+      }
+    });
+  }
+  return found;
+}
+
+async function breaches(tab) {
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() => window.axe.run());
+  const serious = violations.filter((it) => ["serious", "critical"].includes(it.impact));
+  return serious.map((it) => `breaks ${it.id}: ${it.nodes[0].target} (${it.nodes.length} times)`);
+}
+
+// Details must open by a click where scripts are off.
+async function opensWithoutScripts(tab, url) {
+  await tab.setJavaScriptEnabled(false);
+  await tab.goto(url);
+  await tab.click("summary");
+  const open = await tab.$("details[open]");
+  await tab.setJavaScriptEnabled(true);
+  return open !== null;
+}
+
+async function look(browser, name, file) {
+  const url = pathToFileURL(path.resolve(file)).href;
+  const page = path.basename(file, ".html");
+  const blame = (what) => wrong.push(`${name}: ${page} ${what}`);
+  const tab = await browser.newPage();
+  tab.on("console", (it) => blame(`writes to the console: ${it.text()}`));
+  tab.on("pageerror", (it) => blame(`fails: ${it}`));
+  tab.on("request", (it) => {
+    if (it.url() !== url && !it.url().startsWith("data:")) blame(`asks for ${it.url()}`);
+  });
+  await tab.goto(url);
+  for (const width of WIDTHS) {
+    await tab.setViewport({ width, height: 900 });
+    (await tab.evaluate(faults)).forEach((it) => blame(`at ${width} ${it}`));
+    await tab.screenshot({ path: path.join(pictures, `${page}-${name}-${width}.png`), fullPage: true });
+  }
+  (await breaches(tab)).forEach(blame);
+  if (name === "chrome") {
+    await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+    await tab.setViewport({ width: 800, height: 900 });
+    (await breaches(tab)).forEach((it) => blame(`in the dark ${it}`));
+    await tab.screenshot({ path: path.join(pictures, `${page}-${name}-dark.png`), fullPage: true });
+    if (!(await opensWithoutScripts(tab, url))) blame("needs scripts");
+  }
+  await tab.close();
+}
+
+mkdirSync(pictures, { recursive: true });
+for (const how of BROWSERS) {
+  if (!existsSync(how.executablePath)) {
+    console.log(`skipped: ${how.executablePath} is not installed`);
+    continue;
+  }
+  const browser = await puppeteer.launch({ ...how, headless: true });
+  for (const file of pages) await look(browser, how.browser, file);
+  console.log(`${await browser.version()}: ${pages.length} pages`);
+  await browser.close();
+}
+for (const what of wrong) console.error(what);
+process.exit(wrong.length > 0 ? 1 : 0);

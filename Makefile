@@ -50,7 +50,7 @@ help:
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
-	@echo "make test-packages install the .deb in roots of Debian and run it"
+	@echo "make test-packages install .deb, .rpm and image, and run them"
 
 setup:
 	@command -v $(CARGO) >/dev/null || { \
@@ -132,16 +132,21 @@ test-kernels: TOOLS += $(MATRIX_TOOLS)
 test-kernels: setup
 	$(XTASK) vm
 
-# The .deb of the programs that the kernel matrix tests, in Debian 12 and in testing: that is the
-# root in which programs for aarch64 are built.
-test-packages: TOOLS += $(MATRIX_TOOLS)
-test-packages: setup
-	@[ -x $(MATRIX_CACHE)/programs/x86_64/hugewise ] || { \
+# Packages of the programs that the kernel matrix tests; `make test-packages PACKAGES=dist` makes a
+# release and tries that. One of the roots is that in which programs for aarch64 are built.
+PACKAGES ?= target/packages
+
+.PHONY: target/packages
+target/packages:
+	@[ -x $(MATRIX_CACHE)/programs/$$(uname -m)/hugewise ] || { \
 	  echo "make test-kernels comes first: it builds the programs" >&2; exit 1; }
-	rm -rf target/packages
-	packaging/pack $(MATRIX_CACHE)/programs target/packages
+	rm -rf $@
+	packaging/pack $(MATRIX_CACHE)/programs $@
+
+test-packages: TOOLS += $(DIST_TOOLS)
+test-packages: setup $(PACKAGES)
 	@if [ "$$(id -u)" != 0 ]; then echo "SKIP packages: roots of Debian are made by root only"; else \
-	packaging/try-deb target/packages/hugewise_*_amd64.deb \
+	packaging/try $(PACKAGES) \
 	  $$($(XTASK) root bookworm --cache $(MATRIX_CACHE)) $(MATRIX_CACHE)/arm64-root; fi
 
 test-advice: build

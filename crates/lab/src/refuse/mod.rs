@@ -5,6 +5,7 @@
 //! may trace others itself. Only calls of the program itself count: not those of what it starts, and
 //! not those of its dynamic loader.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -92,6 +93,7 @@ fn run(file: &str, refusal: Option<Refusal>, command: Vec<String>) -> Result<Exi
         program,
         refusal,
         log,
+        callers: BTreeSet::new(),
     };
     let status = watch.until_the_end(starter);
     let status = status.map_err(kernel("answering for the kernel"))?;
@@ -106,6 +108,8 @@ struct Watch {
     program: Program,
     refusal: Option<Refusal>,
     log: File,
+    /// Processes that made calls.
+    callers: BTreeSet<u32>,
 }
 
 impl Watch {
@@ -141,6 +145,7 @@ impl Watch {
                 Some((status, _)) if is_over => return Ok(status),
                 Some((status, since)) if since.elapsed() > PATIENCE => {
                     writeln!(self.log, "a process is left")?;
+                    self.end_callers();
                     return Ok(status);
                 }
                 // A zombie is nobody's user of the filter, and is waited for in the next turn.
@@ -150,7 +155,20 @@ impl Watch {
         }
     }
 
+    /// Nobody answers their calls any more: each would fail with ENOSYS, and be tried again for ever.
+    fn end_callers(&self) {
+        let is_filtered = |pid: &&u32| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+            status.is_ok_and(|text| text.contains("\nSeccomp:\t2\n"))
+        };
+        for &pid in self.callers.iter().filter(is_filtered) {
+            // SAFETY: kill takes two numbers. The process is one of the command's, by its filter.
+            unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
+        }
+    }
+
     fn answer(&mut self, notice: &libc::seccomp_notif) -> io::Result<()> {
+        self.callers.insert(notice.pid);
         let Some(site) = self.program.site(notice) else {
             return self.listener.answer(notice.id, None);
         };

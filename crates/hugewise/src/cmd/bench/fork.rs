@@ -6,7 +6,7 @@ use hugewise_model::base::units::{MIB, parse_size};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{of_cells, or_usual};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::room;
 
 const USUAL_SIZE: u64 = 128 * MIB;
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     writes: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells: the same writes beside a child and without one.

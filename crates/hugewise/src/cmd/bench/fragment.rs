@@ -6,7 +6,7 @@ use hugewise_model::base::units::{MIB, parse_size};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{of_cells, or_usual};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::room;
 use crate::exit;
 use crate::options::parse_fragment;
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     sizes: Vec<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells: each amount in each state.

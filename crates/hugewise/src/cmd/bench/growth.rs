@@ -7,7 +7,7 @@ use hugewise_model::bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{chosen, flag_text, of_cells, or_usual};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::room;
 use crate::exit;
 
@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     heap: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells of these flags.

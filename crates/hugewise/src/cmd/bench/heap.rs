@@ -7,7 +7,7 @@ use hugewise_model::bench::growth::{PROGRAMS, usual_programs};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{chosen, of_cells};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::growth::USUAL_HEAP;
 use super::room;
 use crate::stderr::message;
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     heap: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells of these flags.

@@ -10,7 +10,7 @@ use hugewise_model::run::cells::Bench;
 use hugewise_model::run::cells::processor::Processor;
 
 use super::cells::{flag_text, of_cells};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::{calibrate, room};
 use crate::exit;
 
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     to: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells of these flags, ascending: pages of one are already there for the next.

@@ -26,11 +26,11 @@ use crate::options::Options;
 use crate::paths;
 use crate::stderr::message;
 
-use common::Common;
+use flags::BenchFlags;
 
 mod calibrate;
 mod cells;
-mod common;
+mod flags;
 mod fork;
 mod fragment;
 mod growth;
@@ -134,7 +134,7 @@ impl Suite {
     }
 
     /// The flags that every bench has.
-    fn common(&self) -> &Common {
+    fn common(&self) -> &BenchFlags {
         match self {
             Self::Memory(flags) => &flags.common,
             Self::Latency(flags) => &flags.common,

@@ -8,7 +8,7 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::{Unreachable, realise};
 
 use super::cells::{chosen, of_cells};
-use super::common::Common;
+use super::flags::BenchFlags;
 use super::room;
 use crate::exit;
 use crate::stderr::message;
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     operations: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: BenchFlags,
 }
 
 /// The cells of these flags.

@@ -25,7 +25,7 @@ const USUAL_TIME: Duration = Duration::from_secs(180);
 
 /// Flags that every bench has.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Common {
+pub(super) struct BenchFlags {
     /// Page sizes to compare, e.g. 4k,2m [default: those available]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
     pub(super) pages: Vec<String>,
@@ -75,7 +75,7 @@ pub(super) struct Common {
     pub(super) output: Output,
 }
 
-impl Common {
+impl BenchFlags {
     /// Whether system settings may be written.
     pub(super) fn reach(&self) -> Reach {
         if self.system {

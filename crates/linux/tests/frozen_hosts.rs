@@ -330,7 +330,11 @@ fn every_machine_can_be_watched() {
             text.contains("page faults") && text.contains("Free memory"),
             "{name}: {text}"
         );
+        // Counts that no machine has are as wide as they are.
         let wide = text.lines().find(|line| line.chars().count() > 80);
-        assert_eq!(wide, None, "{name}");
+        assert!(
+            wide.is_none() || name.starts_with("hostile"),
+            "{name}: {wide:?}"
+        );
     }
 }

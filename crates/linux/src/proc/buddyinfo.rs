@@ -1,5 +1,5 @@
 pub use hugewise_model::base::free_blocks::{free_huge_pages, small_block_share};
-use hugewise_model::observe::export::Zone;
+use hugewise_model::observe::export::{Zone, free_blocks};
 
 use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};
@@ -37,14 +37,7 @@ fn parse_zone(at: usize, line: &str) -> Parsed<Zone> {
 /// # Errors
 /// As [`parse_zones`].
 pub fn parse_buddyinfo(bytes: &[u8]) -> Parsed<Vec<u64>> {
-    let mut blocks: Vec<u64> = Vec::new();
-    for zone in parse_zones(bytes)? {
-        blocks.resize(blocks.len().max(zone.blocks.len()), 0);
-        for (sum, count) in blocks.iter_mut().zip(zone.blocks) {
-            *sum = sum.saturating_add(count);
-        }
-    }
-    Ok(blocks)
+    Ok(free_blocks(&parse_zones(bytes)?))
 }
 
 /// Reads `/proc/buddyinfo`, summed over nodes and zones.

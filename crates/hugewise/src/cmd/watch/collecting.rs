@@ -9,8 +9,8 @@ use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
 use hugewise_model::observe::watch::Tab;
 use hugewise_model::text::document::Document;
 
+use super::event::Event;
 use super::experiment::Experiment;
-use super::live::Event;
 use super::looking::sentence;
 use super::stalls::Stalls;
 

@@ -9,6 +9,7 @@ use hugewise_model::bench;
 use hugewise_model::observe::watch::SMALLEST;
 use hugewise_model::run::compare;
 use hugewise_model::run::record::Record;
+use hugewise_model::text::Tone;
 use hugewise_model::text::document::{Document, Paragraph, Section};
 use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::{plain, shortened};
@@ -58,10 +59,11 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     let command = shortened(&plain(&record.header.plan.command.join(" ")), 60);
     let rounds = counted(record.rounds_run().into(), "round");
     let most = record.header.plan.bounds.max_rounds;
-    let mut section = Section::titled(match record.end {
+    let state = match record.end {
         None => format!("`{command}`: {rounds} of at most {most} are done."),
         Some(_) => format!("`{command}`: ended after {rounds}."),
-    });
+    };
+    let mut section = Section::default().with(Paragraph::new(state).tone(Tone::Strong));
     if record.end.is_none() {
         let age = rough(age);
         section.push(Paragraph::new(format!(

@@ -1,53 +1,22 @@
 //! The screen of what happens now.
 
-use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hugewise_linux::observe::watch::Watcher;
-use hugewise_model::observe::watch::{Key, Look, Request, Sample, State};
+use hugewise_model::observe::watch::{Request, State};
 
 use super::Arguments;
 use super::collecting::{Wanted, collect};
+use super::event::{Event, Going, SOON};
 use super::looking::Looking;
 use super::recorder::Recorder;
-use super::terminal::{Screen, read_keys};
+use super::terminal::{Screen, is_gone, read_keys};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;
 use hugewise_model::text::Style;
-use hugewise_model::text::document::Document;
-
-/// How soon a signal is noticed.
-pub(super) const SOON: Duration = Duration::from_millis(200);
-
-/// What happens while the screen is shown.
-#[derive(Debug)]
-pub(super) enum Event {
-    /// A key was pressed.
-    Key(Key),
-    /// The terminal has another size.
-    Resized,
-    /// No key will come any more: the terminal is gone.
-    KeysEnded,
-    /// A sample was taken.
-    Sample(Box<Sample>),
-    /// How long the kernel stalls.
-    Stalls(Document),
-    /// What the newest record says.
-    Experiment(Document),
-    /// A look into a process has ended, and took so long.
-    Look(Box<Look>, Duration),
-}
-
-/// Whether the screen is still wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Going {
-    On,
-    Over,
-}
 
 /// Shows the screen until the user quits, a signal comes, or the terminal is gone.
 pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -> Result<Exit> {
@@ -75,17 +44,6 @@ pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -
     }
     // Observing has no end of its own: a signal is an ordinary way to end it.
     Ok(Exit::Done)
-}
-
-/// Whether drawing failed because the terminal is gone, which is an ordinary end as well.
-pub(super) fn is_gone(drawn: io::Result<()>) -> Result<bool> {
-    const EIO: i32 = 5;
-    match drawn {
-        Ok(()) => Ok(false),
-        Err(error) if error.raw_os_error() == Some(EIO) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
-        Err(error) => Err(anyhow::Error::new(error).context("drawing on the terminal")),
-    }
 }
 
 struct Session {

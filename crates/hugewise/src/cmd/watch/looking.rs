@@ -10,7 +10,7 @@ use hugewise_model::observe::watch::Look;
 use hugewise_model::text::Style;
 use hugewise_model::text::document::{Document, Section};
 
-use super::live::Event;
+use super::event::Event;
 use crate::cmd::inspect;
 
 /// No process is looked at twice within this time.

@@ -20,6 +20,7 @@ use crate::output::{self, Colour};
 
 mod collecting;
 mod draw;
+mod event;
 mod experiment;
 mod live;
 mod looking;

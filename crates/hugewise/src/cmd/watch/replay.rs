@@ -7,9 +7,9 @@ use anyhow::Result;
 use hugewise_model::observe::watch::{Pace, Recording, Request, Sample, State};
 
 use super::Arguments;
-use super::live::{Event, Going, SOON, is_gone};
+use super::event::{Event, Going, SOON};
 use super::looking::sentence;
-use super::terminal::{Screen, read_keys};
+use super::terminal::{Screen, is_gone, read_keys};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;

@@ -59,6 +59,6 @@ impl Stalls {
                 points: self.tracer.summaries(&self.sum),
             },
         };
-        Ok(trace.document().with_details())
+        Ok(trace.screen())
     }
 }

@@ -11,7 +11,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
 
 use super::draw::draw;
-use super::live::Event;
+use super::event::Event;
 use crate::exit;
 
 /// The screen. Dropping it puts the terminal back, and so does a panic before its message is
@@ -48,6 +48,17 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing put back.
         let _ = ratatui::try_restore();
+    }
+}
+
+/// Whether drawing failed because the terminal is gone, which is an ordinary end as well.
+pub(super) fn is_gone(drawn: io::Result<()>) -> Result<bool> {
+    const EIO: i32 = 5;
+    match drawn {
+        Ok(()) => Ok(false),
+        Err(error) if error.raw_os_error() == Some(EIO) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        Err(error) => Err(anyhow::Error::new(error).context("drawing on the terminal")),
     }
 }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::machine::clock::thread_cpu;
 
-/// One hundredth of a processor.
-const PARTS: u64 = 100;
-/// What can be saved up, and what there is at the beginning: five seconds' worth.
+/// Half a hundredth of a processor: with the totals and the drawing it is less than one.
+const PARTS: u64 = 200;
+/// What can be saved up, and what there is at the beginning: ten seconds' worth.
 const MOST: Duration = Duration::from_millis(50);
 
 /// A balance: time that passes earns, looks spend. It may go below zero by one look.
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hundredth_of_the_time_is_earned_and_little_is_saved() {
+    fn a_part_of_the_time_is_earned_and_little_is_saved() {
         let mut budget = Budget {
             left_ns: -10,
             earned_to_ns: 0,
         };
-        budget.earn(1000);
+        budget.earn(2000);
         assert!(!budget.is_left(), "{budget:?}");
-        budget.earn(1100);
+        budget.earn(2200);
         assert_eq!(budget.left_ns, 1);
         budget.earn(u64::MAX);
         assert_eq!(budget.left_ns, signed(MOST));

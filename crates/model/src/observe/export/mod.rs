@@ -82,6 +82,19 @@ pub struct Zone {
     pub blocks: Vec<u64>,
 }
 
+/// Free blocks by order, summed over zones.
+#[must_use]
+pub fn free_blocks(zones: &[Zone]) -> Vec<u64> {
+    let mut blocks: Vec<u64> = Vec::new();
+    for zone in zones {
+        blocks.resize(blocks.len().max(zone.blocks.len()), 0);
+        for (sum, count) in blocks.iter_mut().zip(&zone.blocks) {
+            *sum = sum.saturating_add(*count);
+        }
+    }
+    blocks
+}
+
 /// Time since boot that tasks waited for memory, in microseconds (`/proc/pressure/memory`).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Pressure {

@@ -37,6 +37,16 @@ impl Trace {
         document
     }
 
+    /// For a screen that is drawn again and again: what happened, and what cannot be traced
+    /// without which right.
+    #[must_use]
+    pub fn screen(&self) -> Document {
+        let mut document = Document::new([self.conclusion(), table(&self.points, &self.total)]);
+        self.histograms(&mut document);
+        document.push(self.not_traced());
+        document.with_details()
+    }
+
     fn conclusion(&self) -> Section {
         let mut section = Section::default();
         if self.interval_seconds.is_some() {

@@ -8,9 +8,10 @@ use crate::text::Tone;
 use crate::text::document::{Block, Document, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::{count, percent};
+use crate::text::wrap::plain;
 
-/// The smallest blocks that have a column: there are many of the smaller ones.
-const LEAST_BYTES: u64 = 64 * 1024;
+/// So many sizes below a huge page have a column.
+const SIZES: usize = 6;
 
 /// The table.
 pub(super) fn document(header: &Header, now: &Sample) -> Document {
@@ -19,8 +20,9 @@ pub(super) fn document(header: &Header, now: &Sample) -> Document {
         Err(why) => section.push(why.to_string()),
         Ok(zones) => {
             section.push(grid(header, zones));
-            let note = "blocks of each size, by node and zone; small: the part of free memory in \
-                        blocks smaller than a huge page, which compaction has to join first";
+            let note = "free blocks of each size, by node and zone; huge: huge pages that larger blocks \
+                        have room for; small: the part of free memory in smaller blocks, which \
+                        compaction has to join first";
             section.push(Block::Notes(vec![note.to_owned()]));
         }
     }
@@ -34,9 +36,9 @@ fn grid(header: &Header, zones: &[Zone]) -> Grid {
         .max()
         .unwrap_or(0);
     let size = |order: usize| header.page_bytes << order.min(40);
-    let shown: Vec<usize> = (0..orders)
-        .filter(|&order| size(order) >= LEAST_BYTES)
-        .collect();
+    let is_small = |&order: &usize| header.huge_bytes.is_none_or(|huge| size(order) < huge);
+    let small = (0..orders).filter(is_small).count();
+    let shown: Vec<usize> = (small.saturating_sub(SIZES)..small).collect();
     let mut heading = vec!["node".to_owned(), "zone".to_owned(), "free".to_owned()];
     heading.extend(
         shown
@@ -56,7 +58,7 @@ fn row(header: &Header, zone: &Zone, shown: &[usize]) -> Vec<Cell> {
     let free = free_bytes(&zone.blocks, header.page_bytes);
     let mut row = vec![
         Cell::plain(zone.node.to_string()),
-        Cell::plain(&zone.name),
+        Cell::plain(plain(&zone.name)),
         Cell::plain(bytes_text(free)),
     ];
     let blocks = shown.iter().map(|&order| zone.blocks.get(order).copied());

@@ -8,6 +8,7 @@ use crate::base::units::{Unit, bytes_text, time_of_day};
 use crate::text::document::{Document, Paragraph, Section};
 use crate::text::grid::Grid;
 use crate::text::number::{percent, quantity};
+use crate::text::wrap::plain;
 
 mod free_memory;
 mod groups;
@@ -153,11 +154,8 @@ impl State {
         let header = &self.header;
         let after_ms = self.now.as_ref().map_or(0, |now| now.at_ns / 1_000_000);
         let clock = time_of_day(header.started_unix_ms.saturating_add(after_ms));
-        let seconds = header.interval_ns as f64 / 1e9;
-        format!(
-            "hugewise watch · Linux {} · {clock} UTC · every {seconds} s",
-            header.kernel
-        )
+        let (kernel, seconds) = (plain(&header.kernel), header.interval_ns as f64 / 1e9);
+        format!("hugewise watch · Linux {kernel} · {clock} UTC · every {seconds} s")
     }
 
     /// What keys do now.

@@ -2,7 +2,7 @@
 
 use crate::base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
 use crate::base::units::bytes_text;
-use crate::observe::export::MachineSample;
+use crate::observe::export::{MachineSample, free_blocks};
 use crate::observe::watch::history::History;
 use crate::observe::watch::rates::{Between, COUNTERS};
 use crate::observe::watch::sample::{Header, Sample};
@@ -10,6 +10,7 @@ use crate::text::Tone;
 use crate::text::document::{Document, Field, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::{count, percent};
+use crate::text::wrap::plain;
 
 use super::{memory_text, rate_text, share_text};
 
@@ -76,12 +77,13 @@ fn settings(machine: &MachineSample) -> String {
             .find(|it| it.size.is_none() && it.file == file);
         found.map_or("-", |it| it.mode.as_str())
     };
-    format!(
+    let text = format!(
         "enabled {} · defrag {} · shared memory {}",
         of("enabled"),
         of("defrag"),
         of("shmem_enabled")
-    )
+    );
+    plain(&text)
 }
 
 fn memory(machine: &MachineSample) -> String {
@@ -117,13 +119,7 @@ fn free(header: &Header, machine: &MachineSample) -> String {
         Ok(zones) => zones,
         Err(why) => return why.to_string(),
     };
-    let orders = zones
-        .iter()
-        .map(|zone| zone.blocks.len())
-        .max()
-        .unwrap_or(0);
-    let sum = |order: usize| zones.iter().filter_map(|zone| zone.blocks.get(order)).sum();
-    let blocks: Vec<u64> = (0..orders).map(sum).collect();
+    let blocks = free_blocks(zones);
     let free = bytes_text(free_bytes(&blocks, header.page_bytes));
     let Some(huge) = header.huge_bytes else {
         return free;

@@ -10,6 +10,7 @@ use crate::text::Tone;
 use crate::text::document::{Block, Document, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::count;
+use crate::text::wrap::plain;
 
 use super::{memory_text, rate_text};
 
@@ -75,7 +76,7 @@ fn setting(machine: &MachineSample, size: u64) -> String {
     let is_it = |it: &&Setting| it.size == Some(size) && it.file.ends_with("/enabled");
     let settings = machine.settings.value.as_deref().unwrap_or_default();
     let found = settings.iter().find(is_it);
-    found.map_or_else(|| "-".to_owned(), |it| it.mode.clone())
+    found.map_or_else(|| "-".to_owned(), |it| plain(&it.mode))
 }
 
 fn pools(machine: &MachineSample) -> Section {

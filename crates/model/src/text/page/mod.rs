@@ -83,7 +83,8 @@ fn figure(figure: &Figure) -> String {
         [&figure.id, &figure.title, &figure.caption].map(|it| xml_escaped(it));
     let numbers = fold("Numbers", &table(&figure.table));
     format!(
-        "<section id=\"{id}\">\n<h2>{title}</h2>\n<figure>\n{}\n<figcaption>{caption}</figcaption>\n\
+        "<section id=\"{id}\">\n<h2>{title}</h2>\n<figure>\n\
+         <div class=\"scroll\" tabindex=\"0\">\n{}</div>\n<figcaption>{caption}</figcaption>\n\
          </figure>\n{numbers}</section>\n",
         figure.svg
     )

@@ -107,6 +107,17 @@ pub fn is_page(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGIN.as_bytes())
 }
 
+/// The command that reports a page again; `None` for bytes that are no page, or a page that holds
+/// nothing.
+#[must_use]
+pub fn again(bytes: &[u8]) -> Option<&str> {
+    let page = std::str::from_utf8(bytes).ok().filter(|_| is_page(bytes))?;
+    // Text of users is escaped and comes before it.
+    let (_, end) = page.rsplit_once("<footer>")?;
+    let (_, command) = end.split_once("<code>")?;
+    Some(command.split_once(" FILE</code>")?.0)
+}
+
 /// The bytes of the record or recording in a page; other bytes as they are.
 ///
 /// # Errors

@@ -25,6 +25,9 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
 # What scrapes the exporter.
 OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3
 
+# What looks at pages.
+PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm
+
 # What a release is packed with.
 DIST_TOOLS := /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg rpmbuild:rpm podman:podman
 # Lists what the programs consist of.
@@ -34,7 +37,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-advice test-starts lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-advice test-starts test-pages gallery lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -47,6 +50,8 @@ help:
 	@echo "make test-observe  hugewise export and its alerts with the real Prometheus"
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
+	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
+	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
@@ -121,6 +126,17 @@ test: lint
 test-observe: TOOLS += $(OBSERVE_TOOLS)
 test-observe: build
 	contrib/prometheus/try target/release
+
+# The packages of npm are fetched for each run, and are no part of the project.
+test-pages: TOOLS += $(PAGE_TOOLS)
+test-pages: build
+	npm install --prefix target/pages --no-audit --no-fund --silent axe-core@4 puppeteer-core@24
+	docs/gallery/make target/release/hugewise target/pages/gallery
+	for page in docs/gallery/*.html; do cmp $$page target/pages/gallery/$${page##*/} || exit 1; done
+	node xtask/pages/look.mjs target/pages docs/gallery/*.html
+
+gallery: build
+	docs/gallery/make target/release/hugewise docs/gallery
 
 # Some hundred uses of the program; `make test` has those that matter most.
 test-faults: setup

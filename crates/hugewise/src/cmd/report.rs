@@ -162,7 +162,12 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
 /// The bytes of a record, from its file or from a page that holds it.
 fn record_bytes(path: &Path) -> Result<Vec<u8>> {
     let bytes = recorder::read_bytes(path)?;
-    page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+    let shown = path.display();
+    if let Some(again) = page::again(&bytes).filter(|again| *again != "hugewise report") {
+        let hint = format!("{shown}: this page holds no record of `run`; write: {again} {shown}");
+        return Err(exit::usage(hint));
+    }
+    page::source(bytes).map_err(|error| exit::usage(format!("{shown}: {error}")))
 }
 
 /// The bytes of a record without what is private; says what that was.

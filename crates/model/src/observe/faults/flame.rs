@@ -17,8 +17,9 @@ const WIDTH: f64 = 1200.0;
 const ROW: f64 = 17.0;
 /// Room for the title above.
 const TOP: f64 = 44.0;
-/// Boxes narrower than this are left out: nobody could see them.
+/// Boxes narrower than this are left out: nobody could see them. A page cannot be zoomed into.
 const NARROWEST: f64 = 0.3;
+const NARROWEST_OF_PAGE: f64 = 2.0;
 /// Functions in the table behind it.
 const ROWS: usize = 40;
 /// Average width of a character.
@@ -35,13 +36,14 @@ struct Node {
 #[must_use]
 pub fn render_flame(folded: &BTreeMap<String, u64>, title: &str, weigh: Weigh) -> String {
     let root = tree(folded);
-    let depth = deepest(&root);
+    let depth = deepest(&root, 1);
     let height = TOP + ROW * depth as f64 + 8.0;
     let mut svg = String::new();
     head(&mut svg, height, title);
     let mut artist = Artist {
         svg: &mut svg,
         width: WIDTH,
+        narrowest: NARROWEST,
         height,
         whole: root.weight.max(1),
         weigh,
@@ -59,11 +61,13 @@ pub(super) fn figure(folded: &BTreeMap<String, u64>, weigh: Weigh) -> Option<Fig
     if root.weight == 0 {
         return None;
     }
-    let height = ROW * deepest(&root) as f64 + 8.0;
+    let narrowest = NARROWEST_OF_PAGE / svg::WIDTH * root.weight as f64;
+    let height = ROW * deepest(&root, narrowest.ceil() as u64) as f64 + 8.0;
     let mut boxes = String::new();
     let mut artist = Artist {
         svg: &mut boxes,
         width: svg::WIDTH,
+        narrowest: NARROWEST_OF_PAGE,
         height,
         whole: root.weight,
         weigh,
@@ -145,8 +149,10 @@ fn tree(folded: &BTreeMap<String, u64>) -> Node {
     root
 }
 
-fn deepest(node: &Node) -> usize {
-    1 + node.callees.values().map(deepest).max().unwrap_or(0)
+/// How many functions of at least this weight stand upon each other.
+fn deepest(node: &Node, least: u64) -> usize {
+    let callees = node.callees.values().filter(|it| it.weight >= least);
+    1 + callees.map(|it| deepest(it, least)).max().unwrap_or(0)
 }
 
 fn head(svg: &mut String, height: f64, title: &str) {
@@ -173,6 +179,7 @@ fn head(svg: &mut String, height: f64, title: &str) {
 struct Artist<'a> {
     svg: &'a mut String,
     width: f64,
+    narrowest: f64,
     height: f64,
     whole: u64,
     weigh: Weigh,
@@ -182,7 +189,7 @@ impl Artist<'_> {
     fn draw(&mut self, name: &str, node: &Node, x: f64, depth: usize) {
         #[expect(clippy::cast_precision_loss, reason = "a drawing")]
         let width = node.weight as f64 / self.whole as f64 * self.width;
-        if width < NARROWEST {
+        if width < self.narrowest {
             return;
         }
         self.draw_box(name, node.weight, x, width, depth);

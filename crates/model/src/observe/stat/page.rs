@@ -1,5 +1,7 @@
 //! An observation as a page, with its course over time.
 
+use std::slice;
+
 use super::document::target;
 use super::live::{panels, table};
 use super::{Header, Interval, Summary};
@@ -58,7 +60,11 @@ fn figure(header: &Header, intervals: &[Interval]) -> Option<Figure> {
         return None;
     }
     for panel in seen {
-        drawn.curves(&panel.course.name, &panel.unit, &[panel.course.clone()]);
+        drawn.curves(
+            &panel.course.name,
+            &panel.unit,
+            slice::from_ref(&panel.course),
+        );
     }
     let zero: Vec<&str> = silent.iter().map(|it| it.course.name.as_str()).collect();
     let zero = match zero.is_empty() {

@@ -83,7 +83,8 @@ fn figure(figure: &Figure) -> String {
         [&figure.id, &figure.title, &figure.caption].map(|it| xml_escaped(it));
     let numbers = fold("Numbers", &table(&figure.table));
     format!(
-        "<section id=\"{id}\">\n<h2>{title}</h2>\n<figure>\n{}\n<figcaption>{caption}</figcaption>\n\
+        "<section id=\"{id}\">\n<h2>{title}</h2>\n<figure>\n\
+         <div class=\"scroll\" tabindex=\"0\">\n{}</div>\n<figcaption>{caption}</figcaption>\n\
          </figure>\n{numbers}</section>\n",
         figure.svg
     )
@@ -104,6 +105,17 @@ pub enum PageError {
 #[must_use]
 pub fn is_page(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGIN.as_bytes())
+}
+
+/// The command that reports a page again; `None` for bytes that are no page, or a page that holds
+/// nothing.
+#[must_use]
+pub fn again(bytes: &[u8]) -> Option<&str> {
+    let page = std::str::from_utf8(bytes).ok().filter(|_| is_page(bytes))?;
+    // Text of users is escaped and comes before it.
+    let (_, end) = page.rsplit_once("<footer>")?;
+    let (_, command) = end.split_once("<code>")?;
+    Some(command.split_once(" FILE</code>")?.0)
 }
 
 /// The bytes of the record or recording in a page; other bytes as they are.

@@ -52,6 +52,13 @@ proptest! {
 }
 
 #[test]
+fn a_page_says_which_command_reads_it() {
+    let page = drawn("<footer><code>hugewise stat FILE</code>", b"{}");
+    assert_eq!(again(page.as_bytes()), Some("hugewise report"));
+    assert_eq!(again(b"{}"), None);
+}
+
+#[test]
 fn a_recording_that_is_too_large_is_left_out() {
     let page = drawn("sort", &vec![b'x'; MOST_BYTES + 1]);
     assert_eq!(source(page.into()), Err(PageError::Missing));

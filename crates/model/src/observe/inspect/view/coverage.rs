@@ -95,19 +95,25 @@ fn draw(parts: &[Part]) -> Option<String> {
     let ticks = across.labels(&Unit::Bytes, 6, |bytes| bytes_text(bytes as u64));
     field.grid_across(&mut svg, &across, &ticks);
     for (row, part) in parts.iter().enumerate() {
-        let y = top + LINE * row as f64 + 3.0;
-        let label = fitted(&part.name, LEFT - 8.0);
+        part.draw(&mut svg, &across, top + LINE * row as f64 + 3.0);
+    }
+    field.frame(&mut svg);
+    Some(svg.finish(TITLE, field.bottom + 24.0))
+}
+
+impl Part {
+    /// A name and its bar, parted by state.
+    fn draw(&self, svg: &mut Svg, across: &Axis, y: f64) {
+        let label = fitted(&self.name, LEFT - 8.0);
         svg.text("", Anchor::End, (LEFT - 8.0, y + 11.0), &label);
         let mut before = 0;
-        for (index, bytes) in part.states.into_iter().enumerate().filter(|it| it.1 > 0) {
+        for (index, bytes) in self.states.into_iter().enumerate().filter(|it| it.1 > 0) {
             let ends = [before, before + bytes].map(|bytes| across.place(bytes as f64));
-            let title = format!("{}: {} {}", part.name, bytes_text(bytes), CELLS[index].2);
+            let title = format!("{}: {} {}", self.name, bytes_text(bytes), CELLS[index].2);
             svg.group(&class(index), |svg| {
                 svg.rect("cell", (ends[0], y), (ends[1], y + BAR), Some(&title));
             });
             before += bytes;
         }
     }
-    field.frame(&mut svg);
-    Some(svg.finish(TITLE, field.bottom + 24.0))
 }

@@ -114,20 +114,27 @@ pub(super) fn class(index: usize) -> String {
     format!("s{index}")
 }
 
+fn state(it: &Cells<'_>) -> usize {
+    index_of(it.judgement.code.state())
+}
+
+/// What stands in a box, and how wide it is.
+fn label(it: &Cells<'_>) -> (String, f64) {
+    let letter = CELLS[state(it)].0.to_string();
+    if it.count <= LONGEST {
+        return (letter, it.count as f64 * CELL.0);
+    }
+    let label = format!("{letter}×{}", count(it.count));
+    let width = text_width(&label) + 8.0;
+    (label, width)
+}
+
 fn draw(inspection: &Inspection, drawn: &[Cells<'_>]) -> String {
     let mut svg = Svg::default();
-    let state = |it: &Cells<'_>| index_of(it.judgement.code.state());
     let top = legend(&mut svg, |index| drawn.iter().any(|it| state(it) == index));
     let (mut x, mut y) = (LEFT, top);
     for (place, it) in drawn.iter().enumerate() {
-        let label = match it.count > LONGEST {
-            true => format!("{}×{}", CELLS[state(it)].0, count(it.count)),
-            false => CELLS[state(it)].0.to_string(),
-        };
-        let width = match it.count > LONGEST {
-            true => text_width(&label) + 8.0,
-            false => it.count as f64 * CELL.0,
-        };
+        let (label, width) = label(it);
         if it.is_behind_hole && x > LEFT {
             x += HOLE;
         }

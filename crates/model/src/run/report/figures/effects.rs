@@ -236,13 +236,11 @@ impl Row<'_> {
         let text = self.text();
         let name = fitted(&self.name, LEFT - 24.0);
         svg.text("", Anchor::Start, (12.0, y + 4.0), &name);
-        svg.text(
-            "",
-            Anchor::End,
-            (WIDTH, y + 4.0),
-            &fitted(&text, WIDTH - RIGHT - 12.0),
-        );
         let logs = self.logs();
+        // A change without a mark has the room of the marks too.
+        let from = if logs.is_empty() { LEFT } else { RIGHT };
+        let shown = fitted(&text, WIDTH - from - 12.0);
+        svg.text("", Anchor::End, (WIDTH, y + 4.0), &shown);
         let Some(&log) = logs.first() else { return };
         let title = format!("{}: {text}", self.name);
         svg.group(&colour(self.index), |svg| {
@@ -270,5 +268,5 @@ impl Row<'_> {
 fn arrow(svg: &mut Svg, (x, y): Place, side: f64) {
     let back = x - 7.0 * side;
     let tip = [(back, y - 4.0), (x, y), (back, y + 4.0)];
-    svg.curve("line", &tip.map(Some));
+    svg.curve("span", &tip.map(Some));
 }

@@ -224,9 +224,11 @@ dist-twice: dist
 	diff dist/SHA256SUMS target/again/dist/SHA256SUMS
 	@echo "the same bytes from two folders"
 
-# What the crates index would take; nothing is uploaded.
+# What the crates index would take, built with the oldest Rust that Cargo.toml allows where rustup can
+# choose it; nothing is uploaded.
 publish-check: setup
-	$(CARGO) publish --dry-run --locked --workspace
+	RUSTUP_TOOLCHAIN=$$(sed -n 's/^rust-version = "\(.*\)"/\1.0/p' Cargo.toml) \
+	  $(CARGO) publish --dry-run --locked --workspace
 
 clean:
 	$(CARGO) clean

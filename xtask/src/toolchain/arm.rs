@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{CLANG, COMMIT, STATIC, cargo_home};
+use super::{CLANG, COMMIT, PACKED, STATIC, cargo_home};
 use crate::command::run;
 use crate::debian;
 
@@ -84,7 +84,7 @@ pub fn build(
         ])
         .args([
             "CARGO_TARGET_DIR=/out",
-            &format!("RUSTFLAGS={STATIC}"),
+            &format!("RUSTFLAGS={STATIC} {PACKED}"),
             &format!("{CLANG}=none"),
             &format!("{COMMIT}={commit}"),
             &linker,

@@ -3,6 +3,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal, stderr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -59,6 +61,23 @@ pub struct Progress {
     /// When it was told last how far the rounds are.
     told: Cell<Instant>,
     so_far: RefCell<String>,
+    /// Dropped as soon as something is said: until then a log hears that the first trial runs.
+    silence: RefCell<Option<Sender<()>>>,
+}
+
+/// A log hears within five seconds that something happens.
+const SILENCE: Duration = Duration::from_secs(4);
+
+/// Says that the first trial runs, unless something else is said before.
+fn break_silence() -> Sender<()> {
+    let (sender, said) = channel();
+    // Where no thread can be started, only this line is missing.
+    let _ = thread::Builder::new().spawn(move || {
+        if said.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+            message("the first trial runs; its time decides how long the experiment takes");
+        }
+    });
+    sender
 }
 
 impl Progress {
@@ -79,6 +98,7 @@ impl Progress {
             bar,
             told: Cell::new(Instant::now()),
             so_far: RefCell::default(),
+            silence: RefCell::new((audience == Audience::Log).then(break_silence)),
         }
     }
 
@@ -115,6 +135,7 @@ impl Progress {
 
     /// Prints a message above the progress.
     pub fn say(&self, text: &str) {
+        self.silence.take();
         if self.audience != Audience::Nobody {
             self.bar.suspend(|| message(text));
         }
@@ -127,6 +148,7 @@ impl Progress {
 
     /// Ends the line.
     pub fn finish(&self) {
+        self.silence.take();
         self.bar.finish_and_clear();
     }
 }

@@ -240,7 +240,9 @@ impl<'a> Rounds<'a> {
             return Ok(Some(StopReason::MaxTime));
         }
         progress.round_over(self.time_left(recorder.record(), round + 1), || {
-            let rows = running(recorder.record()).map_err(exit::usage)?;
+            let mut rows = running(recorder.record()).map_err(exit::usage)?;
+            // What was decided or dropped does not change any more.
+            rows.retain(|row| recorder.record().is_run(&row.policy, round + 1));
             Ok::<_, anyhow::Error>(so_far_text(so_far.rounds, &rows))
         })?;
         Ok(None)

@@ -161,7 +161,10 @@ fn workload(report: &Report<'_>) -> String {
         .chain(&plan.command)
         .map(|w| quoted(w))
         .collect();
-    let words = words.join(" ");
+    let mut words = words.join(" ");
+    if report.record.header.stdin_bytes.is_some() {
+        words.push_str(" < INPUT");
+    }
     // The places of a service are filled in its trials alone.
     if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
         return "COMMAND".to_owned();

@@ -19,11 +19,12 @@ const MOST_FINDINGS: usize = 3;
 pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let notes = Notes::default();
     let first = tables(report, width, Level::First, &notes);
-    let known = notes.lines().len();
+    let mut near = notes.lines_of(&grids(&first));
     let computed = notes::computed(report, &notes);
     let all = tables(report, width, Level::Detail, &notes);
-    let footnotes = notes.lines();
-    let (near, far) = footnotes.split_at(known);
+    let mut far = notes.lines_of(&grids(&all));
+    far.retain(|line| !near.contains(line));
+    near.extend(notes.missing_columns());
     let signs = notes::signs(report, &grids(&first));
     let mut more = notes::signs(report, &grids(&all));
     more.retain(|sign| !signs.contains(sign));
@@ -39,7 +40,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
             section.push(Block::Notes(
                 computed.map(str::to_owned).into_iter().collect(),
             ));
-            section.push(Block::Notes(near.to_vec()));
+            section.push(Block::Notes(std::mem::take(&mut near)));
         }
         document.push(section);
     }
@@ -47,7 +48,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     for table in all {
         document.push(table.section(Level::Detail));
     }
-    let legends = [bench_legend(report), more, far.to_vec()].concat();
+    let legends = [bench_legend(report), more, far].concat();
     document.push(Section::default().with_detail(Block::Notes(legends)));
     let drawings = report.drawings().into_iter();
     document

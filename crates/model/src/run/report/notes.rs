@@ -61,15 +61,25 @@ impl Notes {
         let line = |(index, reason): (usize, &Missing)| {
             format!("{} {}", mark(index), plain(&reason.to_string()))
         };
-        let mut lines: Vec<String> = self.reasons.borrow().iter().enumerate().map(line).collect();
+        self.reasons.borrow().iter().enumerate().map(line).collect()
+    }
+
+    /// The same, of those whose mark is drawn in these tables.
+    pub(super) fn lines_of(&self, tables: &[Grid]) -> Vec<String> {
+        let is_drawn = |line: &String| {
+            let mark = line.split(' ').next().unwrap_or_default();
+            let mut cells = tables.iter().flat_map(|it| it.rows.iter().flatten());
+            cells.any(|cell| cell.text.ends_with(mark))
+        };
+        self.lines().into_iter().filter(is_drawn).collect()
+    }
+
+    /// Names the policies that have no column.
+    pub(super) fn missing_columns(&self) -> Option<String> {
         let left_out = self.left_out.borrow();
-        if !left_out.is_empty() {
-            let names = left_out.join(", ");
-            lines.push(format!(
-                "Not in the table: {names} (changed no page; see -v)"
-            ));
-        }
-        lines
+        let names = left_out.join(", ");
+        let line = format!("Not in the table: {names} (changed no page; see -v)");
+        (!left_out.is_empty()).then_some(line)
     }
 }
 
@@ -100,6 +110,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
         |sign: &str| cells().any(|(column, cell)| column > 0 && cell.text.starts_with(sign));
     let adds = |sign: &str| cells().any(|(column, cell)| column > 1 && cell.text.contains(sign));
     let of_machine = cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE));
+    let heads = |name: &str| {
+        let mut headings = tables.iter().filter_map(|table| table.rows.first());
+        headings.any(|row| row.iter().any(|cell| cell.text == name))
+    };
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
         (begins("="), format!("= within ±{threshold} %")),
@@ -109,6 +123,14 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
         ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide counter")),
+        (
+            heads("tracer=idle"),
+            "tracer=idle: what the tracer alone costs".to_owned(),
+        ),
+        (
+            heads("preload=idle"),
+            "preload=idle: what the library alone costs".to_owned(),
+        ),
     ];
     let drawn = all.into_iter().filter(|(drawn, _)| *drawn);
     drawn.map(|(_, meaning)| meaning).collect()

@@ -11,7 +11,7 @@ use super::super::answer::judged;
 use super::super::conclusion::conclude;
 
 /// Nobody is sent to wait for longer.
-const MOST: Duration = Duration::from_secs(600);
+const MOST: Duration = Duration::from_secs(3600);
 /// An effect of the size that is seen is decided once its interval is so much narrower.
 const NARROWER: f64 = 1.3;
 
@@ -20,7 +20,10 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let Some(minutes) = minutes(report) else {
         return Vec::new();
     };
-    let lead = "More rounds may tell:".to_owned();
+    let lead = match minutes {
+        0..=10 => "More rounds may tell:".to_owned(),
+        _ => format!("More rounds may tell, in about {minutes} minutes:"),
+    };
     let made_by = &report.record.header.made_by;
     if let Some(path) = report.record_path.as_deref()
         && made_by.get(1).is_some_and(|verb| verb == "run")

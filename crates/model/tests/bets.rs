@@ -138,3 +138,23 @@ fn the_mean_counts_rare_runs_that_the_usual_run_leaves_out() {
     });
     assert!(missed <= MOST_ERRORS, "{missed}");
 }
+
+#[test]
+fn an_interval_leaves_zero_out_where_zero_is_refuted() {
+    let needed = (2.0_f64 / 0.05).ln();
+    let mut refuted = 0;
+    for seed in 1..=EXPERIMENTS {
+        // Effects around the smallest that so many rounds can show.
+        let effect = -0.03 - 0.0005 * (seed % 100) as f64;
+        let draws = Machine::new(seed).rounds(12, |_, value| value + effect);
+        let bets = Bets::on(&draws);
+        let Some((low, high)) = bets.interval(needed) else {
+            continue;
+        };
+        if bets.against(0.0).log(Side::Below) >= needed {
+            refuted += 1;
+            assert!(high < 0.0, "seed {seed}: {low} to {high}");
+        }
+    }
+    assert!(refuted > 50, "{refuted}");
+}

@@ -104,7 +104,7 @@ impl Progress {
 
     /// Something begins, such as a trial.
     pub fn now(&self, left: Option<Duration>, what: &str) {
-        let left = left.map(|left| format!("at most {} left", rough(left)));
+        let left = left.map(|left| format!("up to {} left", rough(left)));
         let so_far = self.so_far.borrow();
         let so_far = (!so_far.is_empty()).then(|| so_far.clone());
         let parts = left.into_iter().chain(so_far).chain([what.to_owned()]);
@@ -127,7 +127,7 @@ impl Progress {
         self.told.set(Instant::now());
         *self.so_far.borrow_mut() = so_far()?;
         if self.audience == Audience::Log {
-            let left = left.map_or_else(String::new, |it| format!("at most {} left, ", rough(it)));
+            let left = left.map_or_else(String::new, |it| format!("up to {} left, ", rough(it)));
             message(format_args!("{left}{}", self.so_far.borrow()));
         }
         Ok(())

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
-use crate::run::record::Record;
+use crate::run::record::{Record, StopReason};
 use crate::run::stats::{ALPHA, splits};
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
@@ -31,6 +31,9 @@ pub struct Entry {
     /// The same with its unit, for people.
     #[serde(skip)]
     pub baseline_text: Option<String>,
+    /// Why no further round was run; `None` where it was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<StopReason>,
     /// The answer.
     pub verdict: Verdict,
     /// Each policy in the metric that decides.
@@ -68,6 +71,7 @@ impl Entry {
             baseline_value: value,
             baseline_text: value.map(|value| quantity(&unit, value)),
             effects: effects.collect(),
+            ended: record.end.as_ref().map(|end| end.reason),
             verdict: table.verdict,
         })
     }
@@ -83,6 +87,9 @@ impl Entry {
     pub fn best(&self) -> String {
         if let Some(suite) = &self.bench {
             return format!("bench {}", plain(suite));
+        }
+        if self.ended == Some(StopReason::WorkloadFails) {
+            return "every trial failed".to_owned();
         }
         let Some(best) = &self.verdict.best else {
             let value = self
@@ -189,6 +196,7 @@ mod tests {
             created_unix_ms: at,
             command: vec!["sort".to_owned()],
             bench: None,
+            ended: None,
             kernel: "6.18".to_owned(),
             policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
             baseline_value: Some(value),

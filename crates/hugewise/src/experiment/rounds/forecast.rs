@@ -67,9 +67,13 @@ pub(super) fn plan_text(
             rough(needed)
         );
     }
+    // The rounds that can decide are run even where they take longer than was foreseen.
+    let bound = match bounds.least_rounds {
+        Some(_) => "about",
+        None => "at most",
+    };
     format!(
-        "{arms}, {trial} a trial: an answer from {} on, at most \
-         {longest}",
+        "{arms}, {trial} a trial: an answer from {} on, {bound} {longest} in all",
         rough(needed)
     )
 }
@@ -88,7 +92,7 @@ fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String
     (fit < fewest).then(|| {
         format!(
             "{} allow {}; {fewest} can decide, in {}: --max-time {}, or drop a policy",
-            rough(most),
+            brief(most),
             counted(fit.into(), "round"),
             rough(forecast.after(fewest)),
             flag(forecast.after(fewest))
@@ -101,10 +105,10 @@ pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> Strin
     format!(
         "{} allow no round: the warm-up took {}, and a round of {} trials takes {}; --max-time {} \
          allows the {} that can decide",
-        rough(most),
-        rough(forecast.elapsed),
+        brief(most),
+        brief(forecast.elapsed),
         forecast.slots,
-        rough(forecast.round()),
+        brief(forecast.round()),
         flag(forecast.after(fewest)),
         counted(fewest.into(), "round")
     )
@@ -162,7 +166,7 @@ mod tests {
         let text = plan_text(&forecast(1200), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
-            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, at most 90 s"
+            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, at most 90 s in all"
         );
         let text = plan_text(&forecast(15_000), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(

@@ -2,10 +2,11 @@
 
 use super::Settings;
 
-/// Keys of the program that decide about huge pages and nothing else; `malloc=thp` only advises
-/// the heap.
-const OF_PAGES: [&str; 12] = [
+/// Keys of the program that decide about huge pages and nothing else; `malloc=thp` and `malloc=hugetlb` only say of what
+/// pages the heap of glibc is.
+const OF_PAGES: [&str; 13] = [
     "malloc=thp",
+    "malloc=hugetlb",
     "java.UseTransparentHugePages",
     "java.UseLargePages",
     "java.LargePageSizeInBytes",
@@ -62,6 +63,7 @@ mod tests {
                 "thp=never,postgres.huge_pages=on",
             ),
             ("glibc.malloc.hugetlb=1", "thp=never"),
+            ("as-is", "hugetlb=2M:64,malloc=hugetlb"),
         ] {
             assert!(are_siblings(one, other), "{one} {other}");
         }

@@ -13,8 +13,12 @@ use crate::run::policy::realise::{
 use crate::run::policy::{Numa, advice_by_chance, environment};
 use crate::text::wrap::{plain, quoted};
 
+mod again;
 mod more_reach;
 mod more_time;
+mod workload;
+
+use workload::workload;
 
 /// A line of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         Some(best) if *best != verdict.baseline => choose(report, best),
         _ => keep(report),
     };
+    lines.extend(again::without_tracer(report));
+    lines.extend(again::after_interruption(report));
     lines.extend(not_tried(report));
     lines
 }
@@ -148,29 +154,6 @@ pub(super) fn given(lead: String, command: String, in_words: &str) -> Vec<Advice
 
 /// A command on a line of a terminal of 80 columns.
 const LINE_WIDTH: usize = 76;
-/// Longer commands are left for the reader to put in.
-const COMMAND_WIDTH: usize = 48;
-
-/// The workload as a shell takes it.
-fn workload(report: &Report<'_>) -> String {
-    let plan = &report.record.header.plan;
-    let shell = ["/bin/sh", "-c"].map(str::to_owned);
-    let lead: &[String] = if plan.shell { &shell } else { &[] };
-    let words: Vec<String> = lead
-        .iter()
-        .chain(&plan.command)
-        .map(|w| quoted(w))
-        .collect();
-    let mut words = words.join(" ");
-    if report.record.header.stdin_bytes.is_some() {
-        words.push_str(" < INPUT");
-    }
-    // The places of a service are filled in its trials alone.
-    if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
-        return "COMMAND".to_owned();
-    }
-    words
-}
 
 /// The command that runs the workload under a policy. A name of the user's own is not what
 /// `--policy` parses; the settings are.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use super::conclusion::{HugePages, conclude};
 use super::control;
 use super::failures::failed;
 use super::history::history;
@@ -162,7 +163,8 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {
-        doubts.extend(doubts_of(report.record));
+        let known = conclude(report).map(|it| it.huge_pages);
+        doubts.extend(doubts_of(report.record, known));
         return doubts;
     };
     let [before, after] = other.paths.each_ref().map(|path| plain(path));
@@ -171,7 +173,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let records = [report.record, other.record];
     for (record, name) in records.into_iter().zip(BEFORE_AND_AFTER) {
         let named = |(level, doubt)| (level, format!("{name}: {doubt}"));
-        doubts.extend(doubts_of(record).into_iter().map(named));
+        doubts.extend(doubts_of(record, None).into_iter().map(named));
     }
     doubts
 }
@@ -185,7 +187,7 @@ const NOT_SHUFFLED: &str = "The records were measured one after the other: any o
                             one to the other is part of the difference.";
 
 /// The doubts about one record.
-fn doubts_of(record: &Record) -> Vec<(Level, String)> {
+fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
     let failed = failed(record).into_iter().map(|line| (Level::First, line));
     let marked = record
         .trials
@@ -216,7 +218,7 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
         .chain(failed)
         .chain(marks)
         .chain(warnings)
-        .chain(stopped(record))
+        .chain(stopped(record, known))
         .collect()
 }
 
@@ -268,7 +270,7 @@ fn marks(record: &Record) -> Option<String> {
     })
 }
 
-fn stopped(record: &Record) -> Vec<(Level, String)> {
+fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
     let Some(end) = &record.end else {
         return Vec::new();
     };
@@ -286,6 +288,8 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
         StopReason::VerdictUnmeasured => {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
+        // Where the answer is known, nobody waits for the rest.
+        StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
         StopReason::OutOfReach => Some((
             Level::First,
             "Stopped early: the time left would have decided nothing more; more time may.",

@@ -197,6 +197,11 @@ impl<'a> Bets<'a> {
                 false => near = middle,
             }
         }
+        // The end is a little farther out than it must be. Zero is what decides: where it is refuted,
+        // the interval does not contain it either.
+        if near * far <= 0.0 && near != 0.0 && refuted(0.0) {
+            far = near / 1e6;
+        }
         Some(far)
     }
 

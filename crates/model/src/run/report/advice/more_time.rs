@@ -17,9 +17,14 @@ const NARROWER: f64 = 1.3;
 
 /// The command that would decide it, where the noise of this experiment lets it be done soon.
 pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
-    let Some(minutes) = minutes(report) else {
+    let Some(seconds) = seconds(report) else {
         return Vec::new();
     };
+    if seconds > MOST.as_secs_f64() {
+        let sentence = "More rounds would take more than an hour; longer trials or a quieter machine tell sooner.";
+        return vec![Advice::Sentence(sentence.to_owned())];
+    }
+    let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
     let lead = match minutes {
         0..=10 => "More rounds may tell:".to_owned(),
         _ => format!("More rounds may tell, in about {minutes} minutes:"),
@@ -43,15 +48,14 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     )
 }
 
-fn minutes(report: &Report<'_>) -> Option<u64> {
+/// How long the rounds would take that are missing, in seconds.
+fn seconds(report: &Report<'_>) -> Option<f64> {
     let policy = conclude(report)?.policy?;
     let row = judged(report, &policy)?;
     let factor =
         too_few(report, &policy).or_else(|| factor(&row, report.table.verdict.threshold))?;
     // The rounds that there are count.
-    let seconds = took(report)?.as_secs_f64() * (factor - 1.0).max(1.0);
-    let minutes = (seconds / 60.0).ceil().max(2.0);
-    (seconds <= MOST.as_secs_f64()).then_some(minutes as u64)
+    Some(took(report)?.as_secs_f64() * (factor - 1.0).max(1.0))
 }
 
 /// How many times the rounds so far are needed: the interval narrows with their square root.

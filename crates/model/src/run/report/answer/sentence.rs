@@ -196,7 +196,7 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
     };
     comparison.ratio.map(|_| {
         let noise = percent((high - low) / 2.0);
-        format!("The noise (±{noise} %) hides it; longer trials have less.")
+        format!("The noise (±{noise} %) hides it; longer trials have less noise.")
     })
 }
 

@@ -1,6 +1,6 @@
 //! The machine and its processes on a screen, as they are now or as they were recorded.
 //!
-//! [`Sample`]s go in, keys go in, a [`Screen`] comes out: [`State`] knows which tab is shown, which
+//! Samples go in, keys go in, a screen comes out: the state knows which tab is shown, which
 //! process is selected, and how rows are sorted and filtered. Nothing here draws on a terminal.
 
 mod history;

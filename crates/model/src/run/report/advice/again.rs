@@ -38,7 +38,9 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
 /// How an experiment that was interrupted goes on.
 pub(super) fn after_interruption(report: &Report<'_>) -> Vec<Advice> {
     let end = report.record.end.as_ref();
-    let is_cut = end.is_some_and(|end| end.reason == StopReason::Interrupted);
+    let verb = report.record.header.made_by.get(1);
+    let is_cut = verb.is_some_and(|verb| verb == "run")
+        && end.is_some_and(|end| end.reason == StopReason::Interrupted);
     match report.record_path.as_deref().filter(|_| is_cut) {
         Some(path) => vec![
             Advice::Sentence("To go on:".to_owned()),

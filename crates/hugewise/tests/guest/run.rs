@@ -128,9 +128,9 @@ pub fn code_made_huge(ground: &Ground) {
     let program = ground.lab().with_file_name("hugewise");
     let programs = [program, ground.lab()].map(|it| it.display().to_string());
     let [program, lab] = programs;
-    let watching = ["stat", "--interval", "2s", "--"].map(str::to_owned);
+    let watching = ["stat", "--interval", "1s", "--"].map(str::to_owned);
     let own = [program].into_iter().chain(watching).chain([lab]);
-    let held = ["--hold", "12000"].map(str::to_owned);
+    let held = ["--hold", "5000"].map(str::to_owned);
     let command: Vec<String> = own.chain(touch(ground)).chain(held).collect();
     let flags = [
         "--system",

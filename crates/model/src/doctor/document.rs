@@ -79,11 +79,11 @@ impl Diagnosis {
         let all = self.features.len();
         let resting = match missing().filter(|report| self.follows(report)).count() {
             0 => String::new(),
-            1 => " (1 other needs one of these)".to_owned(),
-            more => format!(" ({more} others need one of these)"),
+            1 => "; 1 other needs one of them".to_owned(),
+            more => format!("; {more} others need one of them"),
         };
         let heading =
-            format!("{works} of {all} features work. Missing, and what each needs{resting}:");
+            format!("{works} of {all} features work. These do not{resting}:");
         Section::titled(heading).with(grid)
     }
 

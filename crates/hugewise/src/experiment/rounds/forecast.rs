@@ -166,7 +166,7 @@ mod tests {
         let text = plan_text(&forecast(1200), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
-            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, at most 90 s in all"
+            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, about 90 s in all"
         );
         let text = plan_text(&forecast(15_000), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(

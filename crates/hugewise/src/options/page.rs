@@ -10,7 +10,7 @@ use crate::output::{check_writable, write_file};
 /// The flag of every verb whose report can be looked at in a browser.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PageFile {
-    /// Also write the report as one page to look at, with what was measured inside
+    /// Also write the report as one HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
 }

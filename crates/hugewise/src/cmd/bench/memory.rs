@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// Kernels, e.g. libc,rep,avx2,nt [default: one per operation]
     ///
     /// Any other name lists them.
-    #[arg(hide_short_help = true, long, value_name = "NAME,NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
     /// State of the source: written, zeroed, untouched [default: written]

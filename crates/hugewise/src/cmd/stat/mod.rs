@@ -61,7 +61,7 @@ pub struct Arguments {
     list: bool,
 
     /// Report again from a recording (--json FILE)
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     replay: Option<PathBuf>,
 
     #[command(flatten)]

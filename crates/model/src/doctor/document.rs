@@ -82,8 +82,7 @@ impl Diagnosis {
             1 => "; 1 other needs one of them".to_owned(),
             more => format!("; {more} others need one of them"),
         };
-        let heading =
-            format!("{works} of {all} features work. These do not{resting}:");
+        let heading = format!("{works} of {all} features work. These do not{resting}:");
         Section::titled(heading).with(grid)
     }
 

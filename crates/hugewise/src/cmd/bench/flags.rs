@@ -65,7 +65,12 @@ pub(super) struct BenchFlags {
     pub(super) out: Option<PathBuf>,
 
     /// Draw the curves into FILE
-    #[arg(hide_short_help = true, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(super) svg: Option<PathBuf>,
 
     #[command(flatten)]

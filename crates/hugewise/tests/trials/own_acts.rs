@@ -217,7 +217,7 @@ fn redis(case: &Case, disable_thp: &str, record: &Path) -> Value {
     let json = case.path("redis.json");
     let server =
         format!("redis-server --port {{port}} --dir {{dir}} --save '' --disable-thp {disable_thp}");
-    let load = "redis-benchmark -p {port} -t set -n 5000 -r 50000 -d 512 -q";
+    let load = "redis-benchmark -p {port} -t set -n 20000 -r 50000 -d 512 -q";
     case.hugewise()
         .args(["run", "--system", "--max-rounds", "1", "--warmup", "0"])
         .args(["--policy", "as-is", "--policy", "thp=always"])

@@ -56,13 +56,14 @@ pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()
 
 /// Whether there is a file for this command, by its path or on the `PATH`.
 pub fn exists(program: &OsStr) -> bool {
-    file(program).is_some()
+    file(program, None).is_some()
 }
 
-/// The file of a command, by its path or on the `PATH`.
-pub fn file(program: &OsStr) -> Option<PathBuf> {
+/// The file of a command, by its path from a folder or on the `PATH`.
+pub fn file(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
     if program.to_string_lossy().contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| path.exists());
+        let path = directory.unwrap_or(Path::new("")).join(program);
+        return Some(path).filter(|path| path.exists());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));

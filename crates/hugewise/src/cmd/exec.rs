@@ -100,7 +100,7 @@ fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
 
 /// Why a policy does nothing for a program, as far as its file tells.
 fn idle(policy: &Policy, realisation: &Realisation, program: &OsStr) -> Option<String> {
-    let file = read_executable(&program::file(program)?)?;
+    let file = read_executable(&program::file(program, None)?)?;
     let path = program.to_string_lossy();
     if realisation.library.is_some() && file.loader.is_none() {
         return Some(format!(

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
 
 use std::time::Duration;
 
@@ -99,21 +98,17 @@ impl Options {
         }
     }
 
-    /// Who makes the heap of the command, or of the first program.
+    /// Who makes the heap of the command, or of the first program. Only the usual policies ask, and
+    /// the whole file is read for it.
     fn heap(&self, programs: &[Program]) -> Heap {
+        if self.names_policies() {
+            return Heap::default();
+        }
         let words = self.words_of(programs.first());
-        let file = words.first().and_then(|it| self.file_of(it));
+        let folder = self.directory.as_deref();
+        let file = words.first().and_then(|it| program::file(it, folder));
         let executable = file.and_then(|path| read_executable(&path));
         executable.map(|it| it.heap()).unwrap_or_default()
-    }
-
-    /// The file of a program, from the folder in which it will run.
-    fn file_of(&self, program: &OsStr) -> Option<PathBuf> {
-        let folder = self.directory.as_deref().unwrap_or(Path::new(""));
-        match Path::new(program).components().count() {
-            1 => program::file(program),
-            _ => Some(folder.join(program)),
-        }
     }
 
     fn policies(&self, host: &Host, heap: Heap) -> Result<Vec<Policy>> {

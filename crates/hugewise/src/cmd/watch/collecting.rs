@@ -19,13 +19,13 @@ use super::stalls::Stalls;
 pub(super) struct Wanted {
     /// Of the samples.
     pub(super) focus: Focus,
-    /// What is read besides.
-    besides: Besides,
+    /// What is read in addition.
+    extra: Extra,
 }
 
-/// What is read besides samples, while its tab is shown.
+/// What is read in addition to samples, while its tab is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Besides {
+enum Extra {
     #[default]
     Nothing,
     /// Stalls are traced.
@@ -41,14 +41,14 @@ impl Wanted {
             Tab::Groups => Groups::Read,
             _ => Groups::LeftOut,
         };
-        let besides = match tab {
-            Tab::Stalls => Besides::Stalls,
-            Tab::Experiment => Besides::Experiment,
-            _ => Besides::Nothing,
+        let extra = match tab {
+            Tab::Stalls => Extra::Stalls,
+            Tab::Experiment => Extra::Experiment,
+            _ => Extra::Nothing,
         };
         Self {
             focus: Focus { process, groups },
-            besides,
+            extra,
         }
     }
 
@@ -56,7 +56,7 @@ impl Wanted {
     fn lacks(self, next: Self) -> bool {
         let groups = (self.focus.groups, next.focus.groups);
         groups == (Groups::LeftOut, Groups::Read)
-            || (next.besides != Besides::Nothing && next.besides != self.besides)
+            || (next.extra != Extra::Nothing && next.extra != self.extra)
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn collect(
             let due = Instant::now() + pause;
             pause = interval;
             let sample = Event::Sample(Box::new(watcher.sample(now.focus)));
-            let mut news = std::iter::once(sample).chain(others.news(now.besides));
+            let mut news = std::iter::once(sample).chain(others.news(now.extra));
             if !news.all(|event| events.send(event).is_ok()) {
                 break;
             }
@@ -94,7 +94,7 @@ pub(super) fn collect(
         .context("starting the thread of samples")
 }
 
-/// What is read besides samples.
+/// What is read in addition to samples.
 #[derive(Debug, Default)]
 struct Others {
     stalls: Option<Stalls>,
@@ -103,14 +103,14 @@ struct Others {
 
 impl Others {
     /// What there is to tell. Tracing begins where it is wanted, and ends where it is not.
-    fn news(&mut self, wanted: Besides) -> Option<Event> {
-        if wanted != Besides::Stalls {
+    fn news(&mut self, wanted: Extra) -> Option<Event> {
+        if wanted != Extra::Stalls {
             self.stalls = None;
         }
         match wanted {
-            Besides::Nothing => None,
-            Besides::Stalls => Some(Event::Stalls(self.traced())),
-            Besides::Experiment => self.experiment.news().map(Event::Experiment),
+            Extra::Nothing => None,
+            Extra::Stalls => Some(Event::Stalls(self.traced())),
+            Extra::Experiment => self.experiment.news().map(Event::Experiment),
         }
     }
 

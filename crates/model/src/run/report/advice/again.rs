@@ -1,37 +1,33 @@
 //! The command that measures again: without a tracer, or to go on where a signal ended it.
 
+use super::super::answer::judged;
 use super::{Advice, Report, given};
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::policy::rerun;
+use crate::run::policy::Omission;
+use crate::run::policy::realise::Reach;
 use crate::run::record::StopReason;
 use crate::text::wrap::quoted;
 
-/// That the times of a policy hold what its tracer costs, where that was found to be much, and how to
-/// do without.
+/// That the times of thp=always hold the cost of its tracer or library, where that cost was shown, and
+/// the command that does without.
 pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let header = &report.record.header;
-    let metric = &report.table.verdict.metric;
-    let policies = &header.plan.policies;
-    let idle = policies.iter().find(|it| it.is_idle_means());
-    let row = idle.and_then(|idle| {
-        let mut rows = report.table.comparisons.iter();
-        rows.find(|row| row.policy == idle.name && row.metric == *metric)
-    });
+    let mut policies = header.plan.policies.iter();
+    let idle = policies.find(|it| it.is_idle_means());
+    let row = idle.and_then(|idle| judged(report, &idle.name));
     let Some(row) = row.filter(|row| matches!(row.change, Change::Higher | Change::Lower)) else {
+        return Vec::new();
+    };
+    let traced = Omission::of(vec!["thp=always".to_owned()], &header.host, Reach::Process);
+    let Some(command) = traced.and_then(|it| it.command(&header.made_by)) else {
         return Vec::new();
     };
     let cost = row.ratio.map(effect_of_ratio).unwrap_or_default();
     let lead = format!(
-        "The times of thp=always hold the cost of the tracer ({}: {cost}). Without it:",
+        "The times of thp=always hold what {} costs ({cost}). Without it:",
         row.policy
     );
-    let root = if header.host.user.can_write_thp {
-        ""
-    } else {
-        "sudo "
-    };
-    let command = format!("{root}{}", rerun(&header.made_by, &["--system"]));
     given(lead, command, "run again as root, with --system")
 }
 

@@ -23,7 +23,7 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
   libtcmalloc_minimal.so.4:libtcmalloc-minimal4
 
 # What scrapes the exporter.
-OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3
+OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3 victoria-metrics:victoria-metrics
 
 # What looks at pages.
 PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm
@@ -37,7 +37,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-advice test-starts test-pages gallery lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages gallery lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -47,7 +47,8 @@ help:
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
-	@echo "make test-observe  hugewise export and its alerts with the real Prometheus"
+	@echo "make test-observe  hugewise export, its alerts and its dashboards with the real Prometheus (two minutes)"
+	@echo "make test-load     200 exporters under one Prometheus, and one that is asked all the time (a quarter of an hour)"
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
@@ -126,6 +127,10 @@ test: lint
 test-observe: TOOLS += $(OBSERVE_TOOLS)
 test-observe: build
 	contrib/prometheus/try target/release
+
+test-load: TOOLS += $(OBSERVE_TOOLS)
+test-load: build
+	contrib/prometheus/load target/release
 
 # The packages of npm are fetched for each run, and are no part of the project.
 test-pages: TOOLS += $(PAGE_TOOLS)

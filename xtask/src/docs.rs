@@ -20,7 +20,9 @@ use hugewise_model::text::document::{Block, Document, Field, Paragraph, Section}
 use hugewise_model::text::grid::{Align, Grid};
 use hugewise_model::text::{Verbosity, to_markdown};
 
-/// Writes the reference pages.
+use crate::dashboards;
+
+/// Writes the reference pages and the dashboards.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Where they go
@@ -51,18 +53,25 @@ const PAGES: [Page; 7] = [
 pub fn run(arguments: &Arguments) -> Result<()> {
     for (file, title, document) in PAGES {
         let text = page(title, &document());
-        let path = arguments.out.join(file);
-        if arguments.check {
-            let found = fs::read_to_string(&path).unwrap_or_default();
-            ensure!(
-                found == text,
-                "{} is not what the tables say; run `cargo xtask docs`",
-                path.display()
-            );
-        } else {
-            write(&path, &text)?;
-        }
+        write_or_check(&arguments.out.join(file), &text, arguments.check)?;
     }
+    for dashboard in dashboards::all()? {
+        let path = Path::new(dashboards::FOLDER).join(dashboard.file);
+        write_or_check(&path, &dashboard.text, arguments.check)?;
+    }
+    Ok(())
+}
+
+fn write_or_check(path: &Path, text: &str, check: bool) -> Result<()> {
+    if !check {
+        return write(path, text);
+    }
+    let found = fs::read_to_string(path).unwrap_or_default();
+    ensure!(
+        found == text,
+        "{} is not what the tables say; run `cargo xtask docs`",
+        path.display()
+    );
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod calibrate;
 mod capture;
 mod command;
 mod confusion;
+mod dashboards;
 mod debian;
 mod docs;
 mod machine;
@@ -31,7 +32,7 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
-    /// Writes the reference pages from the tables of the program.
+    /// Writes the reference pages and the dashboards from the tables of the program.
     Docs(docs::Arguments),
     /// Checks that the modules of each crate import one another in one direction.
     Rooms(rooms::Arguments),

@@ -97,7 +97,7 @@ fn scrapes_are_answered_in_the_format_that_is_asked_for() {
 #[test]
 fn bad_clients_block_nobody() {
     let server = Server::start();
-    let slow: Vec<TcpStream> = (0..40)
+    let slow: Vec<TcpStream> = (0..200)
         .map(|_| {
             let mut stream = server.connect();
             stream.write_all(b"GET /metr").unwrap();
@@ -124,6 +124,65 @@ fn bad_clients_block_nobody() {
     );
     drop(slow);
     server.end();
+}
+
+#[test]
+fn parallel_scrapes_lose_nothing() {
+    let server = Server::start();
+    let whole = |text: &str| text.starts_with("HTTP/1.1 200") && text.ends_with("# EOF\n");
+    let accept = "Accept: application/openmetrics-text\r\n";
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let text = server.get("/metrics", accept);
+                    assert!(whole(&text), "{text}");
+                }
+            });
+        }
+    });
+    server.end();
+}
+
+/// Groups have no process in their labels, and a record has its interval.
+#[test]
+fn extras_are_given_where_they_are_asked_for() {
+    let records = tempfile::tempdir().unwrap();
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/runs/clear-win.jsonl"
+    );
+    std::fs::copy(record, records.path().join("one.jsonl")).unwrap();
+    let output = hugewise()
+        .args(["export", "--once", "--group", "own=hugewise*", "--records"])
+        .arg(records.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in [
+        "hugewise_group_processes{group=\"own\",pages=\"read\"} ",
+        "hugewise_group_small_bytes{group=\"own\",reason=\"",
+        "hugewise_experiment_info{experiment=\"one\",",
+        "bound=\"low\"} ",
+        "hugewise_collector_success{collector=\"experiments\"} 1\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("pid") && !text.contains("cgroup"), "{text}");
+}
+
+#[test]
+fn a_folder_of_records_that_is_not_there_has_no_series_and_says_so() {
+    let output = hugewise()
+        .args(["export", "--once", "--records", "/nowhere"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let failed = "hugewise_collector_success{collector=\"experiments\"} 0\n";
+    assert!(
+        text.contains(failed) && !text.contains("hugewise_experiment"),
+        "{text}"
+    );
 }
 
 #[test]

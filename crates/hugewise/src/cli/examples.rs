@@ -239,7 +239,9 @@ const EXAMPLES: [(&str, &str); 26] = [
   # Answer Prometheus, on this machine only
   hugewise export
   # For node_exporter, every 15 s
-  hugewise export --textfile /var/lib/prometheus/node-exporter",
+  hugewise export --textfile /var/lib/prometheus/node-exporter
+  # With the reasons of a program's small memory
+  hugewise export --group 'db=postgres*'",
     ),
     (
         "man",

@@ -14,6 +14,9 @@ pub mod number;
 /// A process that is not our child.
 pub mod process;
 
+/// Rights that the program gives up.
+pub mod rights;
+
 /// The machine as files, real or frozen.
 pub mod root;
 

@@ -9,6 +9,9 @@ pub mod address_space;
 /// What runs, in which version, and what it was told.
 pub mod application;
 
+/// Memory of cgroups.
+pub mod cgroups;
+
 /// Making the memory of a running process huge.
 pub mod collapse;
 
@@ -23,6 +26,9 @@ mod khugepaged;
 
 /// Memory accesses of a command, one by one.
 pub mod memory_trace;
+
+/// Groups of processes, with the reasons of their small memory.
+pub mod process_groups;
 
 /// Counters of a command, a process, a cgroup or the machine, by interval.
 pub mod stat;

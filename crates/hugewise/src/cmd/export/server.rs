@@ -28,8 +28,9 @@ use crate::stderr::message;
 const REQUEST: Duration = Duration::from_secs(5);
 /// How long a connection may last in all.
 const CONNECTION: Duration = Duration::from_secs(60);
-/// So many connections at once; more wait in the kernel's queue.
-const CONNECTIONS: usize = 64;
+/// So many connections at once; more wait in the kernel's queue. One that only waits takes some
+/// kilobytes.
+const CONNECTIONS: usize = 512;
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(200);
 

@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_secs(5);
 /// Nor one that refuses within this.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 /// A process with more memory, in bytes, is looked at only when it is selected.
-const LARGE: u64 = 64 * GIB;
+pub(in crate::observe) const LARGE: u64 = 64 * GIB;
 /// So is one whose look took longer.
 const LONG: Duration = Duration::from_millis(100);
 /// All looks of one sample take no longer than this, so that samples come in time.

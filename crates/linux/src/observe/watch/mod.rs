@@ -6,14 +6,14 @@ use hugewise_model::observe::watch::{Header, Processes, Sample};
 use crate::machine::clock::{monotonic_ns, own_cpu_ns, unix_ms};
 use crate::machine::error::Result;
 use crate::machine::root::Root;
+use crate::observe::cgroups::read_cgroups;
 use crate::observe::export::Collector;
 use crate::probe::read_page_bytes;
 use crate::sys::thp::read_pmd_bytes;
 
 mod budget;
-mod groups;
-mod looks;
-mod processes;
+pub(super) mod looks;
+pub(super) mod processes;
 
 use budget::Budget;
 use looks::Looks;
@@ -104,7 +104,7 @@ impl Watcher {
             &mut self.budget,
         );
         let groups = match focus.groups {
-            Groups::Read => groups::read(&self.root).unwrap_or_default(),
+            Groups::Read => read_cgroups(&self.root, &|_| true).unwrap_or_default(),
             Groups::LeftOut => Vec::new(),
         };
         Sample {

@@ -9,7 +9,7 @@ use crate::proc::pid_stat::read_pid_stat;
 
 /// Lists processes.
 #[derive(Debug)]
-pub(super) struct Lister {
+pub(in crate::observe) struct Lister {
     page_bytes: u64,
     /// Threads of the kernel, which have no memory: on many machines they are the most. They are
     /// read once each, while their number stays in the list.
@@ -18,7 +18,7 @@ pub(super) struct Lister {
 
 impl Lister {
     /// For a machine with base pages of this size.
-    pub(super) fn new(page_bytes: u64) -> Self {
+    pub(in crate::observe) fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
             kernel_threads: BTreeSet::new(),
@@ -27,7 +27,7 @@ impl Lister {
 
     /// All processes with memory; nothing is known yet of how much of it is huge. Who comes and
     /// goes meanwhile is in or not.
-    pub(super) fn list(&mut self, root: &Root) -> Vec<Process> {
+    pub(in crate::observe) fn list(&mut self, root: &Root) -> Vec<Process> {
         let names = root.list("proc").unwrap_or_default();
         let pids: BTreeSet<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         self.kernel_threads.retain(|pid| pids.contains(pid));

@@ -15,6 +15,8 @@ pub enum Kind {
     Gauge,
     /// Says something by its labels; its value is 1.
     Info,
+    /// Counts by size; all its values are [`Value::Histogram`].
+    Histogram,
 }
 
 /// A metric with all its series.
@@ -35,8 +37,36 @@ pub struct Family {
 pub struct Series {
     /// Names and values.
     pub labels: Vec<(&'static str, String)>,
-    /// In the base unit.
-    pub value: f64,
+    /// What it is now.
+    pub value: Value,
+}
+
+/// The value of a series, in the base unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// One number.
+    Number(f64),
+    /// Classic buckets: the text formats have no others.
+    Histogram {
+        /// The upper bound of each bucket, and how many are at most so large.
+        buckets: Vec<(f64, u64)>,
+        /// How many in all.
+        count: u64,
+        /// Their sum.
+        sum: f64,
+    },
+}
+
+impl Family {
+    /// How many series a reader stores for it.
+    #[must_use]
+    pub fn stored(&self) -> usize {
+        let stored = |series: &Series| match &series.value {
+            Value::Number(_) => 1,
+            Value::Histogram { buckets, .. } => buckets.len() + 3,
+        };
+        self.series.iter().map(stored).sum()
+    }
 }
 
 /// The formats.
@@ -78,6 +108,7 @@ fn write_family(out: &mut String, family: &Family, format: Format) -> fmt::Resul
         Kind::Counter => ("_total", "counter", "counter"),
         Kind::Gauge => ("", "gauge", "gauge"),
         Kind::Info => ("_info", "info", "gauge"),
+        Kind::Histogram => ("", "histogram", "histogram"),
     };
     let sample = format!("{}{ending}", family.name);
     let (described, kind) = match format {
@@ -87,9 +118,31 @@ fn write_family(out: &mut String, family: &Family, format: Format) -> fmt::Resul
     writeln!(out, "# HELP {described} {}", escaped(&family.help, format))?;
     writeln!(out, "# TYPE {described} {kind}")?;
     for series in &family.series {
-        writeln!(out, "{sample}{} {}", labels(&series.labels), series.value)?;
+        write_series(out, &sample, series)?;
     }
     Ok(())
+}
+
+fn write_series(out: &mut String, sample: &str, series: &Series) -> fmt::Result {
+    let own = labels(&series.labels);
+    let (buckets, count, sum) = match &series.value {
+        Value::Number(value) => return writeln!(out, "{sample}{own} {value}"),
+        Value::Histogram {
+            buckets,
+            count,
+            sum,
+        } => (buckets, count, sum),
+    };
+    let bounds = buckets
+        .iter()
+        .map(|(bound, below)| (bound.to_string(), below));
+    for (bound, below) in bounds.chain([("+Inf".to_owned(), count)]) {
+        let mut pairs = series.labels.clone();
+        pairs.push(("le", bound));
+        writeln!(out, "{sample}_bucket{} {below}", labels(&pairs))?;
+    }
+    writeln!(out, "{sample}_sum{own} {sum}")?;
+    writeln!(out, "{sample}_count{own} {count}")
 }
 
 /// Line breaks and backslashes; quotes too in the newer format.
@@ -125,7 +178,7 @@ mod tests {
             kind,
             series: vec![Series {
                 labels: vec![("size", label.to_owned())],
-                value: 12_345_678_901_234.0,
+                value: Value::Number(12_345_678_901_234.0),
             }],
         }
     }
@@ -147,6 +200,31 @@ mod tests {
         assert!(
             info.contains("# TYPE x_pages_info gauge\nx_pages_info{"),
             "{info}"
+        );
+    }
+
+    #[test]
+    fn a_histogram_is_cumulative_and_ends_with_all() {
+        let mut of_points = family(Kind::Histogram, "2M");
+        of_points.series[0].value = Value::Histogram {
+            buckets: vec![(0.001, 2), (0.25, 5)],
+            count: 6,
+            sum: 1.5,
+        };
+        assert_eq!(of_points.stored(), 5);
+        let text = text(&[of_points], Format::OpenMetrics);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "# TYPE x_pages histogram",
+                "x_pages_bucket{size=\"2M\",le=\"0.001\"} 2",
+                "x_pages_bucket{size=\"2M\",le=\"0.25\"} 5",
+                "x_pages_bucket{size=\"2M\",le=\"+Inf\"} 6",
+                "x_pages_sum{size=\"2M\"} 1.5",
+                "x_pages_count{size=\"2M\"} 6",
+                "# EOF"
+            ]
         );
     }
 

@@ -1,8 +1,8 @@
-//! The families of a sample: one function for each part.
+//! The families of the machine's totals: one function for each part.
 
 use std::collections::BTreeMap;
 
-use super::exposition::{Family, Kind, Series};
+use super::exposition::{Family, Kind, Series, Value};
 use super::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
 use crate::base::host::HugetlbPool;
 use crate::base::units::bytes_text;
@@ -39,21 +39,21 @@ const EVENTS: [&str; 26] = [
 ];
 
 /// Kinds of memory in `/proc/meminfo` that a sample has, with the words of the label.
-pub const MEMORY: [(&str, &str); 6] = [
+pub const MEMORY: [(&str, &str); 7] = [
     ("AnonPages", "anon"),
     ("AnonHugePages", "anon_huge"),
     ("Shmem", "shmem"),
     ("ShmemHugePages", "shmem_huge"),
     ("FileHugePages", "file_huge"),
     ("MemAvailable", "available"),
+    ("MemTotal", "total"),
 ];
 
 /// Free blocks of smaller orders say nothing of huge pages, and there are many.
 const LEAST_ORDER: usize = 4;
 
-/// All families of a sample.
-#[must_use]
-pub fn families(sample: &MachineSample) -> Vec<Family> {
+/// The families of the totals.
+pub(super) fn totals(sample: &MachineSample) -> Vec<Family> {
     let mut all = Vec::new();
     all.extend(of(&sample.settings, |it| vec![settings(it)]));
     all.extend(of(&sample.sizes, sizes));
@@ -63,15 +63,14 @@ pub fn families(sample: &MachineSample) -> Vec<Family> {
     all.extend(of(&sample.zones, |it| vec![free_blocks(it)]));
     all.extend(of(&sample.pools, |it| vec![pools(it)]));
     all.extend(of(&sample.pressure, |it| vec![pressure(it)]));
-    all.extend(collectors(sample));
     all
 }
 
-fn of<T>(part: &Collected<T>, families: impl Fn(&T) -> Vec<Family>) -> Vec<Family> {
+pub(super) fn of<T>(part: &Collected<T>, families: impl Fn(&T) -> Vec<Family>) -> Vec<Family> {
     part.value.as_ref().map(families).unwrap_or_default()
 }
 
-fn family(name: &str, kind: Kind, help: &str, series: Vec<Series>) -> Family {
+pub(super) fn family(name: &str, kind: Kind, help: &str, series: Vec<Series>) -> Family {
     Family {
         name: format!("hugewise_{name}"),
         help: help.to_owned(),
@@ -80,7 +79,8 @@ fn family(name: &str, kind: Kind, help: &str, series: Vec<Series>) -> Family {
     }
 }
 
-fn series(labels: Vec<(&'static str, String)>, value: f64) -> Series {
+pub(super) fn series(labels: Vec<(&'static str, String)>, value: f64) -> Series {
+    let value = Value::Number(value);
     Series { labels, value }
 }
 
@@ -150,7 +150,7 @@ fn memory(memory: &BTreeMap<String, u64>) -> Family {
     family(
         "memory_bytes",
         Kind::Gauge,
-        "Memory of the machine: anonymous, shared and file memory, and the part that PMDs map.",
+        "Memory of the machine: all, available, anonymous, shared; and what PMDs map of each kind.",
         there.collect(),
     )
 }
@@ -230,55 +230,4 @@ fn pressure(pressure: &Pressure) -> Family {
         "Time in which some or all tasks waited for memory.",
         vec![one("some", pressure.some_us), one("full", pressure.full_us)],
     )
-}
-
-/// How reading went.
-fn collectors(sample: &MachineSample) -> [Family; 2] {
-    let parts = [
-        (
-            "settings",
-            sample.settings.value.is_ok(),
-            sample.settings.seconds,
-        ),
-        ("sizes", sample.sizes.value.is_ok(), sample.sizes.seconds),
-        ("vmstat", sample.events.value.is_ok(), sample.events.seconds),
-        (
-            "meminfo",
-            sample.memory.value.is_ok(),
-            sample.memory.seconds,
-        ),
-        (
-            "khugepaged",
-            sample.khugepaged.value.is_ok(),
-            sample.khugepaged.seconds,
-        ),
-        (
-            "buddyinfo",
-            sample.zones.value.is_ok(),
-            sample.zones.seconds,
-        ),
-        ("hugetlb", sample.pools.value.is_ok(), sample.pools.seconds),
-        (
-            "pressure",
-            sample.pressure.value.is_ok(),
-            sample.pressure.seconds,
-        ),
-    ];
-    let label = |name: &str| vec![("collector", name.to_owned())];
-    let success = parts.map(|(name, success, _)| series(label(name), f64::from(u8::from(success))));
-    let seconds = parts.map(|(name, _, seconds)| series(label(name), seconds));
-    [
-        family(
-            "collector_success",
-            Kind::Gauge,
-            "1 where a collector could read its files; where it is 0 their series are absent.",
-            success.into(),
-        ),
-        family(
-            "collector_duration_seconds",
-            Kind::Gauge,
-            "Time that a collector took.",
-            seconds.into(),
-        ),
-    ]
 }

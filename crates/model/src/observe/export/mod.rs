@@ -11,10 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::HugetlbPool;
 use crate::base::missing::{Fact, fact};
 
+mod collectors;
 pub mod exposition;
+mod extra_families;
+mod extras;
 mod families;
 
-pub use families::{MEMORY, families};
+pub use collectors::families;
+pub use extras::{
+    Effect, Experiment, Extras, Group, GroupRule, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS,
+    MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
+};
+pub use families::MEMORY;
 
 /// What one collector read.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

@@ -18,7 +18,7 @@ mod tests;
 
 pub use keys::{Action, BINDINGS, Binding, Key};
 pub use recording::{Line, Recording, parse};
-pub use sample::{Group, Header, HugeMemory, Process, Processes, Sample};
+pub use sample::{Header, HugeMemory, Process, Processes, Sample};
 pub use state::{Look, Pace, Request, State};
 pub use tab::Tab;
 pub use view::{Body, List, SMALLEST, Screen};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::export::MachineSample;
+use crate::observe::export::{Group, MachineSample};
 
 /// What holds for all samples of one watch.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -121,19 +121,4 @@ impl Process {
         let huge = self.huge.bytes()?;
         (all > 0).then(|| (huge as f64 / all as f64).min(1.0))
     }
-}
-
-/// A cgroup with everything below it.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Group {
-    /// Its path, beginning with `/`; that of the root is `/`.
-    pub path: String,
-    /// Anonymous memory, in bytes (`anon` of `memory.stat`).
-    pub anon_bytes: u64,
-    /// The part that PMDs map, in bytes (`anon_thp`, Linux 5.11).
-    pub anon_huge_bytes: Option<u64>,
-    /// Huge pages from faults so far (`thp_fault_alloc`).
-    pub huge_faults: Option<u64>,
-    /// Huge pages that khugepaged made so far (`thp_collapse_alloc`).
-    pub collapses: Option<u64>,
 }

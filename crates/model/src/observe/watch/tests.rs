@@ -1,6 +1,7 @@
 use super::*;
 use crate::base::jsonl::to_line;
 use crate::base::missing::Missing;
+use crate::observe::export::Group;
 use crate::text::{Style, to_text};
 
 const RECORDING: &str = include_str!("../../../../../fixtures/recordings/watch.jsonl");

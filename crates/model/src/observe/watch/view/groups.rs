@@ -1,8 +1,9 @@
 //! Cgroups as a tree.
 
 use crate::base::units::bytes_text;
+use crate::observe::export::Group;
 use crate::observe::watch::rates::Between;
-use crate::observe::watch::sample::{Group, Sample};
+use crate::observe::watch::sample::Sample;
 use crate::text::document::{Document, Section};
 use crate::text::grid::{Cell, Grid};
 use crate::text::wrap::{plain, shortened};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hugewise_model::observe::watch::Group;
+use hugewise_model::observe::export::Group;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
@@ -14,31 +14,51 @@ const LEVELS: usize = 5;
 /// So many groups are read at most.
 const MOST: usize = 200;
 
-/// Reads the groups, parents before children; none where there is no version 2.
-pub(super) fn read(root: &Root) -> Result<Vec<Group>> {
+/// Reads the groups whose paths are `wanted`, parents before children; none where there is no
+/// version 2.
+///
+/// # Errors
+/// The mounts cannot be read.
+pub fn read_cgroups(root: &Root, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Group>> {
     let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
     let Some(mount) = mounts.iter().find(|mount| mount.kind == "cgroup2") else {
         return Ok(Vec::new());
     };
-    let mut groups = Vec::new();
-    read_below(root, mount.point.trim_matches('/'), "", LEVELS, &mut groups);
-    Ok(groups)
+    let mut walk = Walk {
+        root,
+        mount: mount.point.trim_matches('/'),
+        wanted,
+        groups: Vec::new(),
+    };
+    walk.read_below("", LEVELS);
+    Ok(walk.groups)
 }
 
-/// A group and those below it. One that goes meanwhile is left out.
-fn read_below(root: &Root, mount: &str, path: &str, levels: usize, groups: &mut Vec<Group>) {
-    if groups.len() >= MOST {
-        return;
-    }
-    let folder = format!("{mount}{path}");
-    if let Ok(group) = read_group(root, &folder, path) {
-        groups.push(group);
-    }
-    if levels == 0 {
-        return;
-    }
-    for name in folders(root, &folder) {
-        read_below(root, mount, &format!("{path}/{name}"), levels - 1, groups);
+/// A walk through the groups.
+struct Walk<'a> {
+    root: &'a Root,
+    mount: &'a str,
+    wanted: &'a dyn Fn(&str) -> bool,
+    groups: Vec<Group>,
+}
+
+impl Walk<'_> {
+    /// A group and those below it. One that goes meanwhile is left out.
+    fn read_below(&mut self, path: &str, levels: usize) {
+        if self.groups.len() >= MOST {
+            return;
+        }
+        let folder = format!("{}{path}", self.mount);
+        let name = if path.is_empty() { "/" } else { path };
+        if (self.wanted)(name) {
+            self.groups.extend(read_group(self.root, &folder, name));
+        }
+        if levels == 0 {
+            return;
+        }
+        for below in folders(self.root, &folder) {
+            self.read_below(&format!("{path}/{below}"), levels - 1);
+        }
     }
 }
 
@@ -61,7 +81,7 @@ fn read_group(root: &Root, folder: &str, path: &str) -> Result<Group> {
         .map_err(|what| Error::malformed(&root.path(&file), what))?;
     let of = |name: &str| stat.get(name).copied();
     Ok(Group {
-        path: if path.is_empty() { "/" } else { path }.to_owned(),
+        path: path.to_owned(),
         anon_bytes: of("anon").unwrap_or(0),
         anon_huge_bytes: of("anon_thp"),
         huge_faults: of("thp_fault_alloc"),
@@ -85,7 +105,7 @@ mod tests {
             ("sys/fs/cgroup/a/cgroup.procs", ""),
             ("sys/fs/cgroup/a/x/memory.stat", "anon 1\n"),
         ]);
-        let groups = read(&root).unwrap();
+        let groups = read_cgroups(&root, &|_| true).unwrap();
         let paths: Vec<_> = groups.iter().map(|group| &*group.path).collect();
         assert_eq!(paths, ["/", "/a/x", "/b"]);
         assert_eq!(groups[0].anon_huge_bytes, Some(2048));
@@ -93,11 +113,13 @@ mod tests {
             (groups[2].huge_faults, groups[2].collapses),
             (Some(3), None)
         );
+        let wanted = read_cgroups(&root, &|path| path.starts_with("/a")).unwrap();
+        assert_eq!(wanted.len(), 1);
     }
 
     #[test]
     fn without_version_two_there_are_none() {
         let (_folder, root) = machine_of(&[("proc/self/mountinfo", "")]);
-        assert_eq!(read(&root).unwrap(), []);
+        assert_eq!(read_cgroups(&root, &|_| true).unwrap(), []);
     }
 }

@@ -1,0 +1,72 @@
+//! How long faults and stalls take in the kernel, counted there by BPF programs.
+
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::root::Root;
+use hugewise_model::base::missing::{Fact, Missing};
+use hugewise_model::observe::export::PointDurations;
+use hugewise_model::observe::trace::Kind;
+use hugewise_model::observe::trace::points::points;
+
+/// What is traced: points that are passed rarely, and huge page faults, each of which takes a
+/// hundred times longer than its tracing.
+const POINTS: [&str; 8] = [
+    "direct_compaction",
+    "direct_reclaim",
+    "cgroup_reclaim",
+    "khugepaged_scan",
+    "collapse",
+    "zeroing",
+    "huge_fault",
+    "split_page",
+];
+const GRANT: &str = "CAP_BPF and CAP_PERFMON";
+
+/// A tracing that goes on, with its sums.
+#[derive(Debug)]
+pub(super) struct KernelDurations {
+    tracing: Fact<Tracing>,
+}
+
+#[derive(Debug)]
+struct Tracing {
+    tracer: Tracer,
+    sums: Vec<PointWindow>,
+}
+
+impl KernelDurations {
+    /// Begins as far as that is permitted.
+    pub(super) fn begin() -> Self {
+        let mut wanted = points();
+        wanted.retain(|point| POINTS.contains(&&*point.name));
+        let tracing = match Tracer::start(&Root::real(), &wanted, None) {
+            Ok((tracer, _)) if tracer.traced().is_empty() => Err(Missing::not_permitted(GRANT)),
+            Ok((tracer, _)) => Ok(Tracing {
+                sums: vec![PointWindow::default(); tracer.traced().len()],
+                tracer,
+            }),
+            Err(error) => Err(error.into_missing(GRANT)),
+        };
+        Self { tracing }
+    }
+
+    /// All durations since the beginning; points that cannot be traced are absent.
+    pub(super) fn read(&mut self) -> Fact<Vec<PointDurations>> {
+        let tracing = self.tracing.as_mut().map_err(|why| why.clone())?;
+        let windows = tracing.tracer.window();
+        for (sum, window) in tracing
+            .sums
+            .iter_mut()
+            .zip(&windows.map_err(|error| error.into_missing(GRANT))?)
+        {
+            sum.add(window);
+        }
+        let traced = tracing.tracer.traced().into_iter().zip(&tracing.sums);
+        let durations = traced.filter(|(point, _)| point.kind == Kind::Durations);
+        Ok(durations
+            .map(|(point, sum)| PointDurations {
+                point: point.name,
+                durations: sum.all.clone(),
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,83 @@
+//! What is read besides the totals of the machine, where it is asked for.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use hugewise_linux::machine::rights::{Right, keep_only};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::cgroups::read_cgroups;
+use hugewise_linux::observe::export::collected;
+use hugewise_model::base::glob::fits;
+use hugewise_model::base::missing::Fact;
+use hugewise_model::observe::export::{Collected, Extras};
+
+use super::Arguments;
+use super::durations::KernelDurations;
+use super::experiments::Experiments;
+use super::groups::Groups;
+
+/// The sources of the extras.
+#[derive(Debug)]
+pub(super) struct Sources {
+    root: Root,
+    cgroups: Vec<String>,
+    groups: Option<Groups>,
+    durations: Option<KernelDurations>,
+    experiments: Option<Experiments>,
+}
+
+impl Sources {
+    /// Begins with what takes time to begin, and gives up the rights that only that needed.
+    pub(super) fn begin(root: &Root, arguments: &Arguments) -> Result<Self> {
+        let durations = arguments.durations.then(KernelDurations::begin);
+        // The folder of --textfile may be another user's.
+        if arguments.textfile.is_none() {
+            keep_only(&needed(arguments))?;
+        }
+        let groups = match (&arguments.groups[..], arguments.once) {
+            ([], _) => None,
+            (rules, true) => Some(Groups::once(root, rules)?),
+            (rules, false) => Some(Groups::begin(root, rules)?),
+        };
+        Ok(Self {
+            root: root.clone(),
+            cgroups: arguments.cgroups.clone(),
+            groups,
+            durations,
+            experiments: arguments.records.clone().map(Experiments::new),
+        })
+    }
+
+    /// Reads all of them.
+    pub(super) fn read(&mut self) -> Extras {
+        let wanted = |path: &str| self.cgroups.iter().any(|pattern| fits(pattern, path));
+        let cgroups = (!self.cgroups.is_empty())
+            .then(|| collected("nothing", || read_cgroups(&self.root, &wanted)));
+        Extras {
+            cgroups,
+            groups: self.groups.as_ref().map(|it| timed(|| Ok(it.known()))),
+            durations: self.durations.as_mut().map(|it| timed(|| it.read())),
+            experiments: self.experiments.as_mut().map(|it| timed(|| it.read())),
+        }
+    }
+}
+
+/// What is needed after the beginning.
+fn needed(arguments: &Arguments) -> Vec<Right> {
+    let rights = [
+        (!arguments.groups.is_empty(), Right::OtherProcesses),
+        (arguments.durations, Right::BpfMaps),
+        (arguments.records.is_some(), Right::OtherFiles),
+        (arguments.listen.port() < 1024, Right::LowPort),
+    ];
+    let needed = rights.into_iter().filter(|(needed, _)| *needed);
+    needed.map(|(_, right)| right).collect()
+}
+
+fn timed<T>(read: impl FnOnce() -> Fact<T>) -> Collected<T> {
+    let began = Instant::now();
+    Collected {
+        value: read(),
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}

@@ -45,10 +45,15 @@ const CGROUP_EVENTS: &str = "Huge pages that a cgroup got, from faults and from 
 fn cgroups(all: &[Group]) -> Vec<Family> {
     let (own, rest) = all.split_at(all.len().min(MOST_CGROUPS));
     let mut groups = own.to_vec();
-    groups.extend(rest.iter().cloned().reduce(sum).map(|rest| Group {
-        path: OTHER.to_owned(),
-        ..rest
-    }));
+    groups.extend(
+        rest.iter()
+            .cloned()
+            .reduce(|one, other| sum(one, &other))
+            .map(|rest| Group {
+                path: OTHER.to_owned(),
+                ..rest
+            }),
+    );
     let bytes = groups.iter().flat_map(|it| {
         let kinds = [
             ("anon", Some(it.anon_bytes)),
@@ -95,7 +100,7 @@ fn of_cgroup<const N: usize>(
 }
 
 /// The values of both together.
-fn sum(one: Group, other: Group) -> Group {
+fn sum(one: Group, other: &Group) -> Group {
     let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
     Group {
         path: one.path,

@@ -53,26 +53,29 @@ const PAGES: [Page; 7] = [
 pub fn run(arguments: &Arguments) -> Result<()> {
     for (file, title, document) in PAGES {
         let text = page(title, &document());
-        write_or_check(&arguments.out.join(file), &text, arguments.check)?;
+        arguments.put(&arguments.out.join(file), &text)?;
     }
     for dashboard in dashboards::all()? {
         let path = Path::new(dashboards::FOLDER).join(dashboard.file);
-        write_or_check(&path, &dashboard.text, arguments.check)?;
+        arguments.put(&path, &dashboard.text)?;
     }
     Ok(())
 }
 
-fn write_or_check(path: &Path, text: &str, check: bool) -> Result<()> {
-    if !check {
-        return write(path, text);
+impl Arguments {
+    /// Writes a file, or checks that it is so already.
+    fn put(&self, path: &Path, text: &str) -> Result<()> {
+        if !self.check {
+            return write(path, text);
+        }
+        let found = fs::read_to_string(path).unwrap_or_default();
+        ensure!(
+            found == text,
+            "{} is not what the tables say; run `cargo xtask docs`",
+            path.display()
+        );
+        Ok(())
     }
-    let found = fs::read_to_string(path).unwrap_or_default();
-    ensure!(
-        found == text,
-        "{} is not what the tables say; run `cargo xtask docs`",
-        path.display()
-    );
-    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

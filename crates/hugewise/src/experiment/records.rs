@@ -76,16 +76,18 @@ fn newest() -> Result<Vec<PathBuf>> {
 
 /// The records of a folder, the newest first; none where it cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let Ok(folder) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let files = folder.filter_map(|entry| Some(entry.ok()?.path()));
+    read_folder(folder).unwrap_or_default()
+}
+
+/// The records of a folder, the newest first.
+pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     let mut files: Vec<(SystemTime, PathBuf)> = files
         .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
         .collect();
     files.sort_by(|one, other| other.cmp(one));
-    files.into_iter().map(|(_, path)| path).collect()
+    Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
 /// All records, the newest first.

@@ -166,6 +166,19 @@ impl Tracer {
         windows.collect()
     }
 
+    /// Ends a window and adds it to the sums of earlier ones, in the order of
+    /// [`traced`](Self::traced). Returns the window alone.
+    ///
+    /// # Errors
+    /// The kernel failed.
+    pub fn add_window(&mut self, sums: &mut [PointWindow]) -> Result<Vec<PointWindow>> {
+        let windows = self.window()?;
+        for (sum, window) in sums.iter_mut().zip(&windows) {
+            sum.add(window);
+        }
+        Ok(windows)
+    }
+
     /// Takes the long durations that were kept since the last time, in the order of
     /// [`traced`](Self::traced).
     ///

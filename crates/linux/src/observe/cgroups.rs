@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hugewise_model::observe::export::Group;
+use hugewise_model::observe::export::Cgroup;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
@@ -19,7 +19,7 @@ const MOST: usize = 200;
 ///
 /// # Errors
 /// The mounts cannot be read.
-pub fn read_cgroups(root: &Root, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Group>> {
+pub fn read_cgroups(root: &Root, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Cgroup>> {
     let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
     let Some(mount) = mounts.iter().find(|mount| mount.kind == "cgroup2") else {
         return Ok(Vec::new());
@@ -39,7 +39,7 @@ struct Walk<'a> {
     root: &'a Root,
     mount: &'a str,
     wanted: &'a dyn Fn(&str) -> bool,
-    groups: Vec<Group>,
+    groups: Vec<Cgroup>,
 }
 
 impl Walk<'_> {
@@ -75,12 +75,12 @@ fn folders(root: &Root, folder: &str) -> Vec<String> {
     names
 }
 
-fn read_group(root: &Root, folder: &str, path: &str) -> Result<Group> {
+fn read_group(root: &Root, folder: &str, path: &str) -> Result<Cgroup> {
     let file = format!("{folder}/memory.stat");
     let stat = parse_vmstat(&root.read(&file)?)
         .map_err(|what| Error::malformed(&root.path(&file), what))?;
     let of = |name: &str| stat.get(name).copied();
-    Ok(Group {
+    Ok(Cgroup {
         path: path.to_owned(),
         anon_bytes: of("anon").unwrap_or(0),
         anon_huge_bytes: of("anon_thp"),

@@ -64,10 +64,14 @@ impl Collector {
 /// A reading with the time that it took. `grant` is the least right that would help where the
 /// kernel refuses.
 pub fn collected<T>(grant: &str, read: impl FnOnce() -> Result<T>) -> Collected<T> {
+    timed(|| read().map_err(|error| error.into_missing(grant)))
+}
+
+/// A fact with the time that it took.
+pub fn timed<T>(read: impl FnOnce() -> Fact<T>) -> Collected<T> {
     let began = Instant::now();
-    let value: Fact<T> = read().map_err(|error| error.into_missing(grant));
     Collected {
-        value,
+        value: read(),
         seconds: began.elapsed().as_secs_f64(),
     }
 }

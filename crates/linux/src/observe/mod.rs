@@ -27,6 +27,9 @@ mod khugepaged;
 /// Memory accesses of a command, one by one.
 pub mod memory_trace;
 
+/// The processes that have memory.
+mod processes;
+
 /// Groups of processes, with the reasons of their small memory.
 pub mod process_groups;
 

@@ -9,8 +9,7 @@ use hugewise_model::observe::inspect::view::{Inspection, Summary, is_small};
 use hugewise_model::observe::watch::Process;
 
 use super::address_space::{Depth, ReadError, read_settings, read_space};
-use super::watch::looks::LARGE;
-use super::watch::processes::Lister;
+use super::processes::{LARGE, Lister};
 use crate::machine::clock::thread_cpu;
 use crate::machine::error::Result;
 use crate::machine::root::Root;
@@ -19,6 +18,8 @@ use crate::sys::thp::read_pmd_bytes;
 
 /// No process is looked at twice within this time.
 const REST: Duration = Duration::from_secs(60);
+/// Processes are listed anew after this time: a list reads a file of every process of the machine.
+const LIST: Duration = Duration::from_secs(5);
 
 /// Looks at the processes of groups, one at a time.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct GroupReader {
     lister: Lister,
     /// The members of all groups: the place of the rule, and the process.
     members: Vec<(usize, Process)>,
+    /// When they were listed.
+    listed: Option<Instant>,
     looks: HashMap<(u32, u64), Look>,
     cpu: Duration,
 }
@@ -70,16 +73,24 @@ impl GroupReader {
             page_bytes,
             rules,
             members: Vec::new(),
+            listed: None,
             looks: HashMap::new(),
             cpu: Duration::ZERO,
         })
     }
 
-    /// Lists the processes anew and looks at the one that has waited longest, if one is due.
+    /// Looks at the process that has waited longest, if one is due; lists them anew now and then.
     pub fn step(&mut self) -> Step {
         let before = thread_cpu();
-        self.list();
-        let due = self.due(Instant::now());
+        let now = Instant::now();
+        if self
+            .listed
+            .is_none_or(|at| now.saturating_duration_since(at) >= LIST)
+        {
+            self.list();
+            self.listed = Some(now);
+        }
+        let due = self.due(now);
         if let Some(place) = due {
             let process = &self.members[place].1;
             let look = Look {

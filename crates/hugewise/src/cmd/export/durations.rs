@@ -52,14 +52,8 @@ impl KernelDurations {
     /// All durations since the beginning; points that cannot be traced are absent.
     pub(super) fn read(&mut self) -> Fact<Vec<PointDurations>> {
         let tracing = self.tracing.as_mut().map_err(|why| why.clone())?;
-        let windows = tracing.tracer.window();
-        for (sum, window) in tracing
-            .sums
-            .iter_mut()
-            .zip(&windows.map_err(|error| error.into_missing(GRANT))?)
-        {
-            sum.add(window);
-        }
+        let added = tracing.tracer.add_window(&mut tracing.sums);
+        added.map_err(|error| error.into_missing(GRANT))?;
         let traced = tracing.tracer.traced().into_iter().zip(&tracing.sums);
         let durations = traced.filter(|(point, _)| point.kind == Kind::Durations);
         Ok(durations

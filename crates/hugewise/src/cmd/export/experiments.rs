@@ -7,6 +7,7 @@ use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::export::{Effect, Experiment, MOST_EXPERIMENTS};
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::history::Entry;
+use hugewise_model::run::report::program_name;
 
 use crate::experiment::{recorder, records};
 
@@ -34,9 +35,8 @@ impl Experiments {
 
     /// The newest, as far as they can be read.
     pub(super) fn read(&mut self) -> Fact<Vec<Experiment>> {
-        std::fs::read_dir(&self.folder)
+        let mut files = records::read_folder(&self.folder)
             .map_err(|error| Missing::unreadable(format!("{}: {error}", self.folder.display())))?;
-        let mut files = records::in_folder(&self.folder);
         files.truncate(MOST_EXPERIMENTS);
         let mut newest = HashMap::new();
         let mut experiments = Vec::new();
@@ -58,10 +58,9 @@ impl Experiments {
 fn experiment(path: &Path) -> Option<Experiment> {
     let record = recorder::read(path).ok()?;
     let entry = Entry::of(&record, path.display().to_string()).ok()?;
-    let words = entry.command.first()?.split_whitespace().next()?;
     Some(Experiment {
         name: path.file_stem()?.to_string_lossy().into_owned(),
-        program: words.rsplit('/').next()?.to_owned(),
+        program: program_name(&record).to_owned(),
         kernel: entry.kernel,
         created_unix_ms: entry.created_unix_ms,
         baseline: entry.verdict.baseline,

@@ -1,15 +1,12 @@
 //! What is read besides the totals of the machine, where it is asked for.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use hugewise_linux::machine::rights::{Right, keep_only};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::cgroups::read_cgroups;
-use hugewise_linux::observe::export::collected;
+use hugewise_linux::observe::export::{collected, timed};
 use hugewise_model::base::glob::fits;
-use hugewise_model::base::missing::Fact;
-use hugewise_model::observe::export::{Collected, Extras};
+use hugewise_model::observe::export::Extras;
 
 use super::Arguments;
 use super::durations::KernelDurations;
@@ -72,12 +69,4 @@ fn needed(arguments: &Arguments) -> Vec<Right> {
     ];
     let needed = rights.into_iter().filter(|(needed, _)| *needed);
     needed.map(|(_, right)| right).collect()
-}
-
-fn timed<T>(read: impl FnOnce() -> Fact<T>) -> Collected<T> {
-    let began = Instant::now();
-    Collected {
-        value: read(),
-        seconds: began.elapsed().as_secs_f64(),
-    }
 }

@@ -97,10 +97,7 @@ impl<'a> Session<'a> {
     /// Ends a window, and adds it to the sum.
     fn close(&mut self) -> Result<Window> {
         let now = self.started.elapsed();
-        let sightings = self.tracer.window()?;
-        for (sum, sighting) in self.sum.iter_mut().zip(&sightings) {
-            sum.add(sighting);
-        }
+        let sightings = self.tracer.add_window(&mut self.sum)?;
         let from = std::mem::replace(&mut self.last, now);
         Ok(Window {
             from_seconds: from.as_secs_f64(),

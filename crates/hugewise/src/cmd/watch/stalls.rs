@@ -39,9 +39,7 @@ impl Stalls {
 
     /// What was seen since the beginning, and what cannot be traced without which right.
     pub(super) fn document(&mut self) -> Result<Document> {
-        for (sum, window) in self.sum.iter_mut().zip(&self.tracer.window()?) {
-            sum.add(window);
-        }
+        self.tracer.add_window(&mut self.sum)?;
         let seconds = self.began.elapsed().as_secs_f64();
         let trace = Trace {
             format: FORMAT.to_owned(),

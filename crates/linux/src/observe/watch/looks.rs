@@ -4,21 +4,19 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::units::GIB;
 use hugewise_model::observe::watch::{HugeMemory, Process};
 
 use super::budget::Budget;
 use crate::machine::error::Kind;
 use crate::machine::root::Root;
+use crate::observe::processes::LARGE;
 use crate::proc::smaps_rollup::read_smaps_rollup;
 
 /// No process is looked at twice within this time.
 const REST: Duration = Duration::from_secs(5);
 /// Nor one that refuses within this.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(60);
-/// A process with more memory, in bytes, is looked at only when it is selected.
-pub(in crate::observe) const LARGE: u64 = 64 * GIB;
-/// So is one whose look took longer.
+/// A process whose look took longer is looked at only when it is selected, like a [`LARGE`] one.
 const LONG: Duration = Duration::from_millis(100);
 /// All looks of one sample take no longer than this, so that samples come in time.
 const TURN: Duration = Duration::from_millis(200);

@@ -12,12 +12,11 @@ use crate::probe::read_page_bytes;
 use crate::sys::thp::read_pmd_bytes;
 
 mod budget;
-pub(super) mod looks;
-pub(super) mod processes;
+mod looks;
 
+use crate::observe::processes::Lister;
 use budget::Budget;
 use looks::Looks;
-use processes::Lister;
 
 /// What the reader of the samples is interested in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

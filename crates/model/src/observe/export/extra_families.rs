@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::exposition::{Family, Kind, Series, Value};
 use super::families::{family, of, series};
 use super::{
-    Effect, Experiment, Extras, Group, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS, MOST_GROUPS,
+    Cgroup, Effect, Experiment, Extras, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS, MOST_GROUPS,
     PointDurations, ProcessGroup, ProcessGroups,
 };
 
@@ -42,14 +42,14 @@ const CGROUP_MEMORY: &str =
     "Anonymous memory of a cgroup with those below it, and the part that PMDs map.";
 const CGROUP_EVENTS: &str = "Huge pages that a cgroup got, from faults and from khugepaged.";
 
-fn cgroups(all: &[Group]) -> Vec<Family> {
+fn cgroups(all: &[Cgroup]) -> Vec<Family> {
     let (own, rest) = all.split_at(all.len().min(MOST_CGROUPS));
     let mut groups = own.to_vec();
     groups.extend(
         rest.iter()
             .cloned()
             .reduce(|one, other| sum(one, &other))
-            .map(|rest| Group {
+            .map(|rest| Cgroup {
                 path: OTHER.to_owned(),
                 ..rest
             }),
@@ -85,7 +85,7 @@ fn cgroups(all: &[Group]) -> Vec<Family> {
 }
 
 fn of_cgroup<const N: usize>(
-    group: &Group,
+    group: &Cgroup,
     label: &'static str,
     values: [(&str, Option<u64>); N],
 ) -> Vec<Series> {
@@ -100,9 +100,9 @@ fn of_cgroup<const N: usize>(
 }
 
 /// The values of both together.
-fn sum(one: Group, other: &Group) -> Group {
+fn sum(one: Cgroup, other: &Cgroup) -> Cgroup {
     let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
-    Group {
+    Cgroup {
         path: one.path,
         anon_bytes: one.anon_bytes.saturating_add(other.anon_bytes),
         anon_huge_bytes: both(one.anon_huge_bytes, other.anon_huge_bytes),
@@ -148,9 +148,8 @@ fn groups(all: &ProcessGroups) -> Vec<Family> {
     ]
 }
 
-fn processes(group: &ProcessGroup) -> impl Iterator<Item = Series> + use<> {
-    let group = group.clone();
-    Knowledge::ALL.into_iter().map(move |(known, word)| {
+fn processes(group: &ProcessGroup) -> [Series; 4] {
+    Knowledge::ALL.map(|(known, word)| {
         let labels = vec![("group", group.name.clone()), ("pages", word.to_owned())];
         let count = group.processes.get(&known).copied().unwrap_or(0);
         series(labels, count as f64)

@@ -21,7 +21,7 @@ pub const MOST_EXPERIMENTS: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extras {
     /// The cgroups of the user's list.
-    pub cgroups: Option<Collected<Vec<Group>>>,
+    pub cgroups: Option<Collected<Vec<Cgroup>>>,
     /// Processes by the user's rules.
     pub groups: Option<Collected<ProcessGroups>>,
     /// How long the kernel takes.
@@ -32,7 +32,7 @@ pub struct Extras {
 
 /// A cgroup with everything below it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Group {
+pub struct Cgroup {
     /// Its path, beginning with `/`; that of the root is `/`.
     pub path: String,
     /// Anonymous memory, in bytes (`anon` of `memory.stat`).

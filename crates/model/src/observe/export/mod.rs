@@ -19,7 +19,7 @@ mod families;
 
 pub use collectors::families;
 pub use extras::{
-    Effect, Experiment, Extras, Group, GroupRule, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS,
+    Cgroup, Effect, Experiment, Extras, GroupRule, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS,
     MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
 };
 pub use families::MEMORY;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::export::{Group, MachineSample};
+use crate::observe::export::{Cgroup, MachineSample};
 
 /// What holds for all samples of one watch.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Sample {
     pub processes: Processes,
     /// The cgroups, parents before children; empty unless they are looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<Group>,
+    pub groups: Vec<Cgroup>,
 }
 
 /// All processes, as they were at one moment: that of the sample, or an earlier one where reading

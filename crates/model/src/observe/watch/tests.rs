@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::jsonl::to_line;
 use crate::base::missing::Missing;
-use crate::observe::export::Group;
+use crate::observe::export::Cgroup;
 use crate::text::{Style, to_text};
 
 const RECORDING: &str = include_str!("../../../../../fixtures/recordings/watch.jsonl");
@@ -202,7 +202,7 @@ fn every_key_has_one_meaning_and_the_help_has_all() {
 #[test]
 fn cgroups_are_a_tree_with_rates() {
     let mut recording = recording();
-    let group = |path: &str, anon_bytes, huge_faults| Group {
+    let group = |path: &str, anon_bytes, huge_faults| Cgroup {
         path: path.to_owned(),
         anon_bytes,
         anon_huge_bytes: Some(anon_bytes / 2),

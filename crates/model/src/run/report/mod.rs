@@ -41,7 +41,7 @@ mod typical;
 pub use conclusion::{Conclusion, HugePages};
 pub use control::ControlOutcome;
 pub use doubt::Doubt;
-pub use export::Export;
+pub use export::{Export, program_name};
 pub use json::FORMAT;
 pub use trials::trials;
 

@@ -13,8 +13,8 @@ fn collected<T>(value: T) -> Option<Collected<T>> {
     })
 }
 
-fn cgroup(place: usize) -> Group {
-    Group {
+fn cgroup(place: usize) -> Cgroup {
+    Cgroup {
         path: format!("/{place}"),
         anon_bytes: 4096,
         anon_huge_bytes: Some(2048),

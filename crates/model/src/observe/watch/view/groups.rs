@@ -1,7 +1,7 @@
 //! Cgroups as a tree.
 
 use crate::base::units::bytes_text;
-use crate::observe::export::Group;
+use crate::observe::export::Cgroup;
 use crate::observe::watch::rates::Between;
 use crate::observe::watch::sample::Sample;
 use crate::text::document::{Document, Section};
@@ -39,8 +39,8 @@ pub(super) fn document(between: &Between<'_>) -> Document {
     Document::new([section])
 }
 
-fn row(group: &Group, between: &Between<'_>) -> Vec<Cell> {
-    let rate = |value: fn(&Group) -> Option<u64>| {
+fn row(group: &Cgroup, between: &Between<'_>) -> Vec<Cell> {
+    let rate = |value: fn(&Cgroup) -> Option<u64>| {
         let rate = between.per_second(|sample| value(same(sample, group)?));
         Cell::plain(rate_text(rate))
     };
@@ -54,7 +54,7 @@ fn row(group: &Group, between: &Between<'_>) -> Vec<Cell> {
     ]
 }
 
-fn same<'a>(sample: &'a Sample, group: &Group) -> Option<&'a Group> {
+fn same<'a>(sample: &'a Sample, group: &Cgroup) -> Option<&'a Cgroup> {
     sample.groups.iter().find(|one| one.path == group.path)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{metrics, program};
+use super::{metrics, program_name};
 use crate::run::compare::summary;
 use crate::run::record::Record;
 
@@ -22,7 +22,7 @@ pub(super) fn render(record: &Record) -> Value {
                 Some((metric.name.to_string(), measure))
             })
             .collect();
-        let name = format!("{} [{}]", program(record), policy.name);
+        let name = format!("{} [{}]", program_name(record), policy.name);
         (name, Value::Object(measures))
     };
     let benchmarks: Map<String, Value> = policies.map(benchmark).collect();

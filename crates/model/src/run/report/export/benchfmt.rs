@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{command_line, metrics, program, trials};
+use super::{command_line, metrics, program_name, trials};
 use crate::base::units::Unit;
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::record::Record;
@@ -20,7 +20,7 @@ pub(super) fn render(record: &Record) -> String {
         let _ = writeln!(text, "Unit {} assume=nothing{better}", unit(metric));
     }
     text.push('\n');
-    let name = name(program(record));
+    let name = name(program_name(record));
     for (policy, trials) in trials(record) {
         let policy = policy.replace(char::is_whitespace, "_");
         for trial in trials {

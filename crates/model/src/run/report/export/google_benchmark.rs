@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{metrics, program, trials};
+use super::{metrics, program_name, trials};
 use crate::run::metric::{Metric, MetricId};
 use crate::run::record::Record;
 use crate::run::trial::Trial;
@@ -11,7 +11,7 @@ pub(super) fn render(record: &Record) -> Value {
     let header = &record.header;
     let metrics = metrics(record);
     let family = |(family, (policy, trials)): (usize, (&str, Vec<&Trial>))| {
-        let name = format!("{}/policy:{policy}", program(record));
+        let name = format!("{}/policy:{policy}", program_name(record));
         let all = trials.len();
         let row = |(repetition, trial): (usize, &&Trial)| {
             let mut row = counters(trial, &metrics);

@@ -77,8 +77,9 @@ fn trials(record: &Record) -> impl Iterator<Item = (&str, Vec<&Trial>)> {
     })
 }
 
-/// The last part of the program's path.
-fn program(record: &Record) -> &str {
+/// The last part of the path of a record's program.
+#[must_use]
+pub fn program_name(record: &Record) -> &str {
     let first = record.header.plan.command.first();
     let first = first.and_then(|line| line.split_whitespace().next());
     let name = first.and_then(|path| path.rsplit('/').next());

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use hugewise_model::base::units::GIB;
 use hugewise_model::observe::watch::{HugeMemory, Process};
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 
+/// A process with more memory, in bytes, is looked at only when somebody selects it: a look holds
+/// the lock of its address space.
+pub(super) const LARGE: u64 = 64 * GIB;
+
 /// Lists processes.
 #[derive(Debug)]
-pub(in crate::observe) struct Lister {
+pub(super) struct Lister {
     page_bytes: u64,
     /// Threads of the kernel, which have no memory: on many machines they are the most. They are
     /// read once each, while their number stays in the list.
@@ -18,7 +23,7 @@ pub(in crate::observe) struct Lister {
 
 impl Lister {
     /// For a machine with base pages of this size.
-    pub(in crate::observe) fn new(page_bytes: u64) -> Self {
+    pub(super) fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
             kernel_threads: BTreeSet::new(),
@@ -27,7 +32,7 @@ impl Lister {
 
     /// All processes with memory; nothing is known yet of how much of it is huge. Who comes and
     /// goes meanwhile is in or not.
-    pub(in crate::observe) fn list(&mut self, root: &Root) -> Vec<Process> {
+    pub(super) fn list(&mut self, root: &Root) -> Vec<Process> {
         let names = root.list("proc").unwrap_or_default();
         let pids: BTreeSet<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         self.kernel_threads.retain(|pid| pids.contains(pid));

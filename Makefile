@@ -47,7 +47,7 @@ help:
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
-	@echo "make test-observe  hugewise export, its alerts and its dashboards with the real Prometheus (two minutes)"
+	@echo "make test-observe  hugewise export, its alerts and its dashboards with the real Prometheus (three minutes)"
 	@echo "make test-load     200 exporters under one Prometheus, and one that is asked all the time (a quarter of an hour)"
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"

@@ -100,6 +100,7 @@ fn with_input(options: Options, input: Option<&Input>) -> Options {
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = records::find(named)?;
     let record = recorder::read(&path)?;
+    continuation::check_command(&record, &arguments.options.command)?;
     let options = Options {
         limits: arguments.options.limits,
         wait: arguments.options.wait,

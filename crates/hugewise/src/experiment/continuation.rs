@@ -1,5 +1,7 @@
 //! `run --continue`: whether rounds may be added to a record, and how many.
 
+use std::ffi::OsString;
+
 use anyhow::Result;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_model::base::host::Host;
@@ -7,12 +9,31 @@ use hugewise_model::base::units::bytes_text;
 use hugewise_model::run::compare::host_differences;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::{Continuation, Record};
+use hugewise_model::text::wrap::quoted;
 
 use super::conduct::words;
 use super::plan::{MOST_ROUNDS, ROUNDS_ALONE, USUAL_TIME, realise_all};
 use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};
+
+/// Whether a command that was given is that of the record, which alone can be run.
+///
+/// # Errors
+/// It is another one.
+pub fn check_command(record: &Record, given: &[OsString]) -> Result<()> {
+    let kept = &record.header.plan.command;
+    let given: Vec<_> = given.iter().map(|word| word.to_string_lossy()).collect();
+    if given.is_empty() || given == *kept {
+        return Ok(());
+    }
+    let kept: Vec<_> = kept.iter().map(|word| quoted(word)).collect();
+    Err(exit::usage(format!(
+        "--continue runs the command of the record: {}; leave the command away, or measure the \
+         other one without --continue",
+        kept.join(" ")
+    )))
+}
 
 /// What is added to a record on this host, where `options` are those of the record but for the
 /// limits, which are about what is added.

@@ -9,7 +9,9 @@ use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
+use hugewise_model::text::suggest::suggestion;
 
+use super::records::LAST;
 use crate::exit;
 use crate::file;
 use crate::paths;
@@ -198,9 +200,11 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     file::read(path).map_err(|error| {
         let kept = match (error.kind(), paths::records()) {
-            (ErrorKind::NotFound, Ok(folder)) => {
-                format!("; records without --out lie in {}", folder.display())
-            }
+            (ErrorKind::NotFound, Ok(folder)) => format!(
+                "; records without --out lie in {}, and `hugewise history` lists them{}",
+                folder.display(),
+                suggestion(&path.to_string_lossy(), [LAST])
+            ),
             _ => String::new(),
         };
         exit::usage(format!(

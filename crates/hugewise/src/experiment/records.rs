@@ -17,7 +17,7 @@ use crate::file::first_line;
 use crate::{exit, paths};
 
 /// The name of the newest record; `last~1` is the one before it.
-const LAST: &str = "last";
+pub const LAST: &str = "last";
 
 /// Records on the first screen.
 const MOST: usize = 10;

@@ -51,7 +51,8 @@ fn policy_help() -> String {
     )
 }
 
-/// The flags that a record has for all its rounds: all but [`Limits`].
+/// The flags that a record has for all its rounds: all but [`Limits`]. A command may stand beside
+/// them; whether it is the record's is asked when that is read.
 pub fn fixed_by_record() -> Vec<clap::Id> {
     let ids = |command: clap::Command| -> Vec<clap::Id> {
         command
@@ -60,7 +61,7 @@ pub fn fixed_by_record() -> Vec<clap::Id> {
             .collect()
     };
     let mut free = ids(Limits::augment_args(clap::Command::new("")));
-    free.push("wait".into());
+    free.extend(["wait".into(), "command".into()]);
     let mut all = ids(Options::augment_args(clap::Command::new("")));
     all.retain(|id| !free.contains(id));
     all

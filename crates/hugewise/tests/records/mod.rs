@@ -321,6 +321,15 @@ fn rounds_are_not_added_under_other_circumstances() {
     };
     go_on(&[]).code(4).stderr(contains("kernel: 2.4.18"));
     go_on(&["--policy", "thp=never"]).code(2);
+    let other = case
+        .hugewise()
+        .args(["run", "--continue"])
+        .arg(&record)
+        .args(["--", "other"])
+        .assert();
+    other
+        .code(2)
+        .stderr(contains("runs the command of the record"));
     assert_eq!(
         std::fs::read_to_string(&record).expect("the record"),
         changed

@@ -1,14 +1,14 @@
-//! Pools and memory limits that a policy gives the program.
+//! Pools and memory limits that a policy gives the program, and others that use the processors.
 
 use expect_test::expect;
 use hugewise_model::run::findings::Outcome;
 use hugewise_model::run::policy::realise::MemoryLimits;
 use hugewise_model::run::policy::{Policy, Settings};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::trial::TrialCgroup;
+use hugewise_model::run::trial::{Mark, TrialCgroup};
 
-use super::judged::{judge, of, says};
-use crate::sample::{self, small_pages, with};
+use super::judged::{judge, of, says, two_arms};
+use crate::sample::{self, huge_pages, small_pages, with};
 
 const MIB: u64 = 1 << 20;
 
@@ -110,4 +110,22 @@ fn a_limit_that_was_reached_is_said() {
         "#]],
     );
     assert!(of(&judge(&record("thp=never", 0.0)), id).is_none());
+}
+
+/// Off-CPU time cannot tell sleep from a wait for a processor.
+#[test]
+fn processors_that_others_used_are_named() {
+    let id = "where-the-time-went";
+    let stalls = [("direct_reclaim_seconds", 0.0), ("zeroing_seconds", 0.0)];
+    let slow: Vec<_> = stalls.into_iter().chain([("wall_seconds", 9.0)]).collect();
+    let mut record = two_arms(&with(&small_pages(), &stalls), &with(&huge_pages(), &slow));
+    let text = |record: &Record| of(&judge(record), id).expect("a finding").text.clone();
+    assert!(text(&record).contains("mostly off-CPU time. The"));
+    for trial in record.trials.iter_mut().filter(|it| it.round % 2 == 0) {
+        trial.marks.push(Mark::OtherLoad { permille: 700 });
+    }
+    let named =
+        "mostly off-CPU time (waits for a processor included: others used them in 12 of 24 trials)";
+    let said = text(&record);
+    assert!(said.contains(named), "{said}");
 }

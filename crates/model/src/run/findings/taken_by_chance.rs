@@ -52,8 +52,8 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     Ok(match (taken, here.len()) {
         (0, _) => Claim::Nothing,
         (taken, all) if taken < all => Claim::Shown(format!(
-            "{}: glibc took the setting in {taken} of {all} trials only, by chance. The others ran \
-             as {} does, and the figures are those of both",
+            "{}: by chance glibc took the setting in only {taken} of {all} trials; the others ran as \
+             {} does. The figures are over all {all}: where it is taken, the effect is larger",
             view.policy,
             context.baseline()
         )),

@@ -6,7 +6,7 @@ use super::paired::PairedRounds;
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
-use crate::run::trial::Trial;
+use crate::run::trial::{Mark, Trial};
 use crate::text::number::MINUS;
 
 /// The rule of this module.
@@ -21,6 +21,8 @@ const COPIES: MetricId = MetricId::CopyOnWriteSeconds;
 
 /// Not a part: a thread that waits does not use the processor, and threads wait side by side.
 const LOCK_WAITS: MetricId = MetricId::MmapLockWaitSeconds;
+
+const OFF_CPU: &str = "off-CPU time";
 
 /// What threads waited for the lock may lie in page faults; more than this share of them is too
 /// much to call the rest time of a processor.
@@ -80,7 +82,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         "{}: {} per run on average, mostly {}. The parts: {}{}{}",
         view.policy,
         signed(parts.wall),
-        parts.largest(),
+        parts.largest(&contended(&pairs)),
         words.join(", "),
         beside.words(),
         untimed(parts.causes.len()),
@@ -164,17 +166,22 @@ impl Parts {
         self.wall - self.user - self.system
     }
 
-    /// The largest of user, kernel and off-CPU time in the direction of the whole.
-    fn largest(&self) -> &'static str {
+    /// The largest of user, kernel and off-CPU time in the direction of the whole; the last with
+    /// what else may be in it.
+    fn largest(&self, contended: &str) -> String {
         let parts = [
             ("user mode", self.user),
             ("kernel time", self.system),
-            ("off-CPU time", self.neither()),
+            (OFF_CPU, self.neither()),
         ];
         let towards = |seconds: f64| seconds * self.wall.signum();
         let largest = parts.into_iter();
         let largest = largest.max_by(|(_, a), (_, b)| towards(*a).total_cmp(&towards(*b)));
-        largest.map_or("", |(name, _)| name)
+        match largest {
+            Some((OFF_CPU, _)) => format!("{OFF_CPU}{contended}"),
+            Some((name, _)) => name.to_owned(),
+            None => String::new(),
+        }
     }
 
     fn figures(&self) -> Vec<(String, f64)> {
@@ -296,6 +303,29 @@ fn untimed(timed: usize) -> String {
     match CAUSES.len() - timed {
         0 => String::new(),
         count => format!("; {count} of {} causes could not be timed", CAUSES.len()),
+    }
+}
+
+/// Off-CPU time cannot tell a thread that sleeps from one that waits for a processor: where
+/// somebody else had the processors, it must not pass for the program's own waiting.
+fn contended(pairs: &PairedRounds<'_>) -> String {
+    let trials: Vec<_> = pairs.trials().collect();
+    let taken = |mark: &Mark| {
+        matches!(
+            mark,
+            Mark::OtherLoad { .. } | Mark::OtherServers { .. } | Mark::Steal { .. }
+        )
+    };
+    let loaded = trials
+        .iter()
+        .filter(|it| it.marks.iter().any(taken))
+        .count();
+    match loaded {
+        0 => String::new(),
+        _ => format!(
+            " (waits for a processor included: others used them in {loaded} of {} trials)",
+            trials.len()
+        ),
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn remarks(report: &Report<'_>) -> Section {
     section.blocks.extend(lines);
     if let Some(records) = records(report) {
         let text = format!("In full, again: hugewise report -v {records}");
-        section.push(Paragraph::new(text).hang(4));
+        section.push(Block::Lines(vec![text]));
     }
     section
 }

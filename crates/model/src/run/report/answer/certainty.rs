@@ -6,23 +6,28 @@ use std::collections::BTreeMap;
 use super::super::Report;
 use super::super::control;
 use super::judged;
+use super::sentence::rounds_run;
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
 use crate::run::trial::Role;
+use crate::text::number::counted;
 
-/// One line; `None` where nothing was decided.
+/// One line; `None` where no policy had an effect that could be judged.
 pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let is_program = report.other.is_none() && report.record.header.plan.bench.is_none();
+    if !is_program {
+        return None;
+    }
     let decided = |answer: &Answer| {
         !matches!(
             answer,
             Answer::NoEffect | Answer::NotDecided | Answer::DependsOnOrder
         )
     };
-    if !is_program || !verdict.policies.values().any(decided) {
-        return None;
+    if !verdict.policies.values().any(decided) {
+        return undecided(report);
     }
     let level = match verdict.judge_by {
         JudgeBy::Mean | JudgeBy::P95 => "about",
@@ -30,6 +35,17 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     };
     let mut parts = vec![format!("How sure: {level} 95 %")];
     parts.extend(agreement(report));
+    parts.extend(control::brief(report));
+    Some(format!("{}.", parts.join("; ")))
+}
+
+/// `How sure: nothing is decided after 32 rounds; control passed (−0.4 to +0.6 %).`
+fn undecided(report: &Report<'_>) -> Option<String> {
+    let answers = &report.table.verdict.policies;
+    let is_open = answers.values().any(|it| *it == Answer::NotDecided);
+    is_open.then_some(())?;
+    let rounds = counted(rounds_run(report).into(), "round");
+    let mut parts = vec![format!("How sure: nothing is decided after {rounds}")];
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }

@@ -31,7 +31,7 @@ PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm
 # What a release is packed with.
 DIST_TOOLS := /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg rpmbuild:rpm podman:podman
 # Lists what the programs consist of.
-CYCLONEDX := 0.5.10
+CYCLONEDX := 0.5.9
 DIST_BIN ?= $(CURDIR)/target/tools
 
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.

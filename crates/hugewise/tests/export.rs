@@ -1,7 +1,7 @@
 //! `hugewise export` as its readers see it: over HTTP, as a file, and once.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -220,9 +220,59 @@ fn the_file_is_whole_and_goes_with_the_program() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// What a collector gets for one push, when it answers so, and how the program ended.
+fn pushed(answer: &str) -> (String, std::process::Output) {
+    let collector = TcpListener::bind("127.0.0.1:0").expect("the collector");
+    let url = format!("http://{}", collector.local_addr().expect("the collector"));
+    let child = hugewise()
+        .args(["export", "--once", "--otlp", &url])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the collector");
+    let (mut stream, _) = collector.accept().expect("the collector");
+    let mut request = BufReader::new(stream.try_clone().expect("the collector"));
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        request.read_line(&mut line).expect("the collector");
+        if let Some((name, value)) = line.split_once(": ")
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().expect("the collector");
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    request.read_exact(&mut body).expect("the collector");
+    stream.write_all(answer.as_bytes()).expect("the collector");
+    drop((stream, request));
+    let output = child.wait_with_output().expect("the collector");
+    (String::from_utf8(body).expect("the collector"), output)
+}
+
+#[test]
+fn a_collector_gets_a_sample_and_what_it_answers_counts() {
+    let (body, output) = pushed("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let request: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let metrics = &request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+    let names = metrics.as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|it| it["name"].as_str().unwrap()).collect();
+    for name in ["hugewise_memory_bytes", "hugewise_thp_setting_info"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy";
+    let (_, output) = pushed(busy);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("503") && said.contains("busy"), "{said}");
+}
+
 #[test]
 fn wrong_places_are_errors_with_their_names() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let refused = hugewise()
         .args(["export", "--listen", &address])

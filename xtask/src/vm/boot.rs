@@ -51,7 +51,9 @@ fn qemu(machine: Machine, image: &Path, initramfs: &Path) -> Command {
     // emulate atomic instructions by a load and a store, which fault otherwise than they do.
     // Without cmpxchg16b, because it leaves wrong flags behind, and the kernel's allocator uses it.
     // On Arm in turns, for the same reason reversed: real LSE instructions fault for a read first,
-    // and a thread for each processor makes QEMU ask for the write first.
+    // and a thread for each processor makes QEMU ask for the write first. Pointers are signed by a
+    // cheap hash: each function of the kernel signs one, and the architecture's own cipher takes
+    // most of the time of an emulated guest.
     let console = match machine {
         Machine::x86_64 => {
             command.args(["-machine", "pc", "-cpu", "max,-cx16"]);
@@ -59,7 +61,7 @@ fn qemu(machine: Machine, image: &Path, initramfs: &Path) -> Command {
             "ttyS0"
         }
         Machine::aarch64 => {
-            command.args(["-machine", "virt", "-cpu", "max,pmu=on"]);
+            command.args(["-machine", "virt", "-cpu", "max,pmu=on,pauth-impdef=on"]);
             command.args(["-accel", "tcg,thread=single", "-smp", "2"]);
             "ttyAMA0"
         }

@@ -91,7 +91,6 @@ const CASES: &[Case] = &[
         test: run::made_huge_later,
     },
     // Not tried on Arm so far.
-    #[cfg(target_arch = "x86_64")]
     Case {
         name: "run: code made huge",
         needs: &[Capability::Thp, Capability::Collapse, Capability::Root],

@@ -123,7 +123,6 @@ pub fn made_huge_later(ground: &Ground) {
 }
 
 /// The largest program of a guest is hugewise itself; it watches another while its code is moved.
-#[cfg(target_arch = "x86_64")]
 pub fn code_made_huge(ground: &Ground) {
     let huge_page = (ground.pages_each() * ground.answers.page_bytes) as f64;
     let program = ground.lab().with_file_name("hugewise");
@@ -156,7 +155,6 @@ pub fn code_made_huge(ground: &Ground) {
 }
 
 /// Major and minor version.
-#[cfg(target_arch = "x86_64")]
 fn kernel() -> (u32, u32) {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut parts = release.split(['.', '-', '\n']).map(str::parse::<u32>);

@@ -20,10 +20,12 @@ use crate::output;
 mod durations;
 mod experiments;
 mod groups;
+mod otlp;
 mod server;
 mod sources;
 mod textfile;
 
+use otlp::Endpoint;
 use sources::Sources;
 
 /// Scrapes that come faster are answered with the same sample.
@@ -37,11 +39,15 @@ pub struct Arguments {
     listen: SocketAddr,
 
     /// Write DIR/hugewise.prom instead, for the textfile collector of `node_exporter`
-    #[arg(long, value_name = "DIR", conflicts_with = "listen")]
+    #[arg(long, value_name = "DIR", group = "sent", conflicts_with = "listen")]
     textfile: Option<PathBuf>,
 
-    /// How often the file is written
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_interval, requires = "textfile")]
+    /// Push to the OpenTelemetry collector at URL instead, e.g. http://localhost:4318
+    #[arg(long, value_name = "URL", group = "sent", conflicts_with = "listen")]
+    otlp: Option<Endpoint>,
+
+    /// How often the file is written, or a sample pushed
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_interval, requires = "sent")]
     interval: Duration,
 
     /// Also give the memory of processes by name, and why it is small, e.g. web=nginx*
@@ -65,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
 
-    /// Print one sample, or write the file once, and end
+    /// Print, write or push one sample, and end
     #[arg(long)]
     once: bool,
 
@@ -79,13 +85,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let sources = Sources::begin(&root, arguments)?;
     let exporter = Exporter::new(Collector::new(root), sources);
-    match (&arguments.textfile, arguments.once) {
-        (Some(folder), true) => textfile::write(folder, &exporter)?,
-        (None, true) => output::print(&exporter.text(Format::Prometheus))?,
-        (Some(folder), false) => {
-            textfile::keep(folder, arguments.interval, &exporter, &Interrupt::catch()?)?;
+    let every = arguments.interval;
+    match (&arguments.textfile, &arguments.otlp, arguments.once) {
+        (Some(folder), _, true) => textfile::write(folder, &exporter)?,
+        (Some(folder), _, false) => {
+            textfile::keep(folder, every, &exporter, &Interrupt::catch()?)?;
         }
-        (None, false) => server::serve(arguments.listen, exporter, &Interrupt::catch()?)?,
+        (None, Some(endpoint), true) => otlp::push(endpoint, &exporter)?,
+        (None, Some(endpoint), false) => {
+            otlp::keep(endpoint, every, &exporter, &Interrupt::catch()?);
+        }
+        (None, None, true) => output::print(&exporter.text(Format::Prometheus))?,
+        (None, None, false) => server::serve(arguments.listen, exporter, &Interrupt::catch()?)?,
     }
     Ok(Exit::Done)
 }
@@ -113,8 +124,13 @@ impl Exporter {
         }
     }
 
-    /// A new sample, or the last one while it is fresh.
+    /// A new sample as text, or the last one while it is fresh.
     fn text(&self, format: Format) -> String {
+        self.with_sample(|families| text(families, format))
+    }
+
+    /// Shows a new sample, or the last one while it is fresh.
+    fn with_sample<T>(&self, show: impl FnOnce(&[Family]) -> T) -> T {
         // Whoever panicked left a whole sample, or none.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let last = state.last.take();
@@ -124,8 +140,8 @@ impl Exporter {
             let families = families(&self.collector.sample(), &extras);
             (Instant::now(), families)
         });
-        let text = text(&sample.1, format);
+        let shown = show(&sample.1);
         state.last = Some(sample);
-        text
+        shown
     }
 }

@@ -16,6 +16,7 @@ pub mod exposition;
 mod extra_families;
 mod extras;
 mod families;
+pub mod otlp;
 
 pub use collectors::families;
 pub use extras::{

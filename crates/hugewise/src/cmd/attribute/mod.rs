@@ -1,12 +1,14 @@
 //! `hugewise attribute`: which memory earns the effect of huge pages.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
+use hugewise_model::base::units::rough;
 use hugewise_model::run::attribute::{self, Attribution, Design, Listing, SitesFile, WholeEffect};
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::Policy;
@@ -158,6 +160,7 @@ impl Experiment<'_> {
             .arguments
             .rounds
             .unwrap_or_else(|| usual_rounds(&design));
+        self.say(&design_text(&design, rounds, &record));
         let out = self.arguments.out.as_deref();
         let (record, path) = self.measure(rows, Some(rounds), out)?;
         report(&record, &path, self.arguments)
@@ -193,7 +196,12 @@ impl Experiment<'_> {
             record: out,
             ..Files::default()
         };
-        let (record, path) = gather(&self.root, &options, plan, files, &self.arguments.output)?;
+        // A row of a design is no answer: what is said of policies would mislead.
+        let output = Output {
+            quiet: self.arguments.output.quiet || rounds.is_some(),
+            ..self.arguments.output.clone()
+        };
+        let (record, path) = gather(&self.root, &options, plan, files, &output)?;
         let end = record.end.as_ref().map(|end| end.reason);
         if end == Some(StopReason::Interrupted) {
             let path = path.display();
@@ -212,6 +220,21 @@ impl Experiment<'_> {
             message(text);
         }
     }
+}
+
+/// What the design is, and about how long it takes: the time between two trials of the whole effect
+/// is that between two of its own.
+fn design_text(design: &Design, rounds: u32, whole: &Record) -> String {
+    // Each round has a control besides the rows.
+    let trials = (design.rows().len() as u64 + 1) * u64::from(rounds);
+    let begun = whole.trials.iter().map(|trial| trial.started_unix_ms);
+    let span = begun.clone().max().unwrap_or(0) - begun.min().unwrap_or(0);
+    let between = span / (whole.trials.len() as u64).saturating_sub(1).max(1);
+    format!(
+        "the design: {} rows, {rounds} rounds, {trials} trials, about {}",
+        design.rows().len(),
+        rough(Duration::from_millis(between * trials))
+    )
 }
 
 /// As many rounds, whatever they show: a design that stops by its data has other errors.

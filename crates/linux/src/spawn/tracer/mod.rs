@@ -21,6 +21,7 @@ use crate::machine::root::Root;
 use crate::sys::thp;
 
 mod advisor;
+mod chain;
 mod filter;
 mod heap;
 mod range;

@@ -6,6 +6,7 @@ use hugewise_model::run::site::{Choice, Identity, Site, size_class};
 use hugewise_model::run::trial::{Frame, MappedSite, SiteMemory};
 
 use super::advisor::Origin;
+use super::chain::{self, Chains};
 use super::range::Range;
 use crate::machine::root::Root;
 use crate::proc::smaps_memory;
@@ -16,6 +17,7 @@ pub(super) struct Sites {
     choice: Choice,
     processes: HashMap<i32, Space>,
     mapped: Vec<MappedSite>,
+    chains: Chains,
 }
 
 /// The memory of one process.
@@ -58,6 +60,7 @@ impl Sites {
             choice,
             processes: HashMap::new(),
             mapped: Vec::new(),
+            chains: Chains::default(),
         }
     }
 
@@ -117,8 +120,9 @@ impl Sites {
                 (Site::Mapping { number, class }, Vec::new())
             }
             Identity::Chain => {
-                let _ = thread;
-                (Site::Chain { hash: 0, class }, Vec::new())
+                let chain = self.chains.of(thread, process);
+                let hash = chain::hash(&chain);
+                (Site::Chain { hash, class }, chain)
             }
         }
     }
@@ -133,6 +137,7 @@ impl Sites {
 
     pub(super) fn forget(&mut self, process: i32) {
         self.processes.remove(&process);
+        self.chains.forget(process);
     }
 
     /// Reads what the memory of a process has become. Mappings that the kernel has merged were

@@ -61,7 +61,7 @@ impl Attribution {
             "mapped at",
         ];
         let right = Align::Right;
-        let align = [Align::Left, right, right, right, right, Align::Left];
+        let align = [Align::Left, right, right, right, right, Align::Wrapped];
         let mut grid = Grid::headed(&heading).aligned(&align);
         for site in &self.sites {
             let tone = match site.effect {

@@ -64,7 +64,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Faults(arguments) => cmd::faults::run(&arguments)?,
-        Verb::Attribute(arguments) => cmd::attribute::run(*arguments)?,
+        Verb::Attribute(arguments) => cmd::attribute::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
         Verb::Advise(arguments) => cmd::advise::run(&arguments)?,

@@ -93,11 +93,11 @@ pub fn with_short_help(command: clap::Command) -> clap::Command {
 }
 
 /// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<Exit> {
+pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(named) = &arguments.from {
         let path = records::find(named)?;
         let record = recorder::read(&path)?;
-        return report(&record, &path, &arguments);
+        return report(&record, &path, arguments);
     }
     let options = arguments.options.clone().complete()?;
     check(&options)?;
@@ -106,7 +106,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let experiment = Experiment {
         root: Root::real(),
         options,
-        arguments: &arguments,
+        arguments,
         seed: unix_ms(),
     };
     experiment.run()

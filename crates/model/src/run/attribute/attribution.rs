@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::listing::{Listed, listed};
-use super::{Estimate, LEAST_RECURRENCE, Share, Shares, plan, shares};
+use super::{Estimate, FEWEST_ROUNDS, LEAST_RECURRENCE, Share, Shares, plan, shares};
 use crate::run::compare::Statistic;
 use crate::run::compare::labels::{label_of, metric_of};
 use crate::run::compare::medians::arm_trials;
@@ -12,6 +12,7 @@ use crate::run::record::Record;
 use crate::run::site::{Choice, Identity, Site};
 use crate::run::stats::median;
 use crate::run::trial::{Frame, SiteMemory, Trial};
+use crate::text::number::counted;
 
 /// Which memory earns the effect.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -131,8 +132,8 @@ impl Attribution {
             .ok_or("the policies of this record are not the rows of a design")?;
         let responses = responses(record);
         let found = shares(&design, &responses).ok_or_else(|| {
-            let whole = responses.len();
-            format!("{whole} whole rounds were measured; at least 2 show the noise")
+            let whole = counted(responses.len() as u64, "whole round");
+            format!("{whole} only; at least {FEWEST_ROUNDS} show the noise")
         })?;
         let all = listed(record.trials.iter());
         let (tried, not_tried): (Vec<Listed>, Vec<Listed>) =

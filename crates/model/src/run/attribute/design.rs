@@ -26,7 +26,7 @@ impl Design {
         let order = (sites + 1).next_power_of_two().max(LEAST);
         // An entry of Sylvester's matrix is the parity of the bits that row and column share. The
         // first column is the same in all rows, and is no site.
-        let is_huge = |row: usize, site: usize| (row & (site + 1)).count_ones() % 2 == 0;
+        let is_huge = |row: usize, site: usize| (row & (site + 1)).count_ones().is_multiple_of(2);
         let row = |row: usize| (0..sites).map(|site| is_huge(row, site)).collect();
         let half: Vec<Vec<bool>> = (0..order).map(row).collect();
         let mirror = half

@@ -147,7 +147,8 @@ fn the_report_says_which_memory_earns_it() {
           in which the site is huge, less that of the others. Huge and added memory: at
           the end of the main process; ? where it was unmapped by then.
         Again: hugewise attribute --from design.jsonl
-    "#]].assert_eq(&text(&found.document("design.jsonl")));
+    "#]]
+    .assert_eq(&text(&found.document("design.jsonl")));
 }
 
 #[test]

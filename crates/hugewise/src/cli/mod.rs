@@ -26,7 +26,7 @@ const VERSION: &str = concat!(
 #[command(
     name = "hugewise",
     version = VERSION,
-    help_template = "{about}\n\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
+    help_template = "{about}\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
     after_help = "Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program",
     after_long_help = "Options:     -h, --help; -V, --version\n\
                        Start with:  hugewise run -- ./your-program\n\

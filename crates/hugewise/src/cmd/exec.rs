@@ -47,7 +47,7 @@ pub struct Arguments {
     system: bool,
 
     /// Wait for an experiment that has the machine: TIME at the most, or no
-    #[arg(long, value_name = "TIME|no")]
+    #[arg(long, hide_short_help = true, value_name = "TIME|no")]
     wait: Option<Wait>,
 
     /// The command and its arguments

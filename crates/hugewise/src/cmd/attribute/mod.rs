@@ -76,9 +76,9 @@ const DESIGNED: [&str; 6] = [
 /// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
 /// that it does not take are in neither.
 pub fn with_short_help(command: clap::Command) -> clap::Command {
-    const KEPT: [&str; 12] = [
+    const KEPT: [&str; 11] = [
         "by", "rounds", "force", "sites", "out", "from", "command", "format", "json", "verbose",
-        "max_time", "help",
+        "help",
     ];
     command.mut_args(|argument| {
         let name = argument.get_id().as_str();

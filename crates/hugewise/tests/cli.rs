@@ -1,6 +1,7 @@
 //! The program as its users meet it: flags and what is refused here, the rest in the folders.
 
 mod advise;
+mod attribute;
 mod exec;
 mod faults;
 mod harness;
@@ -50,6 +51,7 @@ fn every_verb_has_its_manual_page() {
         "report",
         "bench",
         "trace",
+        "attribute",
         "collapse",
         "inspect",
         "faults",

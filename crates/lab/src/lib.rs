@@ -33,6 +33,7 @@ mod room;
 mod seccomp;
 mod serve;
 mod shared;
+mod sites;
 mod stacks;
 mod stride;
 mod threads;
@@ -65,6 +66,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
+
+  sites [--reads N]
+        five mapping sites: one gains from huge pages, one loses, one does not care, and two
+        belong together; print `NAME huge BYTES of BYTES` for each
 
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;
@@ -218,6 +223,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "refuse" => refuse::refuse(&mut rest),
         "serve" => serve::serve(&mut rest),
         "ask" => serve::ask(&mut rest),
+        "sites" => sites::run(&mut rest),
         "plant" => plant::run(&mut rest),
         "bench" => bench::run(&mut rest),
         "-h" | "--help" | "help" => {

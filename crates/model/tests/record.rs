@@ -341,6 +341,7 @@ fn tracing() -> impl Strategy<Value = Tracing> {
     let beyond = prop::collection::vec(".*", 0..3);
     (any::<[u64; 4]>(), made(), made(), beyond).prop_map(
         |([ranges, bytes, stops, refused], collapsing, text, beyond)| Tracing {
+            sites: Vec::new(),
             ranges,
             bytes,
             stops,

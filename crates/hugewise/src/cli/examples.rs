@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 26] = [
+const EXAMPLES: [(&str, &str); 27] = [
     (
         "run",
         "
@@ -162,6 +162,14 @@ const EXAMPLES: [(&str, &str); 26] = [
   sudo hugewise trace compaction reclaim -I 5s
   # A kernel function
   sudo hugewise trace --duration 10s do_huge_pmd_anonymous_page",
+    ),
+    (
+        "attribute",
+        "
+  # Which of the large mappings of this program earn the effect?
+  hugewise attribute -- ./prog --size 10
+  # By the lines of source that map them; keep those that help
+  hugewise attribute --by site --sites prog.sites -- ./prog --size 10",
     ),
     (
         "collapse",

@@ -26,7 +26,7 @@ const VERSION: &str = concat!(
 #[command(
     name = "hugewise",
     version = VERSION,
-    help_template = "{about}\n\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
+    help_template = "{about}\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
     after_help = "Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program",
     after_long_help = "Options:     -h, --help; -V, --version\n\
                        Start with:  hugewise run -- ./your-program\n\
@@ -64,6 +64,8 @@ pub enum Verb {
     Simulate(cmd::simulate::Arguments),
     /// Time the stalls in kernel memory management
     Trace(cmd::trace::Arguments),
+    /// Find which memory earns the effect of huge pages
+    Attribute(Box<cmd::attribute::Arguments>),
     /// Make the memory of a running process huge, with proof
     Collapse(cmd::collapse::Arguments),
     /// Explain why memory of a process is huge or not
@@ -86,7 +88,8 @@ pub enum Verb {
 
 /// The command line with the examples in its help.
 pub fn command() -> Command {
-    with_examples(Cli::command(), "")
+    let command = Cli::command().mut_subcommand("attribute", cmd::attribute::with_short_help);
+    with_examples(command, "")
 }
 
 /// Parses the words of the command line, and those of an experiment file that they name. Ends the

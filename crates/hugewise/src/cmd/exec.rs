@@ -1,6 +1,7 @@
 //! `hugewise exec`: run a command under one policy, without measuring.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,6 +12,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::base::host::Host;
+use hugewise_model::run::attribute::{SitesFile, choosing};
 use hugewise_model::run::policy::realise::{Reach, Realisation};
 use hugewise_model::run::policy::{Policy, advice_by_chance};
 use hugewise_model::run::trial::Outcome;
@@ -36,12 +38,16 @@ pub struct Arguments {
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
     policy: Policy,
 
+    /// Make the sites of FILE huge, which `attribute --sites` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    sites: Option<PathBuf>,
+
     /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
     system: bool,
 
     /// Wait for an experiment that has the machine: TIME at the most, or no
-    #[arg(long, value_name = "TIME|no")]
+    #[arg(long, hide_short_help = true, value_name = "TIME|no")]
     wait: Option<Wait>,
 
     /// The command and its arguments
@@ -50,7 +56,24 @@ pub struct Arguments {
 }
 
 /// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
+    if let Some(path) = &arguments.sites {
+        arguments.policy = of_sites(path)?;
+    }
+    carry_out(&arguments)
+}
+
+/// The policy of a file of sites.
+fn of_sites(path: &Path) -> Result<Policy> {
+    let wrong = |problem: &dyn std::fmt::Display| {
+        exit::usage(format!("--sites {}: {problem}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let file = SitesFile::parse(&text).map_err(|problem| wrong(&problem))?;
+    Ok(choosing("sites", file.sites))
+}
+
+fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();

@@ -1,6 +1,7 @@
 //! One file or folder per verb.
 
 pub mod advise;
+pub mod attribute;
 pub mod bench;
 pub mod collapse;
 pub mod completions;

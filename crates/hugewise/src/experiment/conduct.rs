@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
@@ -16,10 +16,10 @@ use hugewise_model::bench;
 use hugewise_model::run::compare::{self, host_differences};
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{advice_by_chance, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
+use super::announcement::announce;
 use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
@@ -58,6 +58,38 @@ pub fn conduct(
     files: Files<'_>,
     output: &Output,
 ) -> Result<Exit> {
+    let beginning = begin(root, options, plan, files)?;
+    carry_out(root, options, beginning, files, output)
+}
+
+/// Carries a plan out on this host and keeps the record, which is another's to report.
+///
+/// # Errors
+///
+/// As [`conduct`]; what was measured before an error is in the record.
+pub fn gather(
+    root: &Root,
+    options: &Options,
+    plan: impl Fn(&Host) -> Result<Plan>,
+    files: Files<'_>,
+    output: &Output,
+) -> Result<(Record, PathBuf)> {
+    let beginning = begin(root, options, plan, files)?;
+    match observe(root, options, beginning, files, output)? {
+        (record, path, None) => Ok((record, path)),
+        (_, path, Some(error)) => {
+            Err(error.context(format!("the record {} was cut short", path.display())))
+        }
+    }
+}
+
+/// Takes the machine, and makes the header of a new record.
+fn begin(
+    root: &Root,
+    options: &Options,
+    plan: impl Fn(&Host) -> Result<Plan>,
+    files: Files<'_>,
+) -> Result<(Turn, Beginning)> {
     let (turn, header) = turn::take_with(options.purpose(), options.wait, || {
         let host = paths::host(root)?;
         let plan = plan(&host)?;
@@ -67,7 +99,7 @@ pub fn conduct(
             ..header(host, plan, realisations)
         })
     })?;
-    carry_out(root, options, (turn, Beginning::New(header)), files, output)
+    Ok((turn, Beginning::New(header)))
 }
 
 /// Runs trials from the beginning on, keeps the record, and reports.
@@ -84,6 +116,22 @@ pub fn carry_out(
 ) -> Result<Exit> {
     output::check_file(output)?;
     output::check_writable("--svg", files.report.svg)?;
+    let (record, path, trouble) = observe(root, options, (turn, beginning), files, output)?;
+    if let Some(error) = trouble {
+        return Err(shown_before(&record, &path, output, error));
+    }
+    let judged = show(&record, &path, &options.demands, files.report, output)?;
+    Ok(exit_of(&record, judged))
+}
+
+/// Runs trials and keeps them: the record, its path, and what cut it short.
+fn observe(
+    root: &Root,
+    options: &Options,
+    (turn, beginning): (Turn, Beginning),
+    files: Files<'_>,
+    output: &Output,
+) -> Result<(Record, PathBuf, Option<anyhow::Error>)> {
     if let Beginning::New(header) = &beginning {
         announce(header, options, output);
     }
@@ -96,11 +144,7 @@ pub fn carry_out(
     }
     let (record, trouble) = close(recorder, ended, left);
     hint_at_tracing(&record, options);
-    if let Some(error) = trouble {
-        return Err(shown_before(&record, &path, output, error));
-    }
-    let judged = show(&record, &path, &options.demands, files.report, output)?;
-    Ok(exit_of(&record, judged))
+    Ok((record, path, trouble))
 }
 
 /// The record with its trials, why they ended, and what could not be put back after them.
@@ -246,33 +290,6 @@ pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
-}
-
-/// Warns about policies before anything runs.
-fn announce(header: &Header, options: &Options, output: &Output) {
-    if output.quiet {
-        return;
-    }
-    let plan = &header.plan;
-    // What is doubtful under one program is doubtful under all.
-    let policies = || {
-        let arms = plan.policies.iter();
-        arms.filter(|arm| plan.program_of(&arm.name) == plan.programs.first())
-    };
-    for policy in policies() {
-        for doubt in warnings(policy, &header.host) {
-            message(format_args!("{}: {doubt}", plan.policy_of(&policy.name)));
-        }
-    }
-    if !options.names_policies() {
-        return;
-    }
-    // `doctor` says it of the policies that nobody named.
-    for policy in policies() {
-        if let Some(doubt) = advice_by_chance(policy, &header.host) {
-            message(format_args!("{}: {doubt}", plan.policy_of(&policy.name)));
-        }
-    }
 }
 
 /// Reports the settings of a killed experiment that were restored just now.

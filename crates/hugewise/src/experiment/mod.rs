@@ -36,6 +36,7 @@ pub mod recorder;
 /// The records that lie in their usual place.
 pub mod records;
 
+mod announcement;
 mod fragmentation;
 mod free_memory;
 mod latency_files;

@@ -19,7 +19,7 @@ mod line;
 mod memory;
 mod pages;
 mod prefault;
-mod random;
+pub(crate) mod random;
 mod rollup;
 mod slab;
 mod thread;

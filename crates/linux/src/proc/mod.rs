@@ -18,6 +18,8 @@ pub mod pid_stat;
 /// Time that tasks waited for memory.
 pub mod pressure;
 pub mod process;
+/// Resident and huge memory of each mapping of a process.
+pub(crate) mod smaps_memory;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
 /// Processor time of the machine.

@@ -24,7 +24,7 @@ impl Injector {
     /// For the tree of `main`.
     pub(super) fn new(order: &Order, main: i32) -> Self {
         let schedule = Schedule::new(order.collapse, order.text);
-        match (Tracer::new(order.tracer, main), schedule) {
+        match (Tracer::new(&order.tracer, main), schedule) {
             (Some(tracer), _) => Self::Advice(Box::new(tracer)),
             (None, Some(schedule)) => Self::Collapse(Box::new(Collapser::new(schedule, main))),
             (None, None) => Self::None,
@@ -99,11 +99,18 @@ impl Injector {
     }
 
     /// What it has done so far.
-    pub(super) fn tracing(&self) -> Option<&Tracing> {
+    pub(super) fn tracing(&self) -> Option<Tracing> {
         match self {
             Self::None => None,
-            Self::Advice(tracer) => Some(&tracer.tracing),
-            Self::Collapse(collapser) => Some(&collapser.tracing),
+            Self::Advice(tracer) => Some(tracer.told()),
+            Self::Collapse(collapser) => Some(collapser.tracing.clone()),
+        }
+    }
+
+    /// Looks at what it has done to the main process, which is held at its end.
+    pub(super) fn look(&mut self, main: i32) {
+        if let Self::Advice(tracer) = self {
+            tracer.look(main);
         }
     }
 }

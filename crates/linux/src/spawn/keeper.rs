@@ -257,6 +257,7 @@ impl Keeper {
         let since = Instant::now();
         if self.cause != Cause::Stopped {
             self.exit = exit_reading::read_exit(pid.unsigned_abs(), &self.order.question);
+            self.injector.look(pid);
         }
         tracee::resume(pid, 0);
         // When only the first thread has left, the others ran on meanwhile.
@@ -303,7 +304,7 @@ impl Keeper {
             usage: self.usage,
             floor_bytes,
             exit: self.exit.clone(),
-            tracing: self.injector.tracing().cloned(),
+            tracing: self.injector.tracing(),
             keeper_cpu_ns: calls::own_usage().cpu_ns(),
             outlived: 0,
             survivors: 0,

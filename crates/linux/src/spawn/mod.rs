@@ -141,7 +141,7 @@ impl Launch {
         Self {
             environment: environment(&policy.environment, |name| std::env::var(name).ok()),
             prctl: policy.prctl,
-            tracer: policy.tracer,
+            tracer: policy.tracer.clone(),
             collapse: policy.collapse,
             text: policy.text,
             numa: policy.numa.clone(),

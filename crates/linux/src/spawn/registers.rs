@@ -2,6 +2,8 @@
 
 use std::io;
 
+use framehop::UnwindRegsNative;
+
 #[cfg(target_arch = "aarch64")]
 use super::tracee;
 
@@ -92,6 +94,11 @@ fn transfer_set(
 /// Instructions of `syscall` and its arguments (arch/x86/entry/entry_64.S).
 #[cfg(target_arch = "x86_64")]
 impl Registers {
+    /// What unwinding begins with.
+    pub(super) fn frame(&self) -> UnwindRegsNative {
+        UnwindRegsNative::new(self.0.rip, self.0.rsp, self.0.rbp)
+    }
+
     pub(super) fn argument(&self, index: usize) -> u64 {
         [self.0.rdi, self.0.rsi, self.0.rdx, self.0.r10][index]
     }
@@ -180,6 +187,12 @@ pub(super) const CALL_INSTRUCTION: &[u8] = &[0x0f, 0x05];
 /// from x8 again when `svc` runs again.
 #[cfg(target_arch = "aarch64")]
 impl Registers {
+    /// What unwinding begins with: the return address, the stack and the frame pointer.
+    pub(super) fn frame(&self) -> UnwindRegsNative {
+        let (link, frame) = (self.0.regs[30], self.0.regs[29]);
+        UnwindRegsNative::new(link, self.0.sp, frame)
+    }
+
     pub(super) fn argument(&self, index: usize) -> u64 {
         self.0.regs[index]
     }

@@ -48,7 +48,7 @@ pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(
         return Err(starting(sentence));
     }
     let outcome = outcome(ExitStatus::from_raw(status));
-    Ok((outcome, injector.tracing().cloned().unwrap_or_default()))
+    Ok((outcome, injector.tracing().unwrap_or_default()))
 }
 
 /// Waits until nobody is left, or nothing can come; the status of the main process.

@@ -64,7 +64,7 @@ impl Order {
             command: launch.command.iter().map(|word| bytes(word)).collect(),
             environment: environment(launch),
             prctl: launch.prctl,
-            tracer: launch.tracer,
+            tracer: launch.tracer.clone(),
             numa: launch.numa.clone(),
             cgroup: None,
             collapse: launch.collapse,

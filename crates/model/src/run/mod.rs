@@ -21,6 +21,12 @@ pub mod record;
 /// Estimates with intervals.
 pub mod stats;
 
+/// Where a program maps its memory.
+pub mod site;
+
+/// Which memory earns the effect.
+pub mod attribute;
+
 /// What differs: comparisons and verdicts.
 pub mod compare;
 

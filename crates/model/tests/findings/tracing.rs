@@ -42,6 +42,7 @@ fn record(slower: f64, beyond: &[&str]) -> Record {
             .filter(|trial| trial.policy == policy)
         {
             trial.read_back.tracing = Some(Tracing {
+                sites: Vec::new(),
                 ranges: 6,
                 bytes: 1 << 28,
                 stops: 52,

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use hugewise_model::observe::faults::{Map, Sharing};
 
-use super::Range;
+use super::range::Range;
 use crate::machine::root::Root;
 use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;

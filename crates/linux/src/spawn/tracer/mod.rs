@@ -20,13 +20,19 @@ use super::tracee::{self, Options, Stop};
 use crate::machine::root::Root;
 use crate::sys::thp;
 
+mod advisor;
+mod chain;
 mod filter;
 mod heap;
+mod range;
+mod sites;
 mod thread;
 
+use advisor::{Advisor, Origin};
 use filter::Call;
 use heap::Heap;
-use thread::{Step, Thread};
+use range::Range;
+use thread::{Advised, Step, Thread};
 
 pub(super) use filter::Filter;
 pub use filter::try_tracing;
@@ -41,23 +47,10 @@ pub(super) fn block_bytes() -> u64 {
     thp::read_pmd_bytes(&Root::real()).unwrap_or(thp::USUAL_PMD_BYTES)
 }
 
-/// A part of an address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    start: u64,
-    end: u64,
-}
-
-impl Range {
-    const fn bytes(self) -> u64 {
-        self.end.saturating_sub(self.start)
-    }
-}
-
 /// The tracer of one tree.
 #[derive(Debug)]
 pub(super) struct Tracer {
-    advice: libc::c_int,
+    advice: Advisor,
     block: u64,
     main: i32,
     threads: HashMap<i32, Thread>,
@@ -67,15 +60,9 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// A tracer of the tree below `main`; `None` where the tree is not to be traced.
-    pub(super) fn new(advice: Advice, main: i32) -> Option<Self> {
-        let advice = match advice {
-            Advice::None => return None,
-            // The same stops and the same call, which changes nothing.
-            Advice::Idle => libc::MADV_NORMAL,
-            Advice::Huge => libc::MADV_HUGEPAGE,
-        };
+    pub(super) fn new(advice: &Advice, main: i32) -> Option<Self> {
         Some(Self {
-            advice,
+            advice: Advisor::new(advice)?,
             block: block_bytes(),
             main,
             threads: HashMap::new(),
@@ -102,6 +89,7 @@ impl Tracer {
     pub(super) fn forget(&mut self, pid: i32) {
         self.threads.remove(&pid);
         self.heaps.remove(&pid);
+        self.advice.forget(pid);
     }
 
     /// Knows a thread from its first stop on, whose parent's stop may come before or after.
@@ -135,7 +123,12 @@ impl Tracer {
         let call = tracee::message(pid).and_then(Call::of);
         let step = match call {
             Some(Call::Break) if self.grows_a_little(pid) => None,
-            Some(call @ (Call::Map | Call::Remap | Call::Break)) => Some(Step::Calling(call)),
+            Some(call @ (Call::Map | Call::Break)) => Some(Step::Calling(call, 0)),
+            // What it moves is told at its entry alone: the result may take the register's place.
+            Some(call @ Call::Remap) => {
+                let from = Registers::read(pid).map_or(0, |entry| entry.argument(0));
+                Some(Step::Calling(call, from))
+            }
             Some(call) => {
                 self.note(pid, call);
                 None
@@ -191,8 +184,8 @@ impl Tracer {
         };
         match std::mem::replace(&mut thread.step, Step::Own) {
             Step::Own => tracee::resume(pid, 0),
-            Step::Calling(call) => {
-                self.made(pid, call);
+            Step::Calling(call, from) => {
+                self.made(pid, call, from);
                 self.advise_next(pid, None);
             }
             Step::Executing(0) => self.advise_next(pid, None),
@@ -215,8 +208,8 @@ impl Tracer {
         }
     }
 
-    /// Notes the range that a call has made.
-    fn made(&mut self, pid: i32, call: Call) {
+    /// Notes the range that a call has made; of one that moves memory, `from` an address.
+    fn made(&mut self, pid: i32, call: Call, from: u64) {
         let Ok(registers) = Registers::read(pid) else {
             return;
         };
@@ -224,22 +217,42 @@ impl Tracer {
             return;
         };
         let block = self.block;
-        let range = match call {
-            Call::Map => Some((start, registers.argument(1))),
-            Call::Remap => Some((start, registers.argument(2))),
-            _ => None,
+        let found = match call {
+            Call::Map => Some((Origin::Mapped, Range::of(start, registers.argument(1)))),
+            Call::Remap => {
+                let moved = Range::of(start, registers.argument(2));
+                Some((Origin::Moved(from), moved))
+            }
+            _ => {
+                let heap = self.heap_of(pid);
+                let grown = heap.and_then(|heap| heap.move_end(start, block));
+                grown.map(|range| (Origin::Heap, range))
+            }
         };
-        let range = match range {
-            Some((start, bytes)) => Some(Range {
-                start,
-                end: start.saturating_add(bytes),
-            }),
-            None => self
-                .heap_of(pid)
-                .and_then(|heap| heap.move_end(start, block)),
+        if let Some((origin, range)) = found {
+            self.advise_later(pid, origin, range);
+        }
+    }
+
+    /// Notes what a range of a thread is to be advised.
+    fn advise_later(&mut self, pid: i32, origin: Origin, range: Range) {
+        let Some(thread) = self.threads.get_mut(&pid) else {
+            return;
         };
-        if let (Some(range), Some(thread)) = (range, self.threads.get_mut(&pid)) {
-            thread.ranges.push(range);
+        let advice = self.advice.of((pid, thread.process), origin, range);
+        thread.ranges.push(Advised { range, advice });
+    }
+
+    /// Reads what the memory of the sites of the main process has become, which is at its end.
+    pub(super) fn look(&mut self, pid: i32) {
+        self.advice.look(pid);
+    }
+
+    /// What it has done so far.
+    pub(super) fn told(&self) -> Tracing {
+        Tracing {
+            sites: self.advice.mapped(),
+            ..self.tracing.clone()
         }
     }
 
@@ -257,11 +270,11 @@ impl Tracer {
         let Some(own) = own else {
             return tracee::resume(pid, 0);
         };
-        let Some(range) = thread.ranges.pop() else {
+        let Some(Advised { range, advice }) = thread.ranges.pop() else {
             own.put_back(pid);
             return tracee::resume(pid, 0);
         };
-        let arguments = [range.start, range.bytes(), self.advice as u64];
+        let arguments = [range.start, range.bytes(), advice as u64];
         let advise = SystemCall::new(libc::SYS_madvise, arguments);
         let ours = own.registers.calling(advise);
         // The one fails only where the thread was killed, and then so does the other.
@@ -285,6 +298,9 @@ impl Tracer {
         {
             self.heaps.entry(child).or_insert(heap);
         }
+        if let Some((child, process)) = child.zip(process) {
+            self.advice.fork(process, child);
+        }
         self.go_on(pid, 0);
     }
 
@@ -297,6 +313,7 @@ impl Tracer {
         if let Some(sentence) = heap::lost_privilege(pid) {
             self.tracing.say(sentence);
         }
+        self.advice.forget(pid);
         let ranges = heap::large_data(pid, self.block);
         if let Some(thread) = self.threads.get_mut(&pid) {
             thread.process = pid;
@@ -304,7 +321,10 @@ impl Tracer {
                 true => Step::Own,
                 false => Step::Executing(EXEC_STOPS),
             };
-            thread.ranges = ranges;
+            thread.ranges.clear();
+        }
+        for range in ranges {
+            self.advise_later(pid, Origin::Data, range);
         }
         self.go_on(pid, 0);
     }

@@ -7,6 +7,7 @@ use super::{Finding, Outcome, Rule};
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::policy::Settings;
+use crate::run::policy::realise::Tracer;
 use crate::run::record::Record;
 use crate::run::trial::{OwnAct, Trial};
 
@@ -51,7 +52,11 @@ pub(super) fn is_shut_out(record: &Record, policy: &str) -> bool {
 }
 
 fn acts<'a>(record: &'a Record, policy: &str) -> impl Iterator<Item = OwnAct<'a>> {
-    arm_trials(record, policy).filter_map(|trial| trial.read_back.own_act())
+    let realisation = record.header.realisations.get(policy);
+    // That tracer keeps the memory of other sites small, which is no act of the program.
+    let is_chosen = realisation.is_some_and(|it| matches!(it.tracer, Tracer::Sites(_)));
+    let trials = arm_trials(record, policy).filter(move |_| !is_chosen);
+    trials.filter_map(|trial| trial.read_back.own_act())
 }
 
 fn finding(

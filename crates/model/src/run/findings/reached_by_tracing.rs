@@ -30,16 +30,16 @@ impl Rule for ReachedByTracing {
 
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         let policies = context.policies().iter().map(|policy| policy.name.as_str());
-        let traced = policies.filter(|policy| tracer(context, policy) == Tracer::Huge);
+        let traced = policies.filter(|policy| *tracer(context, policy) == Tracer::Huge);
         traced
             .filter_map(|policy| finding(self, context, policy))
             .collect()
     }
 }
 
-fn tracer(context: &Context<'_>, policy: &str) -> Tracer {
+fn tracer<'a>(context: &Context<'a>, policy: &str) -> &'a Tracer {
     let realisation = context.record.header.realisations.get(policy);
-    realisation.map_or(Tracer::None, |realisation| realisation.tracer)
+    realisation.map_or(&Tracer::None, |realisation| &realisation.tracer)
 }
 
 fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Option<Finding> {
@@ -53,7 +53,7 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
     let mut evidence = Evidence::default();
     evidence.reading("tracing_stops", policy, stops);
     evidence.reading("tracing_ranges", policy, ranges);
-    let cost = Cost::of(context, |it| tracer(context, &it.name) == Tracer::Idle);
+    let cost = Cost::of(context, |it| *tracer(context, &it.name) == Tracer::Idle);
     cost.note(&mut evidence, "tracing_cost_ratio");
     let how = format!(
         "tracing the program, which was stopped {stops:.0} times a run to advise {} of its memory",

@@ -12,10 +12,12 @@ use super::parse::{
     MODES, PAGES, kib_text, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
 };
 use super::runtime::{Runtime, RuntimeSettings};
+use super::sites;
 use super::words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer, Word,
 };
 use crate::base::units::KIB;
+use crate::run::site::Choice;
 
 /// What a policy sets; everything absent stays as the machine has it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -81,6 +83,9 @@ pub struct Settings {
     /// `text=`: code that the program has in use is put into huge pages, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
+    /// `sites=`: which mapping sites are huge, by tracing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sites: Option<Choice>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -210,6 +215,8 @@ pub static KEYS: &[Key] = &[
         doc: "memory in use is made huge by MADV_COLLAPSE: once, or again and again" },
     Key { name: "text", acts: Acts::Pages, file: None, value: words!(text: Text),
         doc: "code in use is copied into huge pages, at the same addresses" },
+    Key { name: "sites", acts: Acts::Pages, file: None, value: sites::VALUE,
+        doc: "which mappings are huge, one by one: what `attribute` tries" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),

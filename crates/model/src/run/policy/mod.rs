@@ -22,6 +22,7 @@ pub mod parse;
 pub mod realise;
 pub mod runtime;
 mod siblings;
+mod sites;
 /// Doubts that do not stop a run.
 pub mod warnings;
 mod words;

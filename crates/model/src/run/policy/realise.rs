@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Collapse, Malloc, Numa, Policy, Text};
 use crate::base::host::Host;
+use crate::run::site::Choice;
 pub use crate::run::trial::MemoryLimits;
 
 mod injection;
@@ -12,6 +13,7 @@ mod means;
 mod memory;
 mod pages;
 mod pool;
+mod sites;
 #[cfg(test)]
 mod tests;
 
@@ -103,7 +105,7 @@ pub enum ThpPrctl {
 }
 
 /// What a tracer of the whole tree does where the tree maps memory that can hold a huge page.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Tracer {
     /// There is none.
@@ -113,6 +115,8 @@ pub enum Tracer {
     Idle,
     /// It makes the tree call `madvise(MADV_HUGEPAGE)`.
     Huge,
+    /// The same for memory of chosen sites, and `madvise(MADV_NOHUGEPAGE)` for that of all others.
+    Sites(Choice),
 }
 
 impl Tracer {
@@ -209,6 +213,7 @@ pub fn realise(
     memory::reach(&mut draft);
     malloc::reach(&mut draft);
     means::reach_idle(&mut draft);
+    sites::reach(&mut draft);
     injection::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();

@@ -217,7 +217,7 @@ fn needed(report: &Report<'_>, policy: &str) -> Realisation {
 pub fn describe(realisation: &Realisation) -> Vec<String> {
     let mut means: Vec<String> = prctl(realisation.prctl)
         .into_iter()
-        .chain(tracer(realisation.tracer))
+        .chain(tracer(&realisation.tracer))
         .map(str::to_owned)
         .collect();
     means.extend(surroundings(realisation));
@@ -260,13 +260,14 @@ fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
     }
 }
 
-fn tracer(tracer: Tracer) -> Option<&'static str> {
+fn tracer(tracer: &Tracer) -> Option<&'static str> {
     match tracer {
         Tracer::None => None,
         Tracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
         Tracer::Huge => {
             Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
         }
+        Tracer::Sites(_) => Some("madvise(2) after the mmap of each site, by a tracer"),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::base::missing::Missing;
 use crate::run::stats::{Sample, median};
 
 mod first_touch;
+mod mapped_site;
 mod mark;
 mod own_act;
 mod process_tree;
@@ -21,6 +22,7 @@ pub mod timeline;
 mod tracing;
 
 pub use first_touch::{FirstTouch, TouchPrice};
+pub use mapped_site::{Frame, MappedSite, SiteMemory};
 pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};

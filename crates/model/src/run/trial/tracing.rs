@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::MappedSite;
+
 /// What the tracer did to one tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +24,9 @@ pub struct Tracing {
     /// The code that was put into huge pages, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Collapsing>,
+    /// What was mapped at each site, in the order of the first mapping, where sites are told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<MappedSite>,
     /// What it could not reach, and why: a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beyond: Vec<String>,

@@ -1,0 +1,284 @@
+//! `hugewise attribute`: which memory earns the effect of huge pages.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::rough;
+use hugewise_model::run::attribute::{self, Attribution, Design, Listing, SitesFile, WholeEffect};
+use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::{Record, StopReason};
+use hugewise_model::run::site::Identity;
+
+use crate::exit::{self, Exit};
+use crate::experiment::conduct::{Files, gather};
+use crate::experiment::{recorder, records};
+use crate::options::Options;
+use crate::output::{self, Output};
+use crate::stderr::message;
+
+mod csv;
+mod names;
+
+/// Flags of `attribute`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    // First, because what follows the output's flags would be listed among them.
+    #[command(flatten)]
+    options: Options,
+
+    /// What a site is: mapping, site [default: mapping]
+    ///
+    /// `mapping` is the number of a mapping among those of its size class in its process. `site` is
+    /// the chain of calls that maps it, with the size class.
+    #[arg(long, value_name = "WHAT", default_value = "mapping", hide_default_value = true, help_heading = ATTRIBUTE)]
+    by: Identity,
+
+    /// Rounds of the design [default: at least 64 trials]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..), help_heading = ATTRIBUTE)]
+    rounds: Option<u32>,
+
+    /// Go on without an effect of all sites together
+    ///
+    /// A site that helps and one that hurts may cancel out.
+    #[arg(long, help_heading = ATTRIBUTE)]
+    force: bool,
+
+    /// Write the sites that help to FILE, for `exec --sites`
+    #[arg(long, value_name = "FILE", help_heading = ATTRIBUTE)]
+    sites: Option<PathBuf>,
+
+    /// Write the record of the design to FILE, which must be new
+    #[arg(long, value_name = "FILE", help_heading = ATTRIBUTE)]
+    out: Option<PathBuf>,
+
+    /// Report again from the record of a design
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["command", "out", "rounds", "force"], help_heading = ATTRIBUTE)]
+    from: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// The heading of its own flags in the help.
+const ATTRIBUTE: &str = "Attribution";
+
+/// The flags of `run` that say what to try: here the design does.
+const DESIGNED: [&str; 6] = [
+    "policy", "matrix", "program", "baseline", "system", "fragment",
+];
+
+/// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
+/// that it does not take are in neither.
+pub fn with_short_help(command: clap::Command) -> clap::Command {
+    const KEPT: [&str; 11] = [
+        "by", "rounds", "force", "sites", "out", "from", "command", "format", "json", "verbose",
+        "help",
+    ];
+    command.mut_args(|argument| {
+        let name = argument.get_id().as_str();
+        if DESIGNED.contains(&name) {
+            argument.hide(true)
+        } else if KEPT.contains(&name) {
+            argument
+        } else {
+            argument.hide_short_help(true)
+        }
+    })
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    if let Some(named) = &arguments.from {
+        let path = records::find(named)?;
+        let record = recorder::read(&path)?;
+        return report(&record, &path, arguments);
+    }
+    let options = arguments.options.clone().complete()?;
+    check(&options)?;
+    output::check_file(&arguments.output)?;
+    output::check_writable("--sites", arguments.sites.as_deref())?;
+    let experiment = Experiment {
+        root: Root::real(),
+        options,
+        arguments,
+        seed: unix_ms(),
+    };
+    experiment.run()
+}
+
+fn check(options: &Options) -> Result<()> {
+    let given = [
+        ("--policy", !options.policy.is_empty()),
+        ("--matrix", !options.matrix.is_empty()),
+        ("--program", !options.program.is_empty()),
+        ("--baseline", options.baseline.is_some()),
+        ("--system", options.system),
+        ("--fragment", options.fragment.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((flag, _)) => Err(exit::usage(format!(
+            "{flag}: `attribute` itself says what is tried; leave it out"
+        ))),
+    }
+}
+
+/// The three parts of an attribution: the list of the sites, the whole effect, the design.
+struct Experiment<'a> {
+    root: Root,
+    options: Options,
+    arguments: &'a Arguments,
+    seed: u64,
+}
+
+impl Experiment<'_> {
+    fn run(&self) -> Result<Exit> {
+        let by = self.arguments.by;
+        let listing = self.list(by)?;
+        let sites = listing.sites();
+        self.say(&names::listing_text(&listing));
+        let Some(design) = Design::new(sites.len()) else {
+            message("no site recurs in every run, so there is nothing to attribute");
+            return Ok(Exit::Done);
+        };
+        let whole = attribute::whole(by, &sites).to_vec();
+        let (record, _) = self.measure(whole, None, None)?;
+        let effect = WholeEffect::of(&record).map_err(exit::usage)?;
+        self.say(&effect.text);
+        if !effect.is_shown() && !self.arguments.force {
+            message("there is no effect to attribute; --force goes on nevertheless");
+            return Ok(Exit::Done);
+        }
+        let rows = attribute::rows(by, &sites).unwrap_or_default();
+        let rounds = self
+            .arguments
+            .rounds
+            .unwrap_or_else(|| usual_rounds(&design));
+        self.say(&design_text(&design, rounds, &record));
+        let out = self.arguments.out.as_deref();
+        let (record, path) = self.measure(rows, Some(rounds), out)?;
+        report(&record, &path, self.arguments)
+    }
+
+    /// Two runs list the sites, and show which of them recur.
+    fn list(&self, by: Identity) -> Result<Listing> {
+        const RUNS: u32 = 2;
+        let [none, _] = attribute::whole(by, &[]);
+        let (record, _) = self.measure(vec![none], Some(RUNS), None)?;
+        Ok(Listing::of(record.trials.iter()))
+    }
+
+    /// Measures policies: for a fixed number of rounds, or until it is decided.
+    fn measure(
+        &self,
+        policies: Vec<Policy>,
+        rounds: Option<u32>,
+        out: Option<&Path>,
+    ) -> Result<(Record, PathBuf)> {
+        let baseline = policies.first().map(|policy| policy.name.clone());
+        let options = Options {
+            policy: policies,
+            baseline,
+            ..self.options.clone()
+        };
+        let plan = |host: &Host| -> Result<Plan> {
+            let plan = options.plan(host, self.seed)?;
+            let bounds = rounds.map_or(plan.bounds, |rounds| fixed(plan.bounds, rounds));
+            Ok(Plan { bounds, ..plan })
+        };
+        let files = Files {
+            record: out,
+            ..Files::default()
+        };
+        // A row of a design is no answer: what is said of policies would mislead.
+        let output = Output {
+            quiet: self.arguments.output.quiet || rounds.is_some(),
+            ..self.arguments.output.clone()
+        };
+        let (record, path) = gather(&self.root, &options, plan, files, &output)?;
+        let end = record.end.as_ref().map(|end| end.reason);
+        if end == Some(StopReason::Interrupted) {
+            let path = path.display();
+            return Err(exit::interrupted(format!("what was measured is in {path}")));
+        }
+        if !record.trials.iter().any(|trial| trial.succeeded()) {
+            let how = record.trials.first().map(|trial| trial.outcome.to_string());
+            let how = how.unwrap_or_default();
+            return Err(exit::trial_failed(format!("the command fails: {how}")));
+        }
+        Ok((record, path))
+    }
+
+    fn say(&self, text: &str) {
+        if !self.arguments.output.quiet {
+            message(text);
+        }
+    }
+}
+
+/// What the design is, and about how long it takes: the time between two trials of the whole effect
+/// is that between two of its own.
+fn design_text(design: &Design, rounds: u32, whole: &Record) -> String {
+    // Each round has a control besides the rows.
+    let trials = (design.rows().len() as u64 + 1) * u64::from(rounds);
+    let begun = whole.trials.iter().map(|trial| trial.started_unix_ms);
+    let span = begun.clone().max().unwrap_or(0) - begun.min().unwrap_or(0);
+    let between = span / (whole.trials.len() as u64).saturating_sub(1).max(1);
+    format!(
+        "the design: {} rows, {rounds} rounds, {trials} trials, about {}",
+        design.rows().len(),
+        rough(Duration::from_millis(between * trials))
+    )
+}
+
+/// As many rounds, whatever they show: a design that stops by its data has other errors.
+fn fixed(bounds: Bounds, rounds: u32) -> Bounds {
+    Bounds {
+        min_rounds: rounds.saturating_add(1),
+        max_rounds: rounds,
+        max_time: None,
+        least_rounds: None,
+        precision: None,
+        ..bounds
+    }
+}
+
+/// At least 64 trials, with which 3 % of noise leave an interval of ±1.5 points, and two rounds.
+fn usual_rounds(design: &Design) -> u32 {
+    const TRIALS: usize = 64;
+    const LEAST: usize = 2;
+    let rounds = TRIALS.div_ceil(design.rows().len()).max(LEAST);
+    u32::try_from(rounds).unwrap_or(u32::MAX)
+}
+
+fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
+    let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
+    let mut attribution = Attribution::of(record).map_err(refused)?;
+    names::name_places(&mut attribution);
+    output::show(
+        &arguments.output,
+        &attribution,
+        || attribution.document(&path.display().to_string()),
+        || csv::rows(&attribution),
+    )?;
+    if let Some(file) = &arguments.sites {
+        write_sites(&attribution, file)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write_sites(attribution: &Attribution, path: &Path) -> Result<()> {
+    match SitesFile::of(attribution) {
+        Some(file) => output::write_file(path, &output::json(&file)?),
+        None => {
+            message("no site was shown to help, so --sites has nothing to write");
+            Ok(())
+        }
+    }
+}

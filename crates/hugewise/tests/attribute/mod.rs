@@ -1,0 +1,160 @@
+//! `attribute`, and policies that choose sites: which mappings are huge is asked of the program
+//! itself, which reads its own smaps.
+
+use predicates::str::contains;
+use serde_json::{Value, json};
+
+use crate::harness::{Case, lab, one_at_a_time, skip};
+
+const MIB: u64 = 1 << 20;
+/// The sites of `hugewise-lab sites`, with their size and what of it is huge where it may be.
+const SITES: [(&str, u64, u64); 5] = [
+    ("helps", 256, 256),
+    ("inert", 32, 2),
+    ("hurts", 512, 512),
+    ("left", 64, 64),
+    ("right", 64, 64),
+];
+
+/// Says why not where sites cannot be chosen here.
+fn can_choose(test: &str) -> bool {
+    let path = "/sys/kernel/mm/transparent_hugepage";
+    let read = |file: &str| std::fs::read_to_string(format!("{path}/{file}")).unwrap_or_default();
+    let why = match (hugewise_linux::spawn::try_tracing(), read("enabled")) {
+        (Err(error), _) => format!("tracing is refused: {error}"),
+        (_, enabled) if !(enabled.contains("[madvise]") || enabled.contains("[always]")) => {
+            "huge pages are off".to_owned()
+        }
+        _ if read("hpage_pmd_size").trim() != "2097152" => "needs huge pages of 2 MiB".to_owned(),
+        _ => return true,
+    };
+    skip(test, &why);
+    false
+}
+
+/// What the laboratory says where these of its sites are huge.
+fn said(huge: &[&str]) -> String {
+    let line = |(name, whole, most): (&str, u64, u64)| {
+        let is = if huge.contains(&name) { most * MIB } else { 0 };
+        format!("{name} huge {is} of {}\n", whole * MIB)
+    };
+    SITES.map(line).concat()
+}
+
+#[test]
+fn each_site_is_huge_or_small_as_it_was_chosen() {
+    if !can_choose("each_site_is_huge_or_small_as_it_was_chosen") {
+        return;
+    }
+    let all = SITES.map(|(name, ..)| name);
+    for (sites, huge) in [
+        ("mapping:none", &[][..]),
+        ("mapping:all", &all[..]),
+        ("mapping:1-256m+2-64m", &["helps", "right"]),
+        ("mapping:1-512m+1-32m", &["hurts", "inert"]),
+    ] {
+        Case::new()
+            .hugewise()
+            .args(["exec", "--policy", &format!("sites={sites}"), "--"])
+            .arg(lab())
+            .args(["sites", "--reads", "0"])
+            .assert()
+            .success()
+            .stdout(said(huge));
+    }
+}
+
+/// The design runs, every row is as it says, and a file of sites found by their calls applies.
+#[test]
+fn a_design_treats_each_site_and_its_file_can_be_applied() {
+    if !can_choose("a_design_treats_each_site_and_its_file_can_be_applied") {
+        return;
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("design.jsonl");
+    let output = case
+        .hugewise()
+        .args(["attribute", "--by", "site", "--force", "--rounds", "2"])
+        .args([
+            "--max-rounds",
+            "1",
+            "--warmup",
+            "0",
+            "--host-memory",
+            "as-is",
+        ])
+        .args(["--format", "json", "--out"])
+        .arg(&record)
+        .arg("--")
+        .arg(lab())
+        .args(["sites", "--reads", "0"])
+        .assert()
+        .success();
+    let found: Value = serde_json::from_slice(&output.get_output().stdout).expect("a document");
+    assert_eq!(found["format"], "hugewise-attribution 1");
+    assert_eq!((&found["rows"], &found["rounds"]), (&json!(16), &json!(2)));
+    let sites = found["sites"].as_array().expect("a list");
+    assert_eq!(sites.len(), 5, "{found:#}");
+    for site in sites {
+        let treated = [&site["failed_treatments"], &site["unseen"]];
+        assert_eq!(treated, [&json!(0), &json!(0)], "{site:#}");
+        assert_eq!(site["recurrence"], 1.0, "{site:#}");
+    }
+    let of = |bytes: u64| {
+        let mut huge = sites.iter().filter(|it| it["huge_bytes"] == bytes * MIB);
+        huge.next().expect("a site of that size")
+    };
+    assert_eq!(of(512)["added_bytes"], (512 - 1) * MIB);
+    let helping = &of(256)["site"];
+    let place = of(256)["place"].as_str().unwrap_or_default();
+    assert!(place.contains("map_helping sites.rs:"), "{place}");
+
+    let file = case.path("best.sites");
+    let choice = format!("site:{}", helping.as_str().expect("a name"));
+    let text = json!({"format": "hugewise-sites 1", "sites": choice, "command": ["lab"]});
+    std::fs::write(&file, text.to_string()).expect("a file");
+    let mut applied = case.hugewise();
+    applied
+        .args(["exec", "--sites"])
+        .arg(&file)
+        .arg("--")
+        .arg(lab());
+    applied
+        .args(["sites", "--reads", "0"])
+        .assert()
+        .success()
+        .stdout(said(&["helps"]));
+    let again = case
+        .hugewise()
+        .args(["attribute", "--from"])
+        .arg(&record)
+        .assert();
+    again.success().stdout(contains("map_helping"));
+}
+
+#[test]
+fn what_the_design_decides_cannot_be_given() {
+    for (flag, value) in [("--policy", "thp=never"), ("--matrix", "thp=never,always")] {
+        Case::new()
+            .hugewise()
+            .args(["attribute", flag, value, "--", "true"])
+            .assert()
+            .code(2)
+            .stderr(contains("`attribute` itself says what is tried"));
+    }
+    let case = Case::new();
+    let file = case.path("x.sites");
+    std::fs::write(
+        &file,
+        r#"{"format":"hugewise-sites 9","sites":"mapping:none","command":[]}"#,
+    )
+    .expect("a file");
+    let exec = case
+        .hugewise()
+        .args(["exec", "--sites"])
+        .arg(&file)
+        .args(["--", "true"])
+        .assert();
+    exec.code(2).stderr(contains("expected hugewise-sites 1"));
+}

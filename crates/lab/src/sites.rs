@@ -1,0 +1,112 @@
+//! `sites`: a program whose mapping sites are known: which one gains from huge pages, which one
+//! loses, and which one does not care.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+use crate::bench::random::Random;
+use crate::plant::look::all_mappings;
+use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
+
+const MIB: usize = 1 << 20;
+
+/// Five regions, each mapped by a function of its own, in this order:
+///
+/// * `helps`, 256 MiB, is written once and then read at N random places (`--reads N`);
+/// * `inert`, 32 MiB, has one page written;
+/// * `hurts`, 512 MiB, has one page of each huge page written, so that huge pages zero 512 times
+///   what is used;
+/// * `left` and `right`, 64 MiB each, are written once and read by turns, N/4 times each.
+///
+/// Prints what of each is huge at the end, a line each: `NAME huge BYTES of BYTES`.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let reads = arguments.number("--reads")?.unwrap_or(4_000_000);
+    arguments.finish()?;
+    let helps = map_helping()?;
+    let inert = map_inert()?;
+    let hurts = map_hurting()?;
+    let (left, right) = (map_left()?, map_right()?);
+    let mut random = Random::new(1);
+    helps.region.write(page_bytes());
+    helps.read(reads, &mut random);
+    inert.region.write_part(0, page_bytes());
+    hurts.region.write(huge_bytes());
+    left.region.write(page_bytes());
+    right.region.write(page_bytes());
+    for _ in 0..reads / 4 {
+        left.read(1, &mut random);
+        right.read(1, &mut random);
+    }
+    for site in [helps, inert, hurts, left, right] {
+        site.say()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A region and its name.
+struct Planted {
+    name: &'static str,
+    bytes: usize,
+    region: Region,
+}
+
+impl Planted {
+    fn map(name: &'static str, mib: usize) -> Result<Self, Trouble> {
+        let bytes = mib * MIB;
+        let region = Region::fresh(bytes / page_bytes(), Align::Huge, Advice::None)?;
+        Ok(Self {
+            name,
+            bytes,
+            region,
+        })
+    }
+
+    /// Reads a byte at so many random places.
+    fn read(&self, count: usize, random: &mut Random) {
+        for _ in 0..count {
+            let place = self.region.start().wrapping_add(random.below(self.bytes));
+            // SAFETY: the place lies in the region, which is mapped and readable.
+            unsafe { place.read_volatile() };
+        }
+    }
+
+    fn say(&self) -> Result<(), Trouble> {
+        let start = self.region.start() as usize;
+        let own = all_mappings()?.into_iter();
+        let own = own.filter(|it| it.start < start + self.bytes && start < it.end);
+        let huge: usize = own.filter_map(|it| it.field("AnonHugePages")).sum();
+        crate::tell(format_args!("{} huge {huge} of {}", self.name, self.bytes));
+        Ok(())
+    }
+}
+
+// Each site is a function that is called from one place. A call in the last position could be
+// made a jump, and then the function would not be in the chain of calls: `black_box` is work after
+// the call.
+
+#[inline(never)]
+fn map_helping() -> Result<Planted, Trouble> {
+    black_box(Planted::map("helps", 256))
+}
+
+#[inline(never)]
+fn map_inert() -> Result<Planted, Trouble> {
+    black_box(Planted::map("inert", 32))
+}
+
+#[inline(never)]
+fn map_hurting() -> Result<Planted, Trouble> {
+    black_box(Planted::map("hurts", 512))
+}
+
+#[inline(never)]
+fn map_left() -> Result<Planted, Trouble> {
+    black_box(Planted::map("left", 64))
+}
+
+#[inline(never)]
+fn map_right() -> Result<Planted, Trouble> {
+    black_box(Planted::map("right", 64))
+}

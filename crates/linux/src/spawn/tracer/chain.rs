@@ -1,0 +1,238 @@
+//! The chain of calls in which a stopped thread maps memory.
+//!
+//! Programs are built without frame pointers, and so is the C library, so the calls are found by the
+//! tables for exceptions (`.eh_frame`) of the files that are mapped.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use framehop::{
+    CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder,
+    UnwinderNative,
+};
+use hugewise_model::observe::faults::Map;
+use hugewise_model::run::trial::Frame;
+use object::elf::PF_X;
+use object::read::ReadCache;
+use object::{File as Elf, Object, ObjectSection, ObjectSegment, SegmentFlags};
+
+use crate::machine::root::Root;
+use crate::proc::maps;
+use crate::spawn::registers::Registers;
+
+/// Calls that are told apart. More would tell the caller of a caller apart, whose memory is mapped
+/// by one line.
+const DEPTH: usize = 12;
+
+type Bytes = Arc<[u8]>;
+type Policy = MayAllocateDuringUnwind;
+
+/// Who finds the calls of the processes of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Chains {
+    /// The tables of files, by path.
+    tables: HashMap<String, Option<Tables>>,
+    /// The files that a process has mapped.
+    spaces: HashMap<i32, Space>,
+}
+
+/// The tables of a file.
+#[derive(Clone, Debug)]
+struct Tables {
+    sections: ExplicitModuleSectionInfo<Bytes>,
+    /// Offset in the file, size and address of each part that is mapped as code.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+/// The code of one process.
+struct Space {
+    unwinder: UnwinderNative<Bytes, Policy>,
+    cache: CacheNative<Policy>,
+    code: Vec<Map>,
+}
+
+impl fmt::Debug for Space {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "Space({} mappings)", self.code.len())
+    }
+}
+
+impl Space {
+    /// The place in a file of an address of code.
+    fn frame(&self, address: u64) -> Option<Frame> {
+        let has = |it: &&Map| (it.start..it.end).contains(&address);
+        let map = self.code.iter().find(has)?;
+        Some(Frame {
+            file: map.name.clone(),
+            offset: address - map.start + map.offset,
+        })
+    }
+}
+
+impl Chains {
+    /// The calls of a stopped thread, the innermost first: as far as they lie in files.
+    pub(super) fn of(&mut self, thread: i32, process: i32) -> Vec<Frame> {
+        let found = self.walk(thread, process);
+        // What was loaded since is not known yet: the innermost call is in a file, or in none.
+        if found.len() > 1 {
+            return found;
+        }
+        self.spaces.remove(&process);
+        self.walk(thread, process)
+    }
+
+    /// A process runs another program, or is gone.
+    pub(super) fn forget(&mut self, process: i32) {
+        self.spaces.remove(&process);
+    }
+
+    fn walk(&mut self, thread: i32, process: i32) -> Vec<Frame> {
+        let (Ok(registers), Ok(memory)) = (
+            Registers::read(thread),
+            File::open(format!("/proc/{thread}/mem")),
+        ) else {
+            return Vec::new();
+        };
+        if !self.spaces.contains_key(&process) {
+            let space = self.load(process);
+            self.spaces.insert(process, space);
+        }
+        let Some(space) = self.spaces.get_mut(&process) else {
+            return Vec::new();
+        };
+        let mut read = |address: u64| {
+            let mut word = [0; 8];
+            let whole = memory.read_exact_at(&mut word, address);
+            whole.map(|()| u64::from_ne_bytes(word)).map_err(|_| ())
+        };
+        let (unwinder, cache) = (&space.unwinder, &mut space.cache);
+        let mut calls =
+            unwinder.iter_frames(registers.place(), registers.frame(), cache, &mut read);
+        let mut addresses = Vec::new();
+        while addresses.len() < DEPTH
+            && let Ok(Some(call)) = calls.next()
+        {
+            addresses.push(call.address_for_lookup());
+        }
+        addresses
+            .into_iter()
+            .map_while(|address| space.frame(address))
+            .collect()
+    }
+
+    /// The code that a process has mapped now.
+    fn load(&mut self, process: i32) -> Space {
+        const EXECUTE: u32 = 4;
+        let all = maps::read(&Root::real(), process.unsigned_abs());
+        let is_code = |it: &Map| it.protection & EXECUTE != 0 && it.name.starts_with('/');
+        let code: Vec<Map> = all.into_iter().filter(is_code).collect();
+        let mut unwinder = UnwinderNative::new();
+        for map in &code {
+            let path = format!("/proc/{process}/root{}", map.name);
+            let tables = self.tables.entry(map.name.clone());
+            let tables = tables.or_insert_with(|| Tables::read(Path::new(&path)));
+            if let Some(module) = tables.as_ref().and_then(|it| it.module(map)) {
+                unwinder.add_module(module);
+            }
+        }
+        Space {
+            unwinder,
+            cache: CacheNative::new(),
+            code,
+        }
+    }
+}
+
+impl Tables {
+    fn read(path: &Path) -> Option<Self> {
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let elf = Elf::parse(&cache).ok()?;
+        let section = |name: &str| elf.section_by_name(name);
+        let data = |name: &str| section(name).and_then(|it| it.data().ok()).map(Arc::from);
+        let range = |name: &str| section(name).map(|it| it.address()..it.address() + it.size());
+        let executable = elf.segments().filter(|it| match it.flags() {
+            SegmentFlags::Elf { p_flags } => p_flags & PF_X != 0,
+            _ => false,
+        });
+        let segments = executable.map(|it| {
+            let (offset, bytes) = it.file_range();
+            (offset, bytes, it.address())
+        });
+        Some(Self {
+            segments: segments.collect(),
+            sections: ExplicitModuleSectionInfo {
+                text_svma: range(".text"),
+                got_svma: range(".got"),
+                eh_frame_svma: range(".eh_frame"),
+                eh_frame: data(".eh_frame"),
+                eh_frame_hdr_svma: range(".eh_frame_hdr"),
+                eh_frame_hdr: data(".eh_frame_hdr"),
+                ..ExplicitModuleSectionInfo::default()
+            },
+        })
+    }
+
+    /// The file where a process has mapped it.
+    fn module(&self, map: &Map) -> Option<Module<Bytes>> {
+        let has = |&&(offset, bytes, _): &&(u64, u64, u64)| {
+            let page = offset & !0xfff;
+            (page..offset + bytes).contains(&map.offset)
+        };
+        let &(offset, _, address) = self.segments.iter().find(has)?;
+        let stated = address.wrapping_add(map.offset).wrapping_sub(offset);
+        let base = map.start.wrapping_sub(stated);
+        let range = map.start..map.end;
+        Some(Module::new(
+            map.name.clone(),
+            range,
+            base,
+            self.sections.clone(),
+        ))
+    }
+}
+
+/// A number for a chain: the same for the same files, wherever they are mapped and whatever folder
+/// they lie in (FNV-1a, 32 bits).
+pub(super) fn hash(chain: &[Frame]) -> u32 {
+    const BASIS: u32 = 0x811c_9dc5;
+    const PRIME: u32 = 0x0100_0193;
+    let bytes = chain.iter().flat_map(|frame| {
+        let name = frame.file.rsplit('/').next().unwrap_or_default();
+        name.bytes().chain(frame.offset.to_le_bytes())
+    });
+    bytes.fold(BASIS, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(PRIME)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(file: &str, offset: u64) -> Frame {
+        Frame {
+            file: file.to_owned(),
+            offset,
+        }
+    }
+
+    #[test]
+    fn a_chain_is_known_in_another_folder_and_told_from_others() {
+        let chain = [frame("/a/lib.so", 4096), frame("/a/prog", 17)];
+        let moved = [frame("/b/lib.so", 4096), frame("/b/c/prog", 17)];
+        assert_eq!(hash(&chain), hash(&moved));
+        let other = [frame("/a/lib.so", 4096), frame("/a/prog", 18)];
+        assert_ne!(hash(&chain), hash(&other));
+        assert_ne!(hash(&chain), hash(&chain[..1]));
+    }
+
+    /// The published value of FNV-1a for no bytes.
+    #[test]
+    fn the_hash_is_the_known_one() {
+        assert_eq!(hash(&[]), 0x811c_9dc5);
+    }
+}

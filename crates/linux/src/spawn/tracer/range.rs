@@ -1,0 +1,25 @@
+//! A part of an address space.
+
+/// From its first address to the first behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Range {
+    pub(super) const fn of(start: u64, bytes: u64) -> Self {
+        let end = start.saturating_add(bytes);
+        Self { start, end }
+    }
+
+    pub(super) const fn bytes(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// How many bytes two parts share.
+    pub(super) fn shared(self, other: Self) -> u64 {
+        let end = self.end.min(other.end);
+        end.saturating_sub(self.start.max(other.start))
+    }
+}

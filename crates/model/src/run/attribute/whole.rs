@@ -1,0 +1,56 @@
+//! The whole effect: all sites huge against none, as `run` compares two policies.
+
+use crate::run::compare::labels::{effect_of, label_of};
+use crate::run::compare::{self, Answer, CompareError, Comparison, Statistic};
+use crate::run::record::Record;
+
+/// Whether there is an effect to split.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeEffect {
+    answer: Answer,
+    /// What was found, as a sentence.
+    pub text: String,
+}
+
+impl WholeEffect {
+    /// From the record of two policies.
+    ///
+    /// # Errors
+    /// The record cannot be compared.
+    pub fn of(record: &Record) -> Result<Self, CompareError> {
+        let table = compare::table(record, &compare::Options::default())?;
+        let metric = &record.header.plan.verdict_metric;
+        let is_judged =
+            |row: &&Comparison| row.metric == *metric && row.statistic == Statistic::Center;
+        let row = table.comparisons.iter().find(is_judged);
+        let answer = row.and_then(|row| table.verdict.policies.get(&row.policy));
+        let label = label_of(record, metric, Statistic::Center);
+        let change = row.map_or_else(|| "not measured".to_owned(), |it| effect_of(record, it));
+        let interval = row.and_then(|it| Some((it.low?, it.high?)));
+        let interval = interval.map(|(low, high)| {
+            let [low, high] = [low, high].map(compare::labels::effect_of_ratio);
+            format!(" ({low} to {high})")
+        });
+        let interval = interval.filter(|_| row.is_some_and(|it| it.ratio.is_some()));
+        let rounds = record.rounds_run();
+        Ok(Self {
+            answer: answer.copied().unwrap_or(Answer::NotDecided),
+            text: format!(
+                "all sites huge against none: {label} {change}{} in {rounds} rounds",
+                interval.unwrap_or_default()
+            ),
+        })
+    }
+
+    /// Whether an effect was shown, good or bad.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        let shown = [
+            Answer::Better,
+            Answer::Worse,
+            Answer::Mixed,
+            Answer::DependsOnOrder,
+        ];
+        shown.contains(&self.answer)
+    }
+}

@@ -7,6 +7,9 @@ const BEGIN: &[u8] = b"[[";
 const BETWEEN: &[u8] = b"],[";
 const END: &[u8] = b"]]";
 
+/// An edge and its count.
+type Pair = (u64, u64);
+
 /// A record in three streams, each of one kind of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
@@ -71,7 +74,7 @@ fn put_back(bytes: &mut Vec<u8>, edges: &mut &[u8], counts: &mut &[u8], most: us
 }
 
 impl Parts {
-    fn add(&mut self, pairs: &[(u64, u64)]) {
+    fn add(&mut self, pairs: &[Pair]) {
         self.text.push(PLACE);
         put_number(&mut self.edges, pairs.len() as u64);
         let mut before = 0;
@@ -85,7 +88,7 @@ impl Parts {
 }
 
 /// The pairs of numbers with which these bytes begin, and what follows them.
-fn pairs(bytes: &[u8]) -> Option<(Vec<(u64, u64)>, &[u8])> {
+fn pairs(bytes: &[u8]) -> Option<(Vec<Pair>, &[u8])> {
     let mut rest = bytes.strip_prefix(BEGIN)?;
     let mut pairs = Vec::new();
     loop {

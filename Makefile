@@ -37,7 +37,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages gallery lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages test-exports gallery lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -52,6 +52,7 @@ help:
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
+	@echo "make test-exports  the programs that exports are for read them: pprof, benchstat, OpenTelemetry"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
@@ -139,6 +140,11 @@ test-pages: build
 	docs/gallery/make target/release/hugewise target/pages/gallery
 	for page in docs/gallery/*.html; do cmp $$page target/pages/gallery/$${page##*/} || exit 1; done
 	node xtask/pages/look.mjs target/pages docs/gallery/*.html
+
+# What is fetched stays in target. What cannot be had is a skip with its reason.
+test-exports: setup
+	$(CARGO) build --locked -p hugewise
+	xtask/exports/try target/debug/hugewise target/exports
 
 gallery: build
 	docs/gallery/make target/release/hugewise docs/gallery

@@ -1,6 +1,7 @@
 //! `hugewise faults`: where the page faults of a program come from, how long they take, and
 //! what shapes they make.
 
+mod export;
 mod live;
 mod results;
 mod target;
@@ -15,6 +16,7 @@ use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::faults::Weigh;
 use hugewise_model::run::policy::Policy;
 
+use self::export::ProfileFile;
 use crate::exit::{self, Exit};
 use crate::options::PageFile;
 use crate::output::Output;
@@ -63,6 +65,13 @@ pub struct Arguments {
     /// Write the call chains as text for flame graph tools
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     folded: Option<PathBuf>,
+
+    /// Write the call chains for another program: pprof=FILE
+    ///
+    /// `go tool pprof FILE` reads it. It has faults and the time in them; --weigh says which is
+    /// shown first.
+    #[arg(hide_short_help = true, long, value_name = "FORMAT=FILE")]
+    export: Vec<ProfileFile>,
 
     /// Weight of a call chain: time, faults [default: time]
     ///

@@ -8,6 +8,7 @@ use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
 
 use super::Arguments;
+use super::export::ProfileFile;
 use crate::recording::PageLines;
 use crate::{exit, output};
 
@@ -17,7 +18,8 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
     output::check_file(&arguments.output)?;
     arguments.page.check()?;
     output::check_writable("--flame", arguments.flame.as_deref())?;
-    output::check_writable("--folded", arguments.folded.as_deref())
+    output::check_writable("--folded", arguments.folded.as_deref())?;
+    arguments.export.iter().try_for_each(ProfileFile::check)
 }
 
 /// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
@@ -34,7 +36,10 @@ pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Argument
     let chains = write_chains(analysis, &summary, arguments);
     let weigh = arguments.weigh();
     let page = || Ok(summary.page(&analysis.folded(weigh), weigh, lines.bytes()));
-    shown.and(chains).and(arguments.page.write(page))
+    let mut exports = arguments.export.iter();
+    let exported = exports.try_for_each(|file| file.write(analysis, weigh));
+    let page = arguments.page.write(page);
+    shown.and(chains).and(exported).and(page)
 }
 
 fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {

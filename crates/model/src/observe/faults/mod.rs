@@ -12,6 +12,7 @@ pub(crate) mod flame;
 mod kind;
 mod latency;
 mod page;
+mod pprof;
 pub(crate) mod processes;
 mod reading;
 mod reconcile;

@@ -35,6 +35,19 @@ pub(crate) struct Stacks {
     symbols: HashMap<(usize, u64), Vec<Symbol>>,
 }
 
+/// A call chain by its names, and what it weighs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallChain {
+    /// The program's name.
+    pub(crate) program: String,
+    /// Innermost first, inlined ones included.
+    pub(crate) functions: Vec<Symbol>,
+    /// Faults.
+    pub(crate) faults: u64,
+    /// Nanoseconds in them.
+    pub(crate) time_ns: u64,
+}
+
 /// What weighs a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weigh {
@@ -215,6 +228,17 @@ impl Stacks {
     pub(crate) fn shallow(&self) -> u64 {
         let shallow = self.chains.iter().filter(|chain| chain.places.len() < 2);
         shallow.map(|chain| chain.faults).sum()
+    }
+
+    /// All call chains, in the order in which they came first.
+    pub(crate) fn call_chains(&self) -> Vec<CallChain> {
+        let chains = self.chains.iter().map(|chain| CallChain {
+            program: self.names[chain.program].clone(),
+            functions: self.functions(chain),
+            faults: chain.faults,
+            time_ns: chain.time_ns,
+        });
+        chains.collect()
     }
 
     /// Lines as flame graph tools read them: program and functions from the outermost to the

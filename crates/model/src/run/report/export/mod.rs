@@ -20,6 +20,7 @@ mod github_action;
 mod google_benchmark;
 mod hyperfine;
 mod junit;
+mod otlp;
 
 /// A format that another program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
@@ -39,6 +40,9 @@ pub enum Export {
     GithubAction,
     /// `JUnit` XML: the answer and every `--fail-if` as a test case.
     Junit,
+    /// Metrics of OpenTelemetry as JSON: a gauge for each metric with a point for each trial
+    /// (<https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>).
+    Otlp,
     /// A row for each trial and metric, as `--format csv`.
     CsvLong,
 }
@@ -60,6 +64,7 @@ impl Export {
             Self::Bencher => indented(&bencher::render(record)),
             Self::GithubAction => indented(&github_action::render(record)),
             Self::Junit => junit::render(report, gates),
+            Self::Otlp => indented(&otlp::render(record)),
             Self::CsvLong => report.csv(),
         }
     }

@@ -1,0 +1,58 @@
+//! Call chains as files of other programs.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use hugewise_model::observe::faults::{Analysis, Weigh};
+
+use crate::output::check_writable;
+
+/// A profile for another program, and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ProfileFile {
+    format: Format,
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Pprof,
+}
+
+impl ProfileFile {
+    /// Makes sure that the file can be written.
+    pub(super) fn check(&self) -> Result<()> {
+        check_writable("--export", Some(&self.path))
+    }
+
+    /// Writes it, if the end of what was watched is known.
+    pub(super) fn write(&self, analysis: &Analysis, weigh: Weigh) -> Result<()> {
+        let profile = match self.format {
+            Format::Pprof => analysis.pprof(weigh),
+        };
+        let Some(profile) = profile else {
+            return Ok(());
+        };
+        std::fs::write(&self.path, profile)
+            .with_context(|| format!("writing {}", self.path.display()))
+    }
+}
+
+impl FromStr for ProfileFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, path) = text
+            .split_once('=')
+            .filter(|(_, path)| !path.is_empty())
+            .ok_or_else(|| format!("`{text}` names no file; write pprof=FILE"))?;
+        match word {
+            "pprof" => Ok(Self {
+                format: Format::Pprof,
+                path: path.into(),
+            }),
+            _ => Err(format!("there is no format `{word}`; there is pprof")),
+        }
+    }
+}

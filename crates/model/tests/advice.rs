@@ -1,12 +1,13 @@
 //! What is advised for planted facts: contradictions, states that break programs, and rules that a
 //! measurement here refutes or confirms.
 
-use hugewise_model::advise::advice::{Advice, Observation, Part, Standing, advise, named};
+use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_model::advise::fact::{Facts, Value};
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::measured::{Belief, Measurement};
 use hugewise_model::advise::persistent::files;
 use hugewise_model::advise::rule::Change;
+use hugewise_model::advise::ruling::Standing;
 use hugewise_model::text::{Style, to_text};
 
 /// Knowledge of three programs, small enough to be read beside the tests.

@@ -224,7 +224,7 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
         None => (text, None),
     };
     let subject = knowledge
-        .subject(name)
+        .called(name)
         .ok_or_else(|| format!("nothing is known about `{name}`"))?;
     if let Some(version) = version
         && Version::parse(version, subject.order).is_none()
@@ -233,7 +233,7 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
     }
     let part = Part::new(subject, version.map(str::to_owned));
     Ok(Observation {
-        name: name.to_owned(),
+        name: subject.name.clone(),
         parts: vec![part],
         ..Observation::default()
     })

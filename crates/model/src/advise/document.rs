@@ -56,14 +56,31 @@ impl Advice {
             0 => {}
             more => parts.push(format!("{} not followed", counted(more, "rule"))),
         }
+        match of(Standing::Open) {
+            0 => {}
+            more => parts.push(format!("{} to check", counted(more, "rule"))),
+        }
         match self.contradictions.len() as u64 {
             0 => {}
             more => parts.push(counted(more, "contradiction")),
         }
-        if parts.is_empty() {
-            return "Nothing to do: no rule that applies here is neglected.".to_owned();
+        match (parts.is_empty(), self.conditional()) {
+            (true, 0) => "Nothing to do: no rule that applies here is neglected.".to_owned(),
+            (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
+            (true, more) => format!("Cannot tell: {more} rules depend on what is not known here."),
+            (false, 0) => format!("Found: {}.", parts.join(", ")),
+            (false, more) => format!("Found: {}; {more} more may apply.", parts.join(", ")),
         }
-        format!("Found: {}.", parts.join(", "))
+    }
+
+    /// Rules that may apply to programs: facts are missing to tell.
+    fn conditional(&self) -> usize {
+        let rulings = self.programs.iter().flat_map(|program| {
+            let rulings = program.rulings.iter();
+            rulings.filter(|ruling| program.may_need(ruling))
+        });
+        let ids: BTreeSet<_> = rulings.map(|ruling| &ruling.id).collect();
+        ids.len()
     }
 }
 
@@ -97,7 +114,7 @@ fn overview(groups: &[(&Program, usize)]) -> Section {
         let mut rulings = program.now();
         let (says, tone) = match rulings.next() {
             Some(ruling) => (
-                format!("{}: {}", ruling.standing.words(), ruling.says),
+                format!("{}: {}", ruling.standing.words(), ruling.words()),
                 ruling.tone(),
             ),
             None => ("no rule applies".to_owned(), Tone::Plain),

@@ -17,6 +17,9 @@ pub struct Ruling {
     /// The fact that would be needed to tell more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// What would have to be so for it to apply, where that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// Name of the rule.
     pub id: String,
     /// Its subject.
@@ -126,6 +129,10 @@ impl Ruling {
         };
         Some(Self {
             standing,
+            condition: match standing {
+                Standing::Unknown => rule.open_condition(facts, subject.order),
+                _ => None,
+            },
             missing,
             measured,
             belief,
@@ -137,6 +144,7 @@ impl Ruling {
         Self {
             standing: Standing::Unknown,
             missing: None,
+            condition: None,
             id: rule.id.clone(),
             subject: subject.name.clone(),
             says: rule.says.clone(),
@@ -165,6 +173,15 @@ impl Ruling {
             (Some(_), _) => 0,
             (None, "state") => 1,
             _ => 2,
+        }
+    }
+
+    /// What to do or to know, with what would have to be so for it to apply.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match &self.condition {
+            Some(condition) => format!("If {condition}: {}", self.says),
+            None => self.says.clone(),
         }
     }
 

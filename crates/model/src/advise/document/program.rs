@@ -35,11 +35,18 @@ impl Program {
         self.name == other.name && self.parts == other.parts && said(self) == said(other)
     }
 
-    /// Rules that apply and still hold.
+    /// Rules that hold and apply, or may apply to the program itself.
     pub(super) fn now(&self) -> impl Iterator<Item = &Ruling> {
-        self.rulings
-            .iter()
-            .filter(|ruling| ruling.standing < Standing::Unknown)
+        let rulings = self.rulings.iter();
+        rulings.filter(|ruling| ruling.standing < Standing::Unknown || self.may_need(ruling))
+    }
+
+    /// Whether a rule applies that depends on what is not known, and is not the machine's.
+    pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
+        let mut parts = self.parts.iter();
+        let is_own =
+            parts.any(|part| part.subject == ruling.subject && !part.kind.is_of_the_machine());
+        ruling.standing == Standing::Unknown && is_own
     }
 
     pub(super) fn section(&self, is_alone: bool) -> Section {
@@ -101,7 +108,8 @@ impl Program {
 
     /// What the first screen leaves out.
     fn rest(&self, later: usize) -> String {
-        let unknown = self.standing(Standing::Unknown).count();
+        let unknown = self.standing(Standing::Unknown);
+        let unknown = unknown.filter(|ruling| !self.may_need(ruling)).count();
         let past = self.standing(Standing::Past).count();
         let parts = [
             (later, "more"),

@@ -19,7 +19,7 @@ impl Ruling {
     pub(super) fn row(&self) -> Vec<Cell> {
         vec![
             Cell::plain(self.standing.words()).tone(self.tone()),
-            Cell::plain(format!("{} [{}]", self.says, self.authority())),
+            Cell::plain(format!("{} [{}]", self.words(), self.authority())),
         ]
     }
 

@@ -24,7 +24,7 @@ impl Advice {
         document.push(Section::default().with(Paragraph::new(self.answer()).tone(Tone::Strong)));
         let groups = groups(&self.programs);
         let is_one = groups.len() == 1;
-        if !is_one {
+        if groups.len() > 1 {
             document.push(overview(&groups));
         }
         for (program, _) in &groups {
@@ -65,12 +65,24 @@ impl Advice {
             more => parts.push(counted(more, "contradiction")),
         }
         match (parts.is_empty(), self.conditional()) {
+            (true, 0) if self.is_blind() => {
+                "Cannot tell: the memory of this program may not be read; try as root.".to_owned()
+            }
             (true, 0) => "Nothing to do: no rule that applies here is neglected.".to_owned(),
             (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
             (true, more) => format!("Cannot tell: {more} rules depend on what is not known here."),
             (false, 0) => format!("Found: {}.", parts.join(", ")),
             (false, more) => format!("Found: {}; {more} more may apply.", parts.join(", ")),
         }
+    }
+
+    /// Whether nothing shows what the one program is, because it may not be read.
+    fn is_blind(&self) -> bool {
+        let [program] = &self.programs[..] else {
+            return false;
+        };
+        let is_read = program.facts.get("process.anon.bytes").is_some();
+        program.pid.is_some() && program.parts.is_empty() && !is_read
     }
 
     /// Rules that may apply to programs: facts are missing to tell.
@@ -88,7 +100,8 @@ impl Advice {
 /// program of which the same is said are one.
 fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     let mut groups: Vec<(&Program, usize)> = Vec::new();
-    for program in programs.iter().filter(|program| program.has_news()) {
+    let is_one = programs.len() == 1;
+    for program in programs.iter().filter(|one| is_one || one.has_news()) {
         match groups.iter_mut().find(|(other, _)| other.is_like(program)) {
             Some((_, count)) => *count += 1,
             None => groups.push((program, 1)),

@@ -81,7 +81,7 @@ impl Advice {
         let [program] = &self.programs[..] else {
             return false;
         };
-        let is_read = program.facts.get("process.anon.bytes").is_some();
+        let is_read = program.facts.get("process.advised.bytes").is_some();
         program.pid.is_some() && program.parts.is_empty() && !is_read
     }
 

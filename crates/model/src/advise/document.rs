@@ -82,7 +82,7 @@ impl Advice {
             return false;
         };
         let is_read = program.facts.get("process.advised.bytes").is_some();
-        program.pid.is_some() && program.parts.is_empty() && !is_read
+        program.pid.is_some() && program.shown_parts().next().is_none() && !is_read
     }
 
     /// Rules that may apply to programs: facts are missing to tell.

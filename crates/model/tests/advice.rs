@@ -1,12 +1,13 @@
 //! What is advised for planted facts: contradictions, states that break programs, and rules that a
 //! measurement here refutes or confirms.
 
-use hugewise_model::advise::advice::{Advice, Observation, Part, Standing, advise, named};
+use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_model::advise::fact::{Facts, Value};
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::measured::{Belief, Measurement};
 use hugewise_model::advise::persistent::files;
 use hugewise_model::advise::rule::Change;
+use hugewise_model::advise::ruling::Standing;
 use hugewise_model::text::{Style, to_text};
 
 /// Knowledge of three programs, small enough to be read beside the tests.
@@ -235,4 +236,43 @@ fn what_does_not_run_is_judged_by_its_version() {
     assert!(standing(&of("aaa=1.9")).is_empty());
     assert_eq!(standing(&of("aaa")), [Standing::Unknown]);
     assert!(named(&knowledge, "nothing=1").is_err());
+}
+
+#[test]
+fn what_may_apply_to_an_application_is_on_the_first_screen_with_its_condition() {
+    let knowledge = Knowledge::compiled().expect("the knowledge is right");
+    let shown = |app: &str| {
+        let app = named(&knowledge, app).expect("a subject");
+        let advice = advise(&knowledge, &host("madvise"), vec![app], &[]);
+        let style = Style {
+            width: 200,
+            ..Style::default()
+        };
+        to_text(&advice.document(), &style)
+    };
+    let java = shown("java=25");
+    assert!(java.starts_with("Cannot tell: "), "{java}");
+    let condition =
+        "If its anonymous memory is at least 256 MiB: Give -XX:+UseTransparentHugePages";
+    assert!(java.contains(condition), "{java}");
+    let unknown = shown("redis");
+    assert!(
+        unknown.contains("If its version is < 6.2: Switch"),
+        "{unknown}"
+    );
+    assert!(!unknown.contains("Nothing to do"), "{unknown}");
+}
+
+#[test]
+fn an_application_has_the_names_that_people_call_it() {
+    let knowledge = Knowledge::compiled().expect("the knowledge is right");
+    for (word, subject) in [
+        ("java", "jdk"),
+        ("OpenJDK", "jdk"),
+        ("postgres", "postgresql"),
+    ] {
+        let found = named(&knowledge, word).expect("a subject");
+        assert_eq!(found.parts[0].subject, subject);
+    }
+    assert!(named(&knowledge, "nosuch").is_err());
 }

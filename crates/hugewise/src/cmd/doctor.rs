@@ -9,8 +9,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
+use hugewise_model::advise::ruling::Standing;
 use hugewise_model::base::host::Host;
-use hugewise_model::doctor::{self, Diagnosis, PolicyReport};
+use hugewise_model::doctor::{self, BreakingState, Diagnosis, PolicyReport};
 use hugewise_model::run::policy::candidates;
 use hugewise_model::run::policy::realise::{Reach, Unreachable};
 
@@ -45,6 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let examination = probe::examine(&root, &answers)?;
     let diagnosis = Diagnosis {
         policies: policies(&examination.host),
+        breaking: breaking(&root, &examination.host)?,
         ..doctor::diagnose(&examination)
     };
     output::show(
@@ -57,6 +59,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
+}
+
+/// Processes in a state that breaks programs, by the rules of `advise`.
+fn breaking(root: &Root, host: &Host) -> Result<Vec<BreakingState>> {
+    let advice = super::advise::of_all(root, host)?;
+    let programs = advice.programs.iter();
+    let states = programs.flat_map(|program| {
+        let breaking = program.standing(Standing::Breaks);
+        breaking.map(|ruling| BreakingState {
+            pid: program.pid,
+            program: program.name.clone(),
+            rule: ruling.id.clone(),
+            remedy: ruling.says.clone(),
+            meaning: ruling.why.clone(),
+        })
+    });
+    Ok(states.collect())
 }
 
 /// How `run` without `--system` reaches each policy of huge pages, or what stands in the way.

@@ -198,6 +198,20 @@ fn a_pool_that_a_pod_may_not_use_is_found() {
         .advise(&case, &["90"])
         .success()
         .stdout(contains("PostgreSQL 16").and(contains("breaks   Give the pod a hugepages limit")));
+    let mut doctor = case.hugewise();
+    doctor.args(["doctor", "--host"]).arg(&machine.folder);
+    let found = contains("States that break programs").and(contains("postgres (90): "));
+    doctor.assert().success().stdout(found);
+    fs::remove_file(
+        machine
+            .folder
+            .join("sys/fs/cgroup/kubepods.slice/pod1/hugetlb.2MB.max"),
+    )
+    .expect("the limit is there");
+    let mut doctor = case.hugewise();
+    doctor.args(["doctor", "--host"]).arg(&machine.folder);
+    let none = contains("States that break programs").not();
+    doctor.assert().success().stdout(none);
 }
 
 #[test]
@@ -210,7 +224,20 @@ fn an_application_is_judged_by_its_version_alone() {
     advise("mongdb=8.0")
         .code(2)
         .stderr(contains("did you mean `mongodb`?"));
+    advise("java=25")
+        .success()
+        .stdout(contains("Cannot tell: ").and(contains("may apply  If ")));
     advise("mongodb=x")
         .code(2)
         .stderr(contains("`x` is no version"));
+}
+
+#[test]
+fn a_process_that_is_not_there_is_an_error() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine
+        .advise(&case, &["999999"])
+        .code(2)
+        .stderr(contains("999999: no such process"));
 }

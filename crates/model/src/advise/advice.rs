@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-use super::condition::Truth;
 use super::contradiction::{self, Contradiction};
 use super::fact::Facts;
 use super::knowledge::Knowledge;
-use super::measured::{Belief, Measurement};
-use super::rule::{Authority, Effects, Rule, Settings, Status, Test};
+use super::measured::Measurement;
+use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
-use super::version::{Order, Version};
+use super::version::Version;
 
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-advice 1";
@@ -111,98 +110,6 @@ pub struct Program {
     pub rulings: Vec<Ruling>,
     /// How many rules do not apply.
     pub others: usize,
-}
-
-/// A rule, and how it stands here.
-#[derive(Clone, Debug, Serialize)]
-pub struct Ruling {
-    /// How it stands.
-    pub standing: Standing,
-    /// The fact that would be needed to tell more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
-    /// Name of the rule.
-    pub id: String,
-    /// Its subject.
-    pub subject: String,
-    /// What to do or to know.
-    pub says: String,
-    /// Why.
-    pub why: String,
-    /// What it costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub costs: Option<String>,
-    /// Who says so.
-    pub by: Authority,
-    /// Since when.
-    pub said: String,
-    /// When the source was last read.
-    pub checked: String,
-    /// Where it is said.
-    pub sources: Vec<String>,
-    /// Whether it still holds.
-    pub status: Status,
-    /// The rule that took its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub superseded_by: Option<String>,
-    /// What following it changes.
-    pub effects: Effects,
-    /// How to follow it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub set: Option<Settings>,
-    /// What tests it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub experiment: Option<String>,
-    /// Tests that were made elsewhere.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tested: Vec<Test>,
-    /// What was measured on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measurement>,
-    /// What that means for the rule.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub belief: Option<Belief>,
-    #[serde(skip)]
-    binds: bool,
-}
-
-/// How a rule stands, the gravest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// A state that breaks or kills programs.
-    Breaks,
-    /// It applies and is not followed.
-    NotFollowed,
-    /// It applies; whether it is followed cannot be told.
-    Open,
-    /// It applies, and only informs.
-    Information,
-    /// It applies and is followed.
-    Followed,
-    /// A measurement on this machine says otherwise.
-    Refuted,
-    /// Whether it applies cannot be told.
-    Unknown,
-    /// It is not said any more.
-    Past,
-}
-
-impl Standing {
-    /// In a word or two.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Breaks => "breaks",
-            Self::NotFollowed => "to do",
-            Self::Open => "to check",
-            Self::Information => "to know",
-            Self::Followed => "done",
-            Self::Refuted => "refuted here",
-            Self::Unknown => "may apply",
-            Self::Past => "no longer said",
-        }
-    }
 }
 
 /// What is advised for what was observed.
@@ -307,89 +214,6 @@ fn parts_as_facts(observed: &Observation) -> Facts {
     facts
 }
 
-impl Ruling {
-    /// How a rule stands; `None` where it does not apply.
-    fn of(
-        subject: &Subject,
-        rule: &Rule,
-        facts: &Facts,
-        measurements: &[&Measurement],
-    ) -> Option<Self> {
-        let measured = measurements
-            .iter()
-            .find(|one| one.is_about(rule))
-            .map(|one| (*one).clone());
-        let belief = measured.as_ref().and_then(|one| one.belief(rule));
-        let (standing, missing) = match rule.applies(facts, subject.order) {
-            Truth::No => return None,
-            _ if rule.status != Status::Current => (Standing::Past, None),
-            // A state that cannot be told is no news: most rules of a state are about others.
-            Truth::CannotTell(_) if subject.kind == Kind::State => return None,
-            Truth::CannotTell(fact) => (Standing::Unknown, Some(fact)),
-            Truth::Yes if belief == Some(Belief::Refuted) => (Standing::Refuted, None),
-            Truth::Yes => standing(rule, facts, subject.order),
-        };
-        Some(Self {
-            standing,
-            missing,
-            measured,
-            belief,
-            ..Self::blank(subject, rule)
-        })
-    }
-
-    fn blank(subject: &Subject, rule: &Rule) -> Self {
-        Self {
-            standing: Standing::Unknown,
-            missing: None,
-            id: rule.id.clone(),
-            subject: subject.name.clone(),
-            says: rule.says.clone(),
-            why: rule.why.clone(),
-            costs: rule.costs.clone(),
-            by: rule.by,
-            said: rule.said.clone(),
-            checked: rule.checked.clone(),
-            sources: rule.sources.clone(),
-            status: rule.status,
-            superseded_by: rule.superseded_by.clone(),
-            effects: rule.effects,
-            set: rule.set.clone(),
-            experiment: rule.experiment.clone(),
-            tested: rule.tested.clone(),
-            measured: None,
-            belief: None,
-            binds: rule.binds(),
-        }
-    }
-
-    /// What was measured here is believed most, then what is proved of the process, then words.
-    #[must_use]
-    pub fn rank(&self) -> u8 {
-        match (&self.belief, self.subject.as_str()) {
-            (Some(_), _) => 0,
-            (None, "state") => 1,
-            _ => 2,
-        }
-    }
-
-    /// Who says so and since when.
-    #[must_use]
-    pub fn authority(&self) -> String {
-        format!("{}, {}", self.by, self.said)
-    }
-}
-
-fn standing(rule: &Rule, facts: &Facts, order: Order) -> (Standing, Option<String>) {
-    match rule.followed(facts, order) {
-        _ if rule.breaks => (Standing::Breaks, None),
-        None => (Standing::Information, None),
-        Some(Truth::Yes) => (Standing::Followed, None),
-        Some(Truth::No) => (Standing::NotFollowed, None),
-        Some(Truth::CannotTell(fact)) => (Standing::Open, Some(fact)),
-    }
-}
-
 /// An application that does not run, as `--app NAME=VERSION` names it.
 ///
 /// # Errors
@@ -400,7 +224,7 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
         None => (text, None),
     };
     let subject = knowledge
-        .subject(name)
+        .called(name)
         .ok_or_else(|| format!("nothing is known about `{name}`"))?;
     if let Some(version) = version
         && Version::parse(version, subject.order).is_none()
@@ -409,7 +233,7 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
     }
     let part = Part::new(subject, version.map(str::to_owned));
     Ok(Observation {
-        name: name.to_owned(),
+        name: subject.name.clone(),
         parts: vec![part],
         ..Observation::default()
     })

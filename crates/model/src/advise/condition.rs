@@ -9,6 +9,7 @@ use super::fact::{Facts, Kind, Owner, Value, describe};
 use super::version::{Order, Relation, Version};
 
 mod parse;
+mod remainder;
 
 /// Whether a condition holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +100,12 @@ impl Condition {
     #[must_use]
     pub fn holds(&self, facts: &Facts, order: Order) -> Truth {
         self.root.holds(facts, order)
+    }
+
+    /// What would have to be so for it to hold, of what is not known; `None` where all is known.
+    #[must_use]
+    pub fn remainder(&self, facts: &Facts, order: Order) -> Option<String> {
+        self.root.remainder(facts, order, remainder::Sense::Asked)
     }
 
     /// Names of the facts that it asks for.
@@ -275,6 +282,38 @@ mod tests {
             ("host.virtual == true", "yes"),
         ] {
             assert_eq!(holds(condition, facts), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_in_words() {
+        let mut facts = Facts::default();
+        facts.set("thp.enabled", "madvise");
+        for (condition, expected) in [
+            ("thp.enabled == \"madvise\"", None),
+            (
+                "thp.enabled == \"madvise\" and process.anon.bytes >= 64MiB",
+                Some("its anonymous memory is at least 64 MiB"),
+            ),
+            (
+                "not (flag.UseZGC == \"true\" or has.jemalloc)",
+                Some("its flag UseZGC is not true and it does not have jemalloc"),
+            ),
+            (
+                "conf.huge_pages != \"\" and (argv contains \"-L\" or process.static)",
+                Some(
+                    "its setting huge_pages is set and \
+                     (its command line contains -L or it is linked statically)",
+                ),
+            ),
+            (
+                "process.rss.bytes > 0.5 * memory.bytes",
+                Some("its resident memory is above 0.5 times memory.bytes"),
+            ),
+        ] {
+            let parsed = Condition::try_from(condition.to_owned()).unwrap();
+            let remainder = parsed.remainder(&facts, Order::Dotted);
+            assert_eq!(remainder.as_deref(), expected, "{condition}");
         }
     }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::advice::{Program, Ruling, Standing};
+use super::advice::Program;
 use super::fact::Facts;
 use super::rule::{Authority, Settings};
+use super::ruling::{Ruling, Standing};
 
 /// The machine's mode of huge pages, which a process may have otherwise by its own means.
 const MODE: &str = "enabled";

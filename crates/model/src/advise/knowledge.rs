@@ -73,4 +73,23 @@ impl Knowledge {
     pub fn subject(&self, name: &str) -> Option<&Subject> {
         self.subjects.get(name)
     }
+
+    /// The subject that people call so: by its name, its title, another name or its
+    /// executable, as `openjdk`, `java` or `postgres`.
+    #[must_use]
+    pub fn called(&self, word: &str) -> Option<&Subject> {
+        let is_title = |subject: &&Subject| {
+            let aliases = subject.aliases.iter().chain([&subject.title]);
+            aliases
+                .into_iter()
+                .any(|name| name.eq_ignore_ascii_case(word))
+        };
+        let is_file = |subject: &&Subject| {
+            let files = subject.detect.iter().flat_map(|detect| &detect.exe);
+            files.into_iter().any(|file| file == word)
+        };
+        let title = || self.subjects().find(is_title);
+        let file = || self.subjects().find(is_file);
+        self.subject(word).or_else(title).or_else(file)
+    }
 }

@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod condition;
 pub mod contradiction;
+mod csv;
 pub mod document;
 pub mod fact;
 pub mod knowledge;
@@ -13,5 +14,6 @@ pub mod measured;
 pub mod observed;
 pub mod persistent;
 pub mod rule;
+pub mod ruling;
 pub mod subject;
 pub mod version;

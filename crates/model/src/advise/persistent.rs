@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::advice::{Advice, Program, Ruling, Standing};
+use super::advice::{Advice, Program};
 use super::fact::Facts;
 use super::rule::Settings;
+use super::ruling::{Ruling, Standing};
 use super::version::{Order, Version};
 
 /// A file to review.

@@ -290,6 +290,19 @@ impl Rule {
         own().and(|| kernel().and(|| arch().and(when)))
     }
 
+    /// What would have to be so for it to concern the subject, of what is not known.
+    #[must_use]
+    pub fn open_condition(&self, facts: &Facts, order: Order) -> Option<String> {
+        let version = self.versions.as_ref().and_then(|range| {
+            let known = within(Some(range), facts, "app.version", order);
+            matches!(known, Truth::CannotTell(_)).then(|| format!("its version is {range}"))
+        });
+        let when = self.when.as_ref();
+        let when = when.and_then(|condition| condition.remainder(facts, order));
+        let parts: Vec<_> = version.into_iter().chain(when).collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+
     /// Whether it is followed; `None` where it only informs.
     #[must_use]
     pub fn followed(&self, facts: &Facts, order: Order) -> Option<Truth> {

@@ -20,6 +20,9 @@ pub struct Subject {
     pub name: String,
     /// Its name for people.
     pub title: String,
+    /// Other names by which people call it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// What it is.
     pub kind: Kind,
     /// How its versions are numbered.

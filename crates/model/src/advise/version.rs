@@ -171,6 +171,32 @@ impl Relation {
         }
     }
 
+    /// The relation that holds where this one does not.
+    #[must_use]
+    pub fn contrary(self) -> Self {
+        match self {
+            Self::Below => Self::AtLeast,
+            Self::AtMost => Self::Above,
+            Self::Equal => Self::Unequal,
+            Self::Unequal => Self::Equal,
+            Self::AtLeast => Self::Below,
+            Self::Above => Self::AtMost,
+        }
+    }
+
+    /// In words, between what is compared.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Below => "is below",
+            Self::AtMost => "is at most",
+            Self::Equal => "is",
+            Self::Unequal => "is not",
+            Self::AtLeast => "is at least",
+            Self::Above => "is above",
+        }
+    }
+
     /// The relation at the beginning of a text, and what follows.
     pub(super) fn split(text: &str) -> Option<(Self, &str)> {
         const SIGNS: [(&str, Relation); 7] = [

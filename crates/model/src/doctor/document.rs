@@ -17,6 +17,7 @@ impl Diagnosis {
         let machine = Paragraph::new(plain(&self.machine));
         Document::new([
             Section::default().with(conclusion).with(machine),
+            self.breaking(),
             self.missing_features(),
             self.all_features(),
             self.policies(),
@@ -106,6 +107,20 @@ impl Diagnosis {
             }
         }
         Section::titled("All features").with_detail(grid)
+    }
+
+    /// States of processes, from the same rules as the advice.
+    fn breaking(&self) -> Section {
+        let mut section = Section::titled("States that break programs");
+        for state in &self.breaking {
+            let who = match state.pid {
+                Some(pid) => format!("{} ({pid})", plain(&state.program)),
+                None => plain(&state.program),
+            };
+            let text = format!("{who}: {} {}", state.meaning, state.remedy);
+            section.push(Paragraph::new(text).tone(Tone::Bad).hang(4));
+        }
+        section
     }
 
     /// What `run` can try here and by which means; as details also what stands in the way.

@@ -106,6 +106,9 @@ pub struct Diagnosis {
     /// Policies of huge pages, and how `run` reaches them here; empty where nobody asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<PolicyReport>,
+    /// Processes in a state that breaks or kills programs; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaking: Vec<BreakingState>,
     /// What misleads measurements on this machine.
     pub hazards: Vec<Remark>,
     /// Settings that are wrong, contradict each other, or do not do what is often believed.
@@ -141,6 +144,22 @@ pub struct PolicyReport {
     pub means: Option<String>,
     /// What stands in the way, and what would help; empty where nothing does.
     pub obstacles: Vec<String>,
+}
+
+/// A process in a state that breaks or kills programs, by a rule of `advise`.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct BreakingState {
+    /// Its number; none for the machine.
+    pub pid: Option<u32>,
+    /// What it is called.
+    pub program: String,
+    /// Name of the rule.
+    pub rule: String,
+    /// What to do: a sentence.
+    pub remedy: String,
+    /// What happens else: sentences.
+    pub meaning: String,
 }
 
 /// Evidence, what it means, and what to do.
@@ -219,6 +238,7 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
         machine: machine(&examination.host),
         features: ladder::report(&examination.ladder),
         policies: Vec::new(),
+        breaking: Vec::new(),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
         least_grant: match examination.facts.no_new_privileges {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::application::read_machine;
 use hugewise_model::advise::advice::{Advice, advise};
+use hugewise_model::base::host::Host;
 
 use crate::exit::Exit;
 use crate::output::{self, Output};
@@ -73,6 +75,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         true => check(&advice, output),
         false => Exit::Done,
     })
+}
+
+/// The advice for all processes of a machine, without what was measured here.
+pub(super) fn of_all(root: &Root, host: &Host) -> Result<Advice> {
+    let knowledge = knowledge::read()?;
+    let host = read_machine(root, host);
+    let observed = observed::all(root, &knowledge, &host)?;
+    Ok(advise(&knowledge, &host, observed, &[]))
 }
 
 /// Names what is neglected, and ends the program so.

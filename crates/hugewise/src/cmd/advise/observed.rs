@@ -45,10 +45,26 @@ pub(super) fn find(
     let mut observed: Vec<_> = others
         .filter_map(|pid| observe_process(root, knowledge, host, pid))
         .collect();
+    if observed.is_empty() && !arguments.targets.is_empty() {
+        let named = arguments.targets.join(" ");
+        return Err(exit::usage(format!("{named}: no such process")));
+    }
     if arguments.targets.is_empty() {
         without_workers(root, &mut observed);
         observed.push(observe_machine(knowledge, host));
     }
+    Ok(observed)
+}
+
+/// All processes but this one, and the machine; none where the machine has no list.
+pub(super) fn all(root: &Root, knowledge: &Knowledge, host: &Facts) -> Result<Vec<Observation>> {
+    let own = std::process::id();
+    let pids = list_processes(root)?.into_iter().filter(|&pid| pid != own);
+    let mut observed: Vec<_> = pids
+        .filter_map(|pid| observe_process(root, knowledge, host, pid))
+        .collect();
+    without_workers(root, &mut observed);
+    observed.push(observe_machine(knowledge, host));
     Ok(observed)
 }
 

@@ -3,7 +3,7 @@
 use hugewise_model::advise::fact::{Facts, Value};
 
 use crate::machine::root::Root;
-use crate::proc::mounts::parse_mounts;
+use crate::proc::mounts::{Mount, parse_mounts};
 use crate::sys::cgroup::read_memory_group_of;
 
 /// What is known of the cgroup of a process.
@@ -15,9 +15,9 @@ pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     let path = own_path(root, pid).unwrap_or(group.cgroup.path);
     facts.set("cgroup.kubernetes", path.contains("kubepods"));
     if host.get("hugetlb.pool.bytes") != Some(&Value::Number(0.0)) {
-        let mount = unified_mount(root);
-        let limit = mount.and_then(|mount| hugetlb_limit(root, &mount, &path));
-        facts.set_known("cgroup.hugetlb.max.bytes", limit);
+        let places = hugetlb_places(root, pid, &path);
+        let limits = places.iter().filter_map(|place| place.limit(root));
+        facts.set_known("cgroup.hugetlb.max.bytes", limits.min());
     }
     facts.set("cgroup.path", path);
     if !group.folder.is_empty() {
@@ -28,11 +28,48 @@ pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     facts
 }
 
-/// Where the second version is mounted, below the root of the machine.
-fn unified_mount(root: &Root) -> Option<String> {
-    let mounts = parse_mounts(&root.read("proc/self/mountinfo").ok()?);
-    let unified = mounts.into_iter().find(|mount| mount.kind == "cgroup2")?;
-    Some(unified.point.trim_start_matches('/').to_owned())
+/// A group in a hierarchy that limits pages of the pool.
+struct HugetlbPlace {
+    /// Where the hierarchy is mounted, below the root of the machine.
+    mount: String,
+    /// Path of the group below the mount.
+    path: String,
+    /// How the name of a limit ends.
+    ending: &'static str,
+}
+
+/// The group in the second version, and in the first where its controller is mounted.
+fn hugetlb_places(root: &Root, pid: u32, path: &str) -> Vec<HugetlbPlace> {
+    let mounts = root.read("proc/self/mountinfo");
+    let mounts = mounts.map(|text| parse_mounts(&text)).unwrap_or_default();
+    let place = |mount: &Mount, path: &str, ending| HugetlbPlace {
+        mount: mount.point.trim_start_matches('/').to_owned(),
+        // In a container the mount may show a part of the hierarchy only.
+        path: path
+            .strip_prefix(mount.root.trim_end_matches('/'))
+            .unwrap_or(path)
+            .to_owned(),
+        ending,
+    };
+    let unified = mounts.iter().find(|mount| mount.kind == "cgroup2");
+    let first = mounts
+        .iter()
+        .find(|mount| mount.kind == "cgroup" && mount.has_option("hugetlb"));
+    let own = first.and_then(|mount| Some((mount, path_of(root, pid, "hugetlb")?)));
+    let unified = unified.map(|mount| place(mount, path, "B.max"));
+    let first = own.map(|(mount, path)| place(mount, &path, "B.limit_in_bytes"));
+    unified.into_iter().chain(first).collect()
+}
+
+/// The group of a process in the hierarchy of a controller of the first version.
+fn path_of(root: &Root, pid: u32, controller: &str) -> Option<String> {
+    let bytes = root.read(format!("proc/{pid}/cgroup")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut groups = text
+        .lines()
+        .filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let own = groups.find(|(names, _)| names.split(',').any(|name| name == controller));
+    own.map(|(_, path)| path.to_owned())
 }
 
 /// The group of the second version, which services have; else the last that is named.
@@ -51,24 +88,30 @@ fn anon_thp(root: &Root, folder: &str) -> Option<u64> {
     lines.find_map(|line| line.strip_prefix("anon_thp ")?.parse().ok())
 }
 
-/// The smallest limit of pages that the machine has set aside, from the group to the root. The
-/// limit of a size without a pool stops nobody.
-fn hugetlb_limit(root: &Root, mount: &str, path: &str) -> Option<u64> {
-    let mut limits = Vec::new();
-    let mut level = path.trim_end_matches('/');
-    loop {
-        let folder = format!("{mount}{level}");
-        let names = root.list(&folder).unwrap_or_default();
-        let sizes = names
-            .iter()
-            .filter(|name| name.starts_with("hugetlb.") && name.ends_with("B.max"));
-        let sizes = sizes.filter(|name| has_pool(root, name));
-        let own = sizes.filter_map(|name| root.read_trimmed(format!("{folder}/{name}")).ok());
-        limits.extend(own.filter_map(|text| text.parse::<u64>().ok()));
-        match level.rsplit_once('/') {
-            Some((above, _)) => level = above,
-            None => return limits.into_iter().min(),
+impl HugetlbPlace {
+    /// The smallest limit of pages that the machine has set aside, from the group to the root. The
+    /// limit of a size without a pool stops nobody.
+    fn limit(&self, root: &Root) -> Option<u64> {
+        let mut limits = Vec::new();
+        let mut level = self.path.trim_end_matches('/');
+        loop {
+            let folder = format!("{}{level}", self.mount);
+            let names = root.list(&folder).unwrap_or_default();
+            let sizes = names
+                .iter()
+                .filter(|name| name.starts_with("hugetlb.") && name.ends_with(self.ending))
+                // Reservations (`rsvd`) have limits of their own.
+                .filter(|name| name.split('.').count() == 3);
+            let sizes = sizes.filter(|name| has_pool(root, name));
+            let own = sizes.filter_map(|name| root.read_trimmed(format!("{folder}/{name}")).ok());
+            limits.extend(own.filter_map(|text| text.parse::<u64>().ok()));
+            match level.rsplit_once('/') {
+                Some((above, _)) => level = above,
+                None => break,
+            }
         }
+        // The first version says "unlimited" with a number close to 2^63.
+        limits.into_iter().filter(|&limit| limit < 1 << 62).min()
     }
 }
 
@@ -106,7 +149,49 @@ mod tests {
                 "0\n",
             ),
         ]);
-        assert_eq!(hugetlb_limit(&root, "sys/fs/cgroup", "/a/b"), Some(0));
-        assert_eq!(hugetlb_limit(&root, "sys/fs/cgroup", "/"), None);
+        let limit = |path: &str| {
+            let place = HugetlbPlace {
+                mount: "sys/fs/cgroup".to_owned(),
+                path: path.to_owned(),
+                ending: "B.max",
+            };
+            place.limit(&root)
+        };
+        assert_eq!(limit("/a/b"), Some(0));
+        assert_eq!(limit("/"), None);
+    }
+
+    #[test]
+    fn a_limit_of_the_first_version_counts() {
+        const MOUNTS: &str = "40 30 0:35 / /sys/fs/cgroup/hugetlb rw - cgroup cgroup rw,hugetlb\n\
+            41 30 0:36 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let machine = |limit| {
+            machine_of(&[
+                ("proc/self/mountinfo", MOUNTS),
+                ("proc/7/cgroup", "5:hugetlb:/a/b\n1:cpu,memory:/c\n0::/d\n"),
+                (
+                    "sys/fs/cgroup/hugetlb/a/b/hugetlb.2MB.limit_in_bytes",
+                    limit,
+                ),
+                (
+                    "sys/fs/cgroup/hugetlb/a/b/hugetlb.2MB.rsvd.limit_in_bytes",
+                    "0",
+                ),
+                (
+                    "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                    "16\n",
+                ),
+            ])
+        };
+        for (text, expected) in [
+            ("0\n", Some(0)),
+            ("4194304\n", Some(4 << 20)),
+            ("9223372036852678656\n", None),
+        ] {
+            let (_folder, root) = machine(text);
+            let places = hugetlb_places(&root, 7, "/d");
+            let limits = places.iter().filter_map(|place| place.limit(&root));
+            assert_eq!(limits.min(), expected, "{text}");
+        }
     }
 }

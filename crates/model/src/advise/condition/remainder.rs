@@ -1,0 +1,147 @@
+//! What of a condition is not known yet, in words.
+
+use super::{Node, Operand};
+use crate::advise::condition::Truth;
+use crate::advise::fact::{Facts, Value};
+use crate::advise::version::{Order, Relation};
+use crate::base::units::bytes_text;
+
+/// How often a node was denied on the way to it: an even or an odd number of times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sense {
+    Asked,
+    Denied,
+}
+
+impl Sense {
+    fn contrary(self) -> Self {
+        match self {
+            Self::Asked => Self::Denied,
+            Self::Denied => Self::Asked,
+        }
+    }
+
+    fn pick<T>(self, asked: T, denied: T) -> T {
+        match self {
+            Self::Asked => asked,
+            Self::Denied => denied,
+        }
+    }
+}
+
+impl Node {
+    /// What would have to be so; `None` where it is known whether it is.
+    pub(super) fn remainder(&self, facts: &Facts, order: Order, sense: Sense) -> Option<String> {
+        if !matches!(self.holds(facts, order), Truth::CannotTell(_)) {
+            return None;
+        }
+        let of = |node: &Self| node.remainder(facts, order, sense);
+        Some(match self {
+            Self::Not(inner) => return inner.remainder(facts, order, sense.contrary()),
+            Self::And(one, other) => joined(of(one), of(other), sense.pick("and", "or"))?,
+            Self::Or(one, other) => joined(of(one), of(other), sense.pick("or", "and"))?,
+            Self::Fact(name) => boolean(name, sense),
+            Self::Compare(name, relation, operand) => {
+                let relation = sense.pick(*relation, relation.contrary());
+                format!("{} {}", subject(name), compared(name, relation, operand))
+            }
+            Self::OneOf(name, values) => {
+                let values: Vec<_> = values.iter().map(|value| shown(name, value)).collect();
+                let among = sense.pick("is one of", "is none of");
+                format!("{} {among} {}", subject(name), values.join(", "))
+            }
+            Self::Contains(name, part) => {
+                let contains = sense.pick("contains", "does not contain");
+                format!("{} {contains} {part}", subject(name))
+            }
+        })
+    }
+}
+
+fn joined(one: Option<String>, other: Option<String>, word: &str) -> Option<String> {
+    let group = |part: String| {
+        let is_mixed = part.contains(if word == "and" { " or " } else { " and " });
+        if is_mixed { format!("({part})") } else { part }
+    };
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{} {word} {}", group(one), group(other))),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A fact that is true or false, as a sentence.
+fn boolean(name: &str, sense: Sense) -> String {
+    let (asked, denied) = match name {
+        "process.static" => ("it is linked statically", "it is linked dynamically"),
+        "process.thp_disabled" => ("huge pages are off for it", "huge pages are on for it"),
+        "cgroup.kubernetes" => ("it runs in Kubernetes", "it does not run in Kubernetes"),
+        name => {
+            return match name.strip_prefix("has.") {
+                Some(part) => format!("it {} {part}", sense.pick("has", "does not have")),
+                None => format!("{name} is {}", sense.pick("true", "false")),
+            };
+        }
+    };
+    sense.pick(asked, denied).to_owned()
+}
+
+fn compared(name: &str, relation: Relation, operand: &Operand) -> String {
+    let other = match operand {
+        Operand::Value(Value::Text(text)) if text.is_empty() => {
+            let is_set = if relation == Relation::Equal {
+                "is not set"
+            } else {
+                "is set"
+            };
+            return is_set.to_owned();
+        }
+        Operand::Value(value) => shown(name, value),
+        Operand::Fact(times, other) if *times == 1.0 => subject(other),
+        Operand::Fact(times, other) => format!("{times} times {}", subject(other)),
+    };
+    match (relation, operand) {
+        (Relation::Above, Operand::Value(Value::Number(0.0))) => "is not 0".to_owned(),
+        _ => format!("{} {other}", relation.words()),
+    }
+}
+
+fn shown(name: &str, value: &Value) -> String {
+    match value {
+        Value::Number(bytes) if name.ends_with(".bytes") => bytes_text(*bytes as u64),
+        value => value.to_string(),
+    }
+}
+
+/// What a fact is called in a sentence; its own name where a user knows it by that.
+fn subject(name: &str) -> String {
+    let words = match name {
+        "app.version" => "its version",
+        "argv" => "its command line",
+        "process.rss.bytes" => "its resident memory",
+        "process.anon.bytes" => "its anonymous memory",
+        "process.anon_huge.bytes" => "its huge anonymous memory",
+        "process.shmem.bytes" => "its shared memory",
+        "process.shmem_huge.bytes" => "its huge shared memory",
+        "process.hugetlb.bytes" => "its memory from the hugetlb pool",
+        "process.advised.bytes" => "its advised memory",
+        "process.threads" => "its number of threads",
+        "cgroup.memory.max.bytes" => "the limit of its cgroup",
+        "cgroup.memory.bytes" => "the memory of its cgroup",
+        "cgroup.hugetlb.max.bytes" => "the hugetlb limit of its cgroup",
+        name => return of_family(name),
+    };
+    words.to_owned()
+}
+
+fn of_family(name: &str) -> String {
+    let Some((family, own)) = name.split_once('.') else {
+        return name.to_owned();
+    };
+    match family {
+        "conf" => format!("its setting {own}"),
+        "env" => format!("its variable {own}"),
+        "flag" => format!("its flag {own}"),
+        "version" => format!("the version of {own}"),
+        _ => name.to_owned(),
+    }
+}

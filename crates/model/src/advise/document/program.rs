@@ -1,0 +1,129 @@
+//! One program and the rules that concern it.
+
+use super::ROWS;
+use crate::advise::advice::Program;
+use crate::advise::ruling::{Ruling, Standing};
+use crate::text::Tone;
+use crate::text::document::{Paragraph, Section};
+use crate::text::grid::{Align, Grid};
+use crate::text::wrap::plain;
+
+/// Rules in full on the first screen of one program.
+const IN_FULL: usize = 2;
+
+impl Program {
+    pub(super) fn is_known(&self) -> bool {
+        self.parts.iter().any(|part| part.kind.names_a_process())
+    }
+
+    /// Whether people know it by what it is, or a rule says something.
+    pub(super) fn has_news(&self) -> bool {
+        let gravest = self.rulings.first().map(|ruling| ruling.standing);
+        self.is_known()
+            || gravest.is_some_and(|standing| standing <= Standing::NotFollowed)
+            || self.pid.is_none()
+    }
+
+    /// Whether the same is said of another process of the same program.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let said = |program: &Self| -> Vec<_> {
+            let rulings = program.rulings.iter();
+            rulings
+                .map(|ruling| (ruling.id.clone(), ruling.standing))
+                .collect()
+        };
+        self.name == other.name && self.parts == other.parts && said(self) == said(other)
+    }
+
+    /// Rules that hold and apply, or may apply to the program itself.
+    pub(super) fn now(&self) -> impl Iterator<Item = &Ruling> {
+        let rulings = self.rulings.iter();
+        rulings.filter(|ruling| ruling.standing < Standing::Unknown || self.may_need(ruling))
+    }
+
+    /// Whether a rule applies that depends on what is not known, and is not the machine's.
+    pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
+        let mut parts = self.parts.iter();
+        let is_own =
+            parts.any(|part| part.subject == ruling.subject && !part.kind.is_of_the_machine());
+        ruling.standing == Standing::Unknown && is_own
+    }
+
+    pub(super) fn section(&self, is_alone: bool) -> Section {
+        let mut section = Section::default();
+        let heading = Paragraph::new(self.heading()).tone(Tone::Strong);
+        if is_alone {
+            section.push(heading);
+            self.push_brief(&mut section);
+        } else {
+            section.push_detail(heading);
+        }
+        for ruling in &self.rulings {
+            section.push_detail(ruling.paragraph());
+            section.push_detail(ruling.fields());
+        }
+        section
+    }
+
+    fn push_brief(&self, section: &mut Section) {
+        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        for (place, ruling) in self.now().take(ROWS).enumerate() {
+            grid.rows.push(ruling.row());
+            if place < IN_FULL && ruling.standing <= Standing::Open {
+                grid.rows.extend(ruling.brief());
+            }
+        }
+        if !grid.rows.is_empty() {
+            section.push_brief(grid);
+        }
+        section.push_brief(self.rest(self.now().count().saturating_sub(ROWS)));
+    }
+
+    pub(super) fn who(&self, count: usize) -> String {
+        let name = plain(&self.name);
+        match (self.pid, count) {
+            (None, _) => name,
+            (Some(pid), 1) => format!("{name} ({pid})"),
+            (Some(pid), count) => format!("{name} ({pid}, +{})", count - 1),
+        }
+    }
+
+    /// What it is and has, without what the machine has.
+    pub(super) fn shown_parts(&self) -> impl Iterator<Item = String> {
+        let machine = self.pid.is_none();
+        let own = self
+            .parts
+            .iter()
+            .filter(move |part| machine || !part.kind.is_of_the_machine());
+        own.map(|part| plain(&part.words()))
+    }
+
+    fn heading(&self) -> String {
+        let parts: Vec<_> = self.shown_parts().collect();
+        match parts.is_empty() {
+            true => self.who(1),
+            false => format!("{}: {}", self.who(1), parts.join(", ")),
+        }
+    }
+
+    /// What the first screen leaves out.
+    fn rest(&self, later: usize) -> String {
+        let unknown = self.standing(Standing::Unknown);
+        let unknown = unknown.filter(|ruling| !self.may_need(ruling)).count();
+        let past = self.standing(Standing::Past).count();
+        let parts = [
+            (later, "more"),
+            (unknown, "may apply"),
+            (past, "no longer said"),
+            (self.others, "not for this version or state"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<_> = parts
+            .map(|(count, words)| format!("{count} {words}"))
+            .collect();
+        match parts.is_empty() {
+            true => "No rules are known.".to_owned(),
+            false => format!("Other rules: {} (-v shows them).", parts.join(", ")),
+        }
+    }
+}

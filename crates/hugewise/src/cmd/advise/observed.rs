@@ -10,7 +10,7 @@ use hugewise_linux::probe;
 use hugewise_model::advise::advice::{Observation, named};
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::text::suggest::suggestion;
+use hugewise_model::text::suggest::hint;
 
 use super::Arguments;
 use crate::exit;
@@ -91,6 +91,6 @@ fn app(knowledge: &Knowledge, text: &str) -> Result<Observation> {
     named(knowledge, text).map_err(|why| {
         let name = text.split('=').next().unwrap_or_default();
         let names = knowledge.subjects().map(|subject| subject.name.as_str());
-        exit::usage(format!("--app {text}: {why}{}", suggestion(name, names)))
+        exit::usage(format!("--app {text}: {why}; {}", hint(name, names)))
     })
 }

@@ -152,7 +152,8 @@ impl Experiment<'_> {
         let effect = WholeEffect::of(&record).map_err(exit::usage)?;
         self.say(&effect.text);
         if !effect.is_shown() && !self.arguments.force {
-            message("there is no effect to attribute; --force goes on nevertheless");
+            let why = effect.obstacle();
+            message(format_args!("{why}; --force goes on nevertheless"));
             return Ok(Exit::Done);
         }
         let rows = attribute::rows(by, &sites).unwrap_or_default();

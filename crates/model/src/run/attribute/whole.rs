@@ -42,6 +42,17 @@ impl WholeEffect {
         })
     }
 
+    /// Why nothing is split, where no effect was shown.
+    #[must_use]
+    pub fn obstacle(&self) -> &'static str {
+        match self.answer {
+            Answer::NotDecided => {
+                "whether there is an effect is not decided; a longer --max-time has more rounds"
+            }
+            _ => "there is no effect to split",
+        }
+    }
+
     /// Whether an effect was shown, good or bad.
     #[must_use]
     pub fn is_shown(&self) -> bool {

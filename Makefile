@@ -129,9 +129,11 @@ test-observe: TOOLS += $(OBSERVE_TOOLS)
 test-observe: build
 	contrib/prometheus/try target/release
 
+# With the program as it is handed out: most of what an exporter has in memory is its file.
 test-load: TOOLS += $(OBSERVE_TOOLS)
-test-load: build
-	contrib/prometheus/load target/release
+test-load: setup
+	$(CARGO) build --profile dist --locked -p hugewise
+	contrib/prometheus/load target/dist
 
 # The packages of npm are fetched for each run, and are no part of the project.
 test-pages: TOOLS += $(PAGE_TOOLS)

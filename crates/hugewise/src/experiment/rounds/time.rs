@@ -64,8 +64,13 @@ impl Rounds<'_> {
         };
         self.plan_told.set(true);
         let done = record.rounds_run();
+        let left = plan.bounds.max_rounds.saturating_sub(done);
+        // Where the first trials failed, the only round is over before it is known what one takes.
+        if left == 0 {
+            return;
+        }
         let bounds = Bounds {
-            max_rounds: plan.bounds.max_rounds.saturating_sub(done),
+            max_rounds: left,
             least_rounds: plan.bounds.least_rounds.map(|it| it.saturating_sub(done)),
             ..plan.bounds
         };

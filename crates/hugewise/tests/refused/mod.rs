@@ -191,6 +191,8 @@ const WORST: &[(Use, &str, usize, &str)] = &[
         1,
         "EINTR",
     ),
+    // PTRACE_CONT: what stands at its end is not woken by a signal either.
+    (Use::Run, "keep ptrace h", 1, "EPERM"),
     (Use::Run, "main write ./record.jsonl", 3, "ENOSPC"),
     (Use::Run, "main fdatasync ./record.jsonl", 2, "EIO"),
 ];

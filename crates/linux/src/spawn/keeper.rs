@@ -200,12 +200,14 @@ impl Keeper {
         calls::clear_signals(&self.signals);
     }
 
-    /// Kills the main process; the rest of the tree follows when it is reaped. One that has
-    /// become another user's (sudo, for example) may refuse: it is given up after a while, and
+    /// Kills the main process; the rest of the tree follows when it is reaped. Where it stands at
+    /// its end, it has to go on, too: no signal wakes it there. One that has become another user's (sudo, for example) may refuse: it is given up after a while, and
     /// counted among the survivors.
     fn kill(&mut self, cause: Cause) {
         self.cause = cause;
-        if calls::kill(self.child.pid).is_ok() || self.over.is_some() {
+        let killed = calls::kill(self.child.pid).is_ok();
+        tracee::resume(self.child.pid, 0);
+        if killed || self.over.is_some() {
             return;
         }
         let since = *self.refused_since.get_or_insert_with(Instant::now);

@@ -91,18 +91,27 @@ pub(super) fn interrupt(pid: i32) {
 
 /// Lets a stopped tracee go on without a tracer, delivering `signal` unless it is 0.
 pub(super) fn detach(pid: i32, signal: i32) {
-    let _ = request(libc::PTRACE_DETACH, pid, signal);
+    go_on(libc::PTRACE_DETACH, pid, signal);
 }
 
 /// Lets a stopped tracee go on, delivering `signal` unless it is 0. That it has been killed
 /// meanwhile is no error: wait4 will say so.
 pub(super) fn resume(pid: i32, signal: i32) {
-    let _ = request(libc::PTRACE_CONT, pid, signal);
+    go_on(libc::PTRACE_CONT, pid, signal);
 }
 
 /// The same, to the next entry or end of a call.
 pub(super) fn resume_to_call(pid: i32, signal: i32) {
-    let _ = request(libc::PTRACE_SYSCALL, pid, signal);
+    go_on(libc::PTRACE_SYSCALL, pid, signal);
+}
+
+/// Asks once more where the request was refused: nobody else wakes a tracee that stays stopped, and
+/// one that stops at its end is not even killed.
+fn go_on(what: libc::c_uint, pid: i32, signal: i32) {
+    let refused = request(what, pid, signal).err();
+    if refused.is_some_and(|error| error.raw_os_error() != Some(libc::ESRCH)) {
+        let _ = request(what, pid, signal);
+    }
 }
 
 /// Leaves a tracee stopped with its group, as it would be without a tracer.

@@ -100,11 +100,12 @@ fn with_input(options: Options, input: Option<&Input>) -> Options {
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = records::find(named)?;
     let record = recorder::read(&path)?;
-    continuation::check_command(&record, &arguments.options.command)?;
+    let made = made_by(&record)?.options;
+    continuation::check_command(&made.command, &arguments.options.command)?;
     let options = Options {
         limits: arguments.options.limits,
         wait: arguments.options.wait,
-        ..made_by(&record)?.options.complete()?
+        ..made.complete()?
     };
     let input = Input::of_trials(&options)?;
     continuation::check_input(&record, input.as_ref())?;

@@ -17,21 +17,20 @@ use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};
 
-/// Whether a command that was given is that of the record, which alone can be run.
+/// Whether a command that was given is that of the record, which alone can be run: `kept` is what
+/// stood on the command line that made it.
 ///
 /// # Errors
 /// It is another one.
-pub fn check_command(record: &Record, given: &[OsString]) -> Result<()> {
-    let kept = &record.header.plan.command;
-    let given: Vec<_> = given.iter().map(|word| word.to_string_lossy()).collect();
-    if given.is_empty() || given == *kept {
+pub fn check_command(kept: &[OsString], given: &[OsString]) -> Result<()> {
+    if given.is_empty() || given == kept {
         return Ok(());
     }
-    let kept: Vec<_> = kept.iter().map(|word| quoted(word)).collect();
+    let kept = kept.iter().map(|word| quoted(&word.to_string_lossy()));
     Err(exit::usage(format!(
-        "--continue runs the command of the record: {}; leave the command away, or measure the \
-         other one without --continue",
-        kept.join(" ")
+        "--continue runs the command of the record: {}; leave out the command, or measure the other \
+         one without --continue",
+        kept.collect::<Vec<_>>().join(" ")
     )))
 }
 

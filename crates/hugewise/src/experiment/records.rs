@@ -51,9 +51,15 @@ pub fn find(word: &Path) -> Result<PathBuf> {
         return Ok(word.to_owned());
     };
     let found = newest()?;
+    if found.is_empty() {
+        return Err(exit::usage(format!(
+            "{}: there is no record yet. To make one: hugewise run -- COMMAND",
+            word.display()
+        )));
+    }
     found.get(place).cloned().ok_or_else(|| {
         exit::usage(format!(
-            "{}: of {} there is none so old; `hugewise report` lists them",
+            "{}: of {} there is none so old; `hugewise history` lists them",
             word.display(),
             counted(found.len() as u64, "record")
         ))

@@ -53,7 +53,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         (0, _) => Claim::Nothing,
         (taken, all) if taken < all => Claim::Shown(format!(
             "{}: by chance glibc took the setting in only {taken} of {all} trials; the others ran as \
-             {} does. The figures are over all {all}: where it is taken, the effect is larger",
+             {} does. The figures are over all {all}, those without it included",
             view.policy,
             context.baseline()
         )),

@@ -7,6 +7,7 @@ use super::super::Report;
 use super::super::control;
 use super::judged;
 use super::sentence::rounds_run;
+use crate::run::compare::labels::label_of;
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
@@ -39,13 +40,19 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     Some(format!("{}.", parts.join("; ")))
 }
 
-/// `How sure: nothing is decided after 32 rounds; control passed (−0.4 to +0.6 %).`
+/// `How sure: wall time is not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where no
+/// policy has an interval, for want of rounds or because all its trials failed, the answer says so.
 fn undecided(report: &Report<'_>) -> Option<String> {
     let answers = &report.table.verdict.policies;
-    let is_open = answers.values().any(|it| *it == Answer::NotDecided);
-    is_open.then_some(())?;
+    let is_open = |policy: &&String| answers.get(*policy) == Some(&Answer::NotDecided);
+    let asked = match super::conclude(report) {
+        Some(conclusion) => conclusion.policy.filter(|policy| is_open(&policy)),
+        None => answers.keys().find(is_open).cloned(),
+    };
+    let row = judged(report, &asked?).filter(|row| row.low.is_some())?;
+    let label = label_of(report.record, &row.metric, row.statistic);
     let rounds = counted(rounds_run(report).into(), "round");
-    let mut parts = vec![format!("How sure: nothing is decided after {rounds}")];
+    let mut parts = vec![format!("How sure: {label} is not decided after {rounds}")];
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }

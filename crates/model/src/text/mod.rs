@@ -7,6 +7,7 @@ pub mod grid;
 pub mod html;
 pub mod markdown;
 pub mod number;
+pub mod otlp;
 pub mod page;
 pub mod plain_text;
 pub mod suggest;

@@ -7,6 +7,7 @@
 use serde_json::{Value as Json, json};
 
 use super::exposition::{Family, Kind, Series, Value};
+use crate::text::otlp;
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
 const CUMULATIVE: u8 = 2;
@@ -18,13 +19,8 @@ pub fn request(families: &[Family], host: &str, unix_ns: u64) -> Json {
     let filled = families.iter().filter(|family| !family.series.is_empty());
     let metrics: Vec<Json> = filled.map(|family| metric(family, unix_ns)).collect();
     let resource = [("service.name", "hugewise"), ("host.name", host)];
-    json!({"resourceMetrics": [{
-        "resource": {"attributes": attributes(resource)},
-        "scopeMetrics": [{
-            "scope": {"name": "hugewise", "version": env!("CARGO_PKG_VERSION")},
-            "metrics": metrics,
-        }],
-    }]})
+    let scope = ("hugewise", env!("CARGO_PKG_VERSION"));
+    otlp::request(&resource, scope, &metrics)
 }
 
 fn metric(family: &Family, unix_ns: u64) -> Json {
@@ -50,8 +46,9 @@ fn metric(family: &Family, unix_ns: u64) -> Json {
 
 fn point(series: &Series, unix_ns: u64) -> Json {
     let labels = series.labels.iter();
-    let labels = labels.map(|(name, value)| (*name, value.as_str()));
-    let mut point = json!({"attributes": attributes(labels), "timeUnixNano": unix_ns.to_string()});
+    let labels = labels.map(|(name, value)| otlp::attribute(name, value));
+    let labels: Vec<Json> = labels.collect();
+    let mut point = json!({"attributes": labels, "timeUnixNano": unix_ns.to_string()});
     let measured = match &series.value {
         Value::Number(value) => json!({"asDouble": value}),
         Value::Histogram {
@@ -81,13 +78,6 @@ fn alone(buckets: &[(f64, u64)], count: u64) -> Vec<String> {
         here.to_string()
     })
     .collect()
-}
-
-fn attributes<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Json> {
-    let pairs = pairs.into_iter();
-    pairs
-        .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
-        .collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::base::units::Unit;
 use crate::run::metric::Metric;
 use crate::run::record::Record;
 use crate::run::trial::Trial;
+use crate::text::otlp;
 
 const NANOSECONDS_IN_MILLISECOND: u128 = 1_000_000;
 
@@ -18,23 +19,14 @@ pub(super) fn render(record: &Record) -> Value {
         .iter()
         .filter_map(|metric| gauge(record, metric))
         .collect();
-    json!({
-        "resourceMetrics": [{
-            "resource": {
-                "attributes": [
-                    text("service.name", program_name(record)),
-                    text("process.command_line", &command_line(record)),
-                    text("host.arch", architecture(&header.host.arch)),
-                    text("os.type", "linux"),
-                    text("os.version", &header.host.kernel),
-                ],
-            },
-            "scopeMetrics": [{
-                "scope": { "name": name, "version": version },
-                "metrics": metrics,
-            }],
-        }],
-    })
+    let resource = [
+        ("service.name", program_name(record)),
+        ("process.command_line", &command_line(record)),
+        ("host.arch", architecture(&header.host.arch)),
+        ("os.type", "linux"),
+        ("os.version", &header.host.kernel),
+    ];
+    otlp::request(&resource, (name, version), &metrics)
 }
 
 /// A metric with a point for each trial; `None` where no given trial has it.
@@ -59,17 +51,13 @@ fn point(policy: &str, trial: &Trial, metric: &Metric) -> Option<Value> {
     let nanoseconds = u128::from(trial.started_unix_ms) * NANOSECONDS_IN_MILLISECOND;
     Some(json!({
         "attributes": [
-            text("hugewise.policy", policy),
+            otlp::attribute("hugewise.policy", policy),
             // The protocol's JSON has integers of 64 bits as strings.
             { "key": "hugewise.round", "value": { "intValue": trial.round.to_string() } },
         ],
         "timeUnixNano": nanoseconds.to_string(),
         "asDouble": value,
     }))
-}
-
-fn text(key: &str, value: &str) -> Value {
-    json!({ "key": key, "value": { "stringValue": value } })
 }
 
 /// The words of OpenTelemetry's semantic conventions.

@@ -12,10 +12,11 @@ pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     let Ok(group) = read_memory_group_of(root, &pid.to_string()) else {
         return facts;
     };
-    let path = own_path(root, pid).unwrap_or(group.cgroup.path);
+    let groups = memberships(root, pid);
+    let path = own_path(&groups).map_or(group.cgroup.path, str::to_owned);
     facts.set("cgroup.kubernetes", path.contains("kubepods"));
     if host.get("hugetlb.pool.bytes") != Some(&Value::Number(0.0)) {
-        let places = hugetlb_places(root, pid, &path);
+        let places = hugetlb_places(root, &groups, &path);
         let limits = places.iter().filter_map(|place| place.limit(root));
         facts.set_known("cgroup.hugetlb.max.bytes", limits.min());
     }
@@ -39,7 +40,7 @@ struct HugetlbPlace {
 }
 
 /// The group in the second version, and in the first where its controller is mounted.
-fn hugetlb_places(root: &Root, pid: u32, path: &str) -> Vec<HugetlbPlace> {
+fn hugetlb_places(root: &Root, groups: &[Membership], path: &str) -> Vec<HugetlbPlace> {
     let mounts = root.read("proc/self/mountinfo");
     let mounts = mounts.map(|text| parse_mounts(&text)).unwrap_or_default();
     let place = |mount: &Mount, path: &str, ending| HugetlbPlace {
@@ -55,30 +56,48 @@ fn hugetlb_places(root: &Root, pid: u32, path: &str) -> Vec<HugetlbPlace> {
     let first = mounts
         .iter()
         .find(|mount| mount.kind == "cgroup" && mount.has_option("hugetlb"));
-    let own = first.and_then(|mount| Some((mount, path_of(root, pid, "hugetlb")?)));
+    let own = first.and_then(|mount| Some((mount, path_of(groups, "hugetlb")?)));
     let unified = unified.map(|mount| place(mount, path, "B.max"));
-    let first = own.map(|(mount, path)| place(mount, &path, "B.limit_in_bytes"));
+    let first = own.map(|(mount, path)| place(mount, path, "B.limit_in_bytes"));
     unified.into_iter().chain(first).collect()
 }
 
-/// The group of a process in the hierarchy of a controller of the first version.
-fn path_of(root: &Root, pid: u32, controller: &str) -> Option<String> {
-    let bytes = root.read(format!("proc/{pid}/cgroup")).ok()?;
+/// The group of a process in one hierarchy: a line of `/proc/PID/cgroup`.
+struct Membership {
+    /// Its number; 0 is the second version.
+    hierarchy: String,
+    /// Names of its controllers, with commas.
+    controllers: String,
+    /// Path of the group.
+    path: String,
+}
+
+fn memberships(root: &Root, pid: u32) -> Vec<Membership> {
+    let bytes = root.read(format!("proc/{pid}/cgroup")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let mut groups = text
-        .lines()
-        .filter_map(|line| line.split_once(':')?.1.split_once(':'));
-    let own = groups.find(|(names, _)| names.split(',').any(|name| name == controller));
-    own.map(|(_, path)| path.to_owned())
+    let lines = text.lines().filter_map(|line| {
+        let (hierarchy, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        Some(Membership {
+            hierarchy: hierarchy.to_owned(),
+            controllers: controllers.to_owned(),
+            path: path.to_owned(),
+        })
+    });
+    lines.collect()
+}
+
+/// The group in the hierarchy of a controller of the first version.
+fn path_of<'a>(groups: &'a [Membership], controller: &str) -> Option<&'a str> {
+    let has = |it: &&Membership| it.controllers.split(',').any(|name| name == controller);
+    groups.iter().find(has).map(|it| it.path.as_str())
 }
 
 /// The group of the second version, which services have; else the last that is named.
-fn own_path(root: &Root, pid: u32) -> Option<String> {
-    let bytes = root.read(format!("proc/{pid}/cgroup")).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let paths = || text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
-    unified.or_else(|| paths().next_back()).map(str::to_owned)
+fn own_path(groups: &[Membership]) -> Option<&str> {
+    let is_unified = |it: &&Membership| it.hierarchy == "0" && it.controllers.is_empty();
+    let unified = groups.iter().find(is_unified).or_else(|| groups.last());
+    unified.map(|it| it.path.as_str())
 }
 
 fn anon_thp(root: &Root, folder: &str) -> Option<u64> {
@@ -189,7 +208,7 @@ mod tests {
             ("9223372036852678656\n", None),
         ] {
             let (_folder, root) = machine(text);
-            let places = hugetlb_places(&root, 7, "/d");
+            let places = hugetlb_places(&root, &memberships(&root, 7), "/d");
             let limits = places.iter().filter_map(|place| place.limit(&root));
             assert_eq!(limits.min(), expected, "{text}");
         }

@@ -17,7 +17,7 @@ mod source;
 
 /// What a module of the model may import besides itself. The spine imports no instrument, and
 /// text imports nothing but its ground.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("base", &[]),
     ("text", &["base"]),
     ("run", &["base", "text"]),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("observe", &["base", "text", "run"]),
     ("loadgen", &["base", "run"]),
     ("advise", &["base", "text", "run"]),
+    ("fleet", &["base", "text", "run"]),
 ];
 /// The crate that has these layers.
 const LAYERED: &str = "model";

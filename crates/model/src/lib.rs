@@ -26,3 +26,6 @@ pub mod bench;
 
 /// What is known about applications and memory: rules, who said them, and where they apply.
 pub mod advise;
+
+/// Experiments over many hosts: plan, assignment, rows, analysis.
+pub mod fleet;

@@ -67,7 +67,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
 
-  sites [--reads N]
+  sites [--reads N] [--divide D]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two
         belong together; print `NAME huge BYTES of BYTES` for each
 

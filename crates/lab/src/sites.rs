@@ -20,14 +20,16 @@ const MIB: usize = 1 << 20;
 ///   what is used;
 /// * `left` and `right`, 64 MiB each, are written once and read by turns, N/4 times each.
 ///
-/// Prints what of each is huge at the end, a line each: `NAME huge BYTES of BYTES`.
+/// `--divide D` makes each region a D-th as large, for slow machines. Prints how much of each is
+/// huge at the end, a line each: `NAME huge BYTES of BYTES`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let reads = arguments.number("--reads")?.unwrap_or(4_000_000);
+    let divisor = arguments.number("--divide")?.unwrap_or(1).max(1);
     arguments.finish()?;
-    let helps = map_helping()?;
-    let inert = map_inert()?;
-    let hurts = map_hurting()?;
-    let (left, right) = (map_left()?, map_right()?);
+    let helps = map_helping(divisor)?;
+    let inert = map_inert(divisor)?;
+    let hurts = map_hurting(divisor)?;
+    let (left, right) = (map_left(divisor)?, map_right(divisor)?);
     let mut random = Random::new(1);
     helps.region.write(page_bytes());
     helps.read(reads, &mut random);
@@ -53,8 +55,7 @@ struct Planted {
 }
 
 impl Planted {
-    fn map(name: &'static str, mib: usize) -> Result<Self, Trouble> {
-        let bytes = mib * MIB;
+    fn map(name: &'static str, bytes: usize) -> Result<Self, Trouble> {
         let region = Region::fresh(bytes / page_bytes(), Align::Huge, Advice::None)?;
         Ok(Self {
             name,
@@ -87,26 +88,26 @@ impl Planted {
 // the call.
 
 #[inline(never)]
-fn map_helping() -> Result<Planted, Trouble> {
-    black_box(Planted::map("helps", 256))
+fn map_helping(divisor: usize) -> Result<Planted, Trouble> {
+    black_box(Planted::map("helps", 256 * MIB / divisor))
 }
 
 #[inline(never)]
-fn map_inert() -> Result<Planted, Trouble> {
-    black_box(Planted::map("inert", 32))
+fn map_inert(divisor: usize) -> Result<Planted, Trouble> {
+    black_box(Planted::map("inert", 32 * MIB / divisor))
 }
 
 #[inline(never)]
-fn map_hurting() -> Result<Planted, Trouble> {
-    black_box(Planted::map("hurts", 512))
+fn map_hurting(divisor: usize) -> Result<Planted, Trouble> {
+    black_box(Planted::map("hurts", 512 * MIB / divisor))
 }
 
 #[inline(never)]
-fn map_left() -> Result<Planted, Trouble> {
-    black_box(Planted::map("left", 64))
+fn map_left(divisor: usize) -> Result<Planted, Trouble> {
+    black_box(Planted::map("left", 64 * MIB / divisor))
 }
 
 #[inline(never)]
-fn map_right() -> Result<Planted, Trouble> {
-    black_box(Planted::map("right", 64))
+fn map_right(divisor: usize) -> Result<Planted, Trouble> {
+    black_box(Planted::map("right", 64 * MIB / divisor))
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use super::capability::Capability;
 use super::ground::Ground;
 use super::report::{self, Outcome};
-use super::{collapse, doctor, faults, run, trace, watched, yama};
+use super::{attribute, collapse, doctor, faults, run, trace, watched, yama};
 
 /// One thing that must hold.
 pub struct Case {
@@ -130,6 +130,17 @@ const CASES: &[Case] = &[
         name: "collapse: refused in the kernel's words",
         needs: &[Capability::Thp, Capability::Root],
         test: collapse::refused_in_words,
+    },
+    Case {
+        name: "attribute: planted sites ranked and named",
+        // On a machine that others use, noise may hide what is planted.
+        needs: &[
+            Capability::Root,
+            Capability::Thp,
+            Capability::Collapse,
+            Capability::LittleMemory,
+        ],
+        test: attribute::ranked,
     },
     Case {
         name: "doctor: what yama leaves of tracing",

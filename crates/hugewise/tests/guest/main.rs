@@ -9,6 +9,7 @@
 
 use std::process::ExitCode;
 
+mod attribute;
 mod capability;
 mod cases;
 mod collapse;

@@ -24,9 +24,9 @@ impl Attribution {
         }
         let mut notes = Section::default();
         notes.push(Block::Notes(self.notes()));
-        // A command that is broken over two lines cannot be pasted.
-        let again = format!("Again: hugewise attribute --from {path}");
-        notes.push(Block::Lines(vec![again]));
+        notes.push(Paragraph::new(format!(
+            "Again: hugewise attribute --from {path}"
+        )));
         Document::new([answer, sites, sums, notes])
     }
 

@@ -78,6 +78,8 @@ pub enum Verb {
     Advise(Box<cmd::advise::Arguments>),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
+    /// Run one experiment over many hosts
+    Fleet(cmd::fleet::Arguments),
     /// Give the huge page state of the machine to Prometheus
     Export(cmd::export::Arguments),
     /// Print the manual page of the program or of a verb

@@ -3,8 +3,10 @@
 
 pub mod assign;
 mod check;
+pub mod duty;
 pub mod guardrail;
 mod moment;
+pub mod period;
 pub mod plan;
 mod row;
 pub mod snippet;

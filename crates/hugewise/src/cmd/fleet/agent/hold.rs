@@ -12,7 +12,7 @@ use super::period::End;
 use super::{Agent, Repeat};
 use crate::experiment::plan::realise_one;
 use crate::stderr::message;
-use crate::turn::{self, Wait};
+use crate::turn;
 use crate::{exit, paths};
 
 /// What a task needs while its settings are in force.
@@ -64,7 +64,7 @@ impl Agent {
         if realisation.files.is_empty() {
             return Ok((None, realisation));
         }
-        let (turn, realisation) = turn::take_with(Purpose::Change, Some(Wait::No), read)?;
+        let (turn, realisation) = turn::take_with(Purpose::Change, Some(self.wait), read)?;
         Ok((Some(turn), realisation))
     }
 

@@ -15,6 +15,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::stderr::message;
+use crate::turn::Wait;
 
 mod hold;
 mod latency;
@@ -57,6 +58,16 @@ pub struct Arguments {
     /// End after one period
     #[arg(long)]
     once: bool,
+
+    /// With --once, wait for an experiment that has the machine: TIME at the most, or no
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "TIME|no",
+        requires = "once",
+        default_value = "no"
+    )]
+    wait: Wait,
 }
 
 /// An agent with all that it keeps from period to period.
@@ -71,6 +82,7 @@ struct Agent {
     /// What was said last, so that it is said once.
     said: String,
     repeat: Repeat,
+    wait: Wait,
 }
 
 /// Whether there is another period.
@@ -103,6 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
             true => Repeat::Once,
             false => Repeat::Always,
         },
+        wait: arguments.wait,
     };
     agent.work()?;
     Ok(Exit::Done)

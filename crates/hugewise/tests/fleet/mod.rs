@@ -329,7 +329,7 @@ fn a_guardrail_stops_the_arm_until_somebody_lifts_it() {
     assert_eq!(harness::settings(), before);
     let written = rows(&case.path("rows"));
     assert!(!written.is_empty() && written.iter().all(|row| row["ending"] == "guardrail"));
-    agent().stderr(contains("a guardrail has stopped the arm").and(contains("railed.stopped")));
+    agent().stderr(contains("a guardrail has stopped the arm").and(contains("railed.web-1.stopped")));
     assert_eq!(rows(&case.path("rows")).len(), written.len());
 }
 

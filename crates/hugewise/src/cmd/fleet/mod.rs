@@ -6,9 +6,13 @@ use clap::{Args, Subcommand};
 use crate::exit::Exit;
 
 mod agent;
+mod arm_here;
 mod assign;
 mod plan_file;
 mod stop;
+mod stratum;
+
+pub use arm_here::ArmHere;
 
 /// Flags of `fleet`.
 #[derive(Debug, Args)]

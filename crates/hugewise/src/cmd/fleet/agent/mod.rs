@@ -8,9 +8,10 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::export::Collector;
 use hugewise_model::base::host::Host;
-use hugewise_model::fleet::plan::{Plan, Trait};
+use hugewise_model::fleet::plan::Plan;
 use hugewise_model::fleet::unit::{UnitKind, check_unit};
 
+use super::stratum;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::paths;
@@ -32,11 +33,12 @@ const LOOK: Duration = Duration::from_secs(10);
 /// Flags of `fleet agent`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The settings of the machine are put back when the plan ends or cannot be read for\n\
-                  its lease, when a guardrail or /etc/hugewise/stop stops the arm, and when this\n\
-                  process ends, by whatever.\n\n\
-                  Exit codes:  0 at the end of the plan, of the period with --once, or by a signal;\n\
-                  \x20            2 if the plan is wrong; 4 if the arm's policy is not possible here"
+    after_help = "The old settings come back when the plan ends or cannot be read for its lease,\n\
+                  when a guardrail or /etc/hugewise/stop stops the arm, and when this process\n\
+                  ends, even by kill -9.\n\n\
+                  Exit codes:  0 at the end of the plan, after one period, or by a signal;\n\
+                  \x20            2 if the plan is wrong; 4 if the policy is not possible here;\n\
+                  \x20            6 if another experiment has the machine (with --once)"
 )]
 pub struct Arguments {
     /// The plan, a TOML file; it is read again at every look
@@ -182,17 +184,8 @@ impl Agent {
     }
 
     fn stratum(&self, plan: &Plan, host: &Host) -> String {
-        let of = |fact: &Trait| match fact {
-            Trait::Kernel => host.kernel.clone(),
-            Trait::Architecture => host.arch.clone(),
-            Trait::Memory => host.memory_bytes.next_power_of_two().to_string(),
-        };
-        let facts: Vec<String> = plan.strata.iter().map(of).collect();
-        match (&self.stratum, facts.is_empty()) {
-            (Some(named), _) => named.clone(),
-            (None, true) => "all".to_owned(),
-            (None, false) => facts.join("/"),
-        }
+        let named = self.stratum.clone();
+        named.unwrap_or_else(|| stratum::of_host(plan, host))
     }
 
     fn host(&self) -> Result<Host> {

@@ -158,7 +158,10 @@ impl Orders {
     }
 
     fn stopped_file(&self) -> PathBuf {
-        self.out.join(format!("{}.stopped", self.file.plan.name))
+        // The folder may be shared by hosts.
+        let unit = self.unit.replace('/', "~");
+        self.out
+            .join(format!("{}.{unit}.stopped", self.file.plan.name))
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
 
-    /// Also give the arm of this host under PLAN, of `fleet`
+    /// Also give the arm of this host under PLAN
     #[arg(long, value_name = "PLAN")]
     fleet: Option<PathBuf>,
 

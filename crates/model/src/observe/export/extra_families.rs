@@ -53,7 +53,7 @@ fn fleet_arm(it: &FleetArm) -> Family {
         ("stage", stage),
     ];
     let all = vec![series(labels, 1.0)];
-    family("experiment", Kind::Info, FLEET_ARM, all)
+    family("fleet_arm", Kind::Info, FLEET_ARM, all)
 }
 
 const CGROUP_MEMORY: &str =

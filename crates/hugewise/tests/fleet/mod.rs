@@ -241,6 +241,37 @@ fn whatever_ends_an_agent_puts_the_machine_back() {
 }
 
 #[test]
+fn settings_whose_guardian_was_killed_too_are_put_back_by_the_next_agent() {
+    if !is_root() {
+        return skip("settings_whose_guardian_was_killed_too…", NEEDS_ROOT);
+    }
+    let _turn = one_at_a_time();
+    let (before, mode) = (harness::settings(), another_mode());
+    let case = Case::new();
+    let path = plan(&case, "left", &format!("thp={mode}"), "");
+    let agent = Agent::start(&case, &path);
+    wait_until("the arm", || in_force() == mode);
+    // As where a container is killed: the guardian first, which waits below the agent.
+    let below = Command::new("pkill")
+        .args(["-KILL", "-P", &agent.child.id().to_string()])
+        .status();
+    assert!(below.expect("pkill").success());
+    agent.signal("KILL");
+    drop(agent);
+    assert_eq!(in_force(), mode);
+    case.hugewise()
+        .args([
+            "fleet", "agent", "--once", "--wait", "60s", "--unit", "web-1",
+        ])
+        .args(["--out", "rows"])
+        .arg(path)
+        .assert()
+        .success()
+        .stderr(contains("a killed experiment had left").and(contains("arm treated of left")));
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
 fn a_lease_a_stop_and_a_new_plan_end_the_arm_while_the_agent_lives() {
     if !is_root() {
         return skip("a_lease_a_stop_and_a_new_plan…", NEEDS_ROOT);
@@ -329,7 +360,8 @@ fn a_guardrail_stops_the_arm_until_somebody_lifts_it() {
     assert_eq!(harness::settings(), before);
     let written = rows(&case.path("rows"));
     assert!(!written.is_empty() && written.iter().all(|row| row["ending"] == "guardrail"));
-    agent().stderr(contains("a guardrail has stopped the arm").and(contains("railed.web-1.stopped")));
+    agent()
+        .stderr(contains("a guardrail has stopped the arm").and(contains("railed.web-1.stopped")));
     assert_eq!(rows(&case.path("rows")).len(), written.len());
 }
 

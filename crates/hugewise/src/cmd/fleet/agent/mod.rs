@@ -20,6 +20,7 @@ use crate::turn::Wait;
 
 mod hold;
 mod latency;
+mod left_over;
 mod orders;
 mod period;
 mod rows;
@@ -139,6 +140,7 @@ fn check_kind(plan: &Plan) -> Result<()> {
 impl Agent {
     fn work(&mut self) -> Result<()> {
         while !self.interrupt.asked() {
+            left_over::put_back(&self.root)?;
             match self.orders.next() {
                 Order::Over => {
                     self.say("the plan is over: nothing is changed any more".to_owned());

@@ -26,7 +26,8 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
 OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3 victoria-metrics:victoria-metrics
 
 # What carries out a fleet experiment.
-FLEET_TOOLS := ansible-playbook:ansible-core podman:podman python3:python3
+FLEET_TOOLS := ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
+  sbatch:slurm-client munged:munge
 
 # What looks at pages.
 PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm

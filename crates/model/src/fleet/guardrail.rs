@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 /// The limits of a plan; what is left out is not watched, but for kills for want of memory.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Guardrails {
     /// The most processes that the kernel may kill in one period for want of memory.
@@ -31,17 +31,6 @@ pub struct Latency {
     pub command: Vec<String>,
     /// The most seconds.
     pub seconds: f64,
-}
-
-impl Default for Guardrails {
-    fn default() -> Self {
-        Self {
-            oom_kills: 0,
-            psi_full: None,
-            refused_faults: None,
-            p99: None,
-        }
-    }
 }
 
 /// What an agent saw: since the beginning of the period, but for waiting, which is since the last

@@ -41,7 +41,7 @@ impl ArmHere {
     /// The plan cannot be read any more.
     pub fn read(&self) -> Fact<FleetArm> {
         let file = plan_file::read(&self.path);
-        let plan = file.map_err(|error| Missing::unreadable(chain(&error).to_string()))?;
+        let plan = file.map_err(|error| Missing::unreadable(chain(&error)))?;
         let plan = plan.plan;
         let assigned = assign(&plan, &self.unit, assign::now());
         let arm = match stop::found(&plan.name) {

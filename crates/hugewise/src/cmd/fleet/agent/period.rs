@@ -75,7 +75,7 @@ impl Agent {
             ending: ending(end),
             metrics: meter.metrics(seconds),
         };
-        self.write(task, held, period);
+        self.write(task, held, &period);
         Ok(end)
     }
 
@@ -94,7 +94,7 @@ impl Agent {
         }
     }
 
-    fn write(&mut self, task: &Task, held: &Held<'_>, period: Period) {
+    fn write(&mut self, task: &Task, held: &Held<'_>, period: &Period) {
         let plan = task.plan();
         let row = |metric: &str, sums: Sums| Row {
             experiment: plan.name.clone(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use hugewise_model::fleet::assign::assign;
 use hugewise_model::fleet::plan::{Moment, Plan};
 
+#[expect(clippy::disallowed_methods, reason = "a test reads the fixtures")]
 fn plans(folder: &Path) -> BTreeMap<String, Plan> {
     let files = std::fs::read_dir(folder).expect("plans");
     let plan = |path: &Path| {
@@ -17,7 +18,7 @@ fn plans(folder: &Path) -> BTreeMap<String, Plan> {
     paths
         .map(|path| {
             (
-                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                path.file_stem().expect("a name").to_string_lossy().into_owned(),
                 plan(&path),
             )
         })

@@ -18,7 +18,10 @@ fn plans(folder: &Path) -> BTreeMap<String, Plan> {
     paths
         .map(|path| {
             (
-                path.file_stem().expect("a name").to_string_lossy().into_owned(),
+                path.file_stem()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .into_owned(),
                 plan(&path),
             )
         })

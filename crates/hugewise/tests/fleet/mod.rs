@@ -1,15 +1,17 @@
 //! `fleet`: the arms of units, and an agent that carries one out and puts the machine back.
 
+mod agent;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
 
 use crate::harness::{self, Case, is_root, one_at_a_time, skip, wait_until};
+use agent::{Agent, rows};
 
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const STOP: &str = "/etc/hugewise/stop";
@@ -47,77 +49,6 @@ fn in_force() -> String {
     let text = fs::read_to_string(ENABLED).expect("a setting");
     let word = text.split(['[', ']']).nth(1);
     word.expect("a mode").to_owned()
-}
-
-/// An agent that runs, and its folder of rows.
-struct Agent {
-    child: Child,
-    said: PathBuf,
-    out: PathBuf,
-}
-
-impl Agent {
-    fn start(case: &Case, plan: &Path) -> Self {
-        let (said, out) = (case.path("said"), case.path("rows"));
-        let stderr = fs::File::create(&said).expect("a file");
-        let mut command = case.plain();
-        command.args(["fleet", "agent"]).arg(plan);
-        command.args(["--unit", "web-1", "--out"]).arg(&out);
-        let child = command.stdin(Stdio::null()).stderr(stderr).spawn();
-        Self {
-            child: child.expect("an agent"),
-            said,
-            out,
-        }
-    }
-
-    fn said(&self) -> String {
-        fs::read_to_string(&self.said).expect("its messages")
-    }
-
-    fn wait_for(&self, words: &str) {
-        wait_until(words, || self.said().contains(words));
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &pid]).status();
-        assert!(sent.expect("kill").success());
-    }
-
-    /// Whatever a test found, no agent stays.
-    fn end(mut self) -> String {
-        self.signal("TERM");
-        assert!(self.child.wait().expect("its end").success());
-        self.said()
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// All rows below a folder.
-fn rows(out: &Path) -> Vec<Value> {
-    let mut all = Vec::new();
-    let Ok(entries) = fs::read_dir(out) else {
-        return all;
-    };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            all.extend(rows(&path));
-        } else if path.extension().is_some_and(|end| end == "jsonl") {
-            let text = fs::read_to_string(&path).expect("rows");
-            all.extend(
-                text.lines()
-                    .map(|line| serde_json::from_str::<Value>(line).expect("a row")),
-            );
-        }
-    }
-    all
 }
 
 #[test]

@@ -25,6 +25,10 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
 # What scrapes the exporter.
 OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3 victoria-metrics:victoria-metrics
 
+# What carries out a fleet experiment.
+FLEET_TOOLS := ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
+  sbatch:slurm-client munged:munge
+
 # What looks at pages.
 PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm
 
@@ -37,7 +41,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages test-exports gallery lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages test-exports test-fleet gallery lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -52,6 +56,7 @@ help:
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
+	@echo "make test-fleet    other engines say the arms of units; agents by Ansible, podman and Slurm; manifests"
 	@echo "make test-exports  the programs that exports are for read them: pprof, benchstat, OpenTelemetry"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
@@ -147,6 +152,15 @@ test-pages: build
 test-exports: setup
 	$(CARGO) build --locked -p hugewise
 	xtask/exports/try target/debug/hugewise target/exports
+
+# What is fetched stays in target. What cannot be had is a skip with its reason.
+test-fleet: TOOLS += $(FLEET_TOOLS)
+test-fleet: setup
+	$(CARGO) build --locked -p hugewise
+	xtask/fleet/try target/debug/hugewise target/fleet
+	contrib/ansible/try target/debug/hugewise target/fleet/ansible
+	contrib/kubernetes/try target/fleet/kubernetes
+	contrib/slurm/try target/debug/hugewise target/fleet/slurm
 
 gallery: build
 	docs/gallery/make target/release/hugewise docs/gallery

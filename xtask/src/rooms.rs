@@ -25,7 +25,8 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("observe", &["base", "text", "run"]),
     ("loadgen", &["base", "run"]),
     ("advise", &["base", "text", "run"]),
-    ("fleet", &["base", "text", "run"]),
+    // Its rows are made of the exporter's sample.
+    ("fleet", &["base", "text", "run", "observe"]),
 ];
 /// The crate that has these layers.
 const LAYERED: &str = "model";

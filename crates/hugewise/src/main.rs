@@ -70,6 +70,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Advise(arguments) => cmd::advise::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
         Verb::Export(arguments) => cmd::export::run(&arguments)?,
+        Verb::Fleet(arguments) => cmd::fleet::run(&arguments)?,
         Verb::Watch(arguments) => cmd::watch::run(&arguments)?,
         Verb::Man(arguments) => {
             cmd::man::run(&arguments, cli::command())?;

@@ -4,6 +4,7 @@ mod advise;
 mod attribute;
 mod exec;
 mod faults;
+mod fleet;
 mod harness;
 mod host_memory;
 mod interrupted;
@@ -59,6 +60,8 @@ fn every_verb_has_its_manual_page() {
         "misses",
         "simulate",
         "exec",
+        "fleet",
+        "fleet agent",
         "advise",
         "doctor",
         "man",

@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 27] = [
+const EXAMPLES: [(&str, &str); 30] = [
     (
         "run",
         "
@@ -250,6 +250,32 @@ const EXAMPLES: [(&str, &str); 27] = [
   hugewise export --textfile /var/lib/prometheus/node-exporter
   # With the reasons of a program's small memory
   hugewise export --group 'db=postgres*'",
+    ),
+    (
+        "fleet",
+        "
+  # The arms of two hosts
+  hugewise fleet assign plan.toml web-1 web-2
+  # Carry out the arm of this host
+  sudo hugewise fleet agent plan.toml",
+    ),
+    (
+        "fleet assign",
+        "
+  # The arms of two hosts
+  hugewise fleet assign plan.toml web-1 web-2
+  # Those of a list
+  hugewise fleet assign plan.toml --format csv < hosts.txt
+  # The same function for DuckDB
+  hugewise fleet assign plan.toml --as sql",
+    ),
+    (
+        "fleet agent",
+        "
+  # The arm of this host, until the plan ends
+  sudo hugewise fleet agent /etc/hugewise/plan.toml --out /var/lib/hugewise/fleet
+  # One period, for a job of Slurm or Ansible
+  sudo hugewise fleet agent plan.toml --once --out rows",
     ),
     (
         "man",

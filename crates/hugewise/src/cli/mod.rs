@@ -26,11 +26,9 @@ const VERSION: &str = concat!(
 #[command(
     name = "hugewise",
     version = VERSION,
-    help_template = "{about}\n{usage-heading} {usage}, one of\n{subcommands}{after-help}",
-    after_help = "Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program",
-    after_long_help = "Options:     -h, --help; -V, --version\n\
-                       Start with:  hugewise run -- ./your-program\n\
-                       Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
+    help_template = "{about}\n{usage-heading} {usage}, one of\n{subcommands}\n\
+                     Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program{after-help}",
+    after_long_help = "Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
                        \x20            4 not possible on this machine, 5 a --fail-if condition\n\
                        \x20            holds or advise --check fails, 6 another experiment\n\
                        \x20            has the machine, 7 --strict: not to be relied on,\n\
@@ -78,6 +76,8 @@ pub enum Verb {
     Advise(Box<cmd::advise::Arguments>),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
+    /// Run one experiment over many hosts
+    Fleet(cmd::fleet::Arguments),
     /// Give the huge page state of the machine to Prometheus
     Export(cmd::export::Arguments),
     /// Print the manual page of the program or of a verb

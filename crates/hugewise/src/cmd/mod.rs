@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod exec;
 pub mod export;
 pub mod faults;
+pub mod fleet;
 pub mod history;
 pub mod inspect;
 pub mod man;

@@ -47,7 +47,7 @@ impl Options {
     /// What the machine is taken for.
     pub fn purpose(&self) -> Purpose {
         match self.reach() {
-            Reach::System => Purpose::Change,
+            Reach::System | Reach::Machine => Purpose::Change,
             Reach::Process => Purpose::Measure,
         }
     }

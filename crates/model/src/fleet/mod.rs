@@ -1,6 +1,16 @@
 //! Experiments over many hosts: the plan, the arm of each unit, the rows that units write, and
 //! the analysis of these rows.
 
+pub mod assign;
+mod check;
+pub mod duty;
+pub mod guardrail;
+mod moment;
+pub mod period;
+pub mod plan;
 mod row;
+pub mod snippet;
+pub mod stop;
+pub mod unit;
 
 pub use row::{Ending, Phase, Proof, Row, Sums};

@@ -71,6 +71,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
 
+    /// Also give the arm of this host under PLAN
+    #[arg(long, value_name = "PLAN")]
+    fleet: Option<PathBuf>,
+
     /// Print, write or push one sample, and end
     #[arg(long)]
     once: bool,

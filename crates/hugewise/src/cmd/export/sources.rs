@@ -12,6 +12,7 @@ use super::Arguments;
 use super::durations::KernelDurations;
 use super::experiments::Experiments;
 use super::groups::Groups;
+use crate::cmd::fleet::ArmHere;
 
 /// The sources of the extras.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct Sources {
     groups: Option<Groups>,
     durations: Option<KernelDurations>,
     experiments: Option<Experiments>,
+    fleet: Option<ArmHere>,
 }
 
 impl Sources {
@@ -31,6 +33,10 @@ impl Sources {
         if arguments.textfile.is_none() {
             keep_only(&needed(arguments))?;
         }
+        let fleet = match &arguments.fleet {
+            Some(plan) => Some(ArmHere::begin(root, plan)?),
+            None => None,
+        };
         let groups = match (&arguments.groups[..], arguments.once) {
             ([], _) => None,
             (rules, true) => Some(Groups::once(root, rules)?),
@@ -41,6 +47,7 @@ impl Sources {
             cgroups: arguments.cgroups.clone(),
             groups,
             durations,
+            fleet,
             experiments: arguments.records.clone().map(Experiments::new),
         })
     }
@@ -54,6 +61,7 @@ impl Sources {
             cgroups,
             groups: self.groups.as_ref().map(|it| timed(|| Ok(it.known()))),
             durations: self.durations.as_mut().map(|it| timed(|| it.read())),
+            fleet: self.fleet.as_ref().map(|it| timed(|| it.read())),
             experiments: self.experiments.as_mut().map(|it| timed(|| it.read())),
         }
     }

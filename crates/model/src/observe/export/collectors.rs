@@ -34,6 +34,7 @@ fn states(sample: &MachineSample, extras: &Extras) -> Vec<State> {
     states.extend(extras.cgroups.iter().map(|it| state("cgroups", it)));
     states.extend(extras.groups.iter().map(|it| state("groups", it)));
     states.extend(extras.durations.iter().map(|it| state("durations", it)));
+    states.extend(extras.fleet.iter().map(|it| state("fleet", it)));
     let experiments = extras.experiments.iter();
     states.extend(experiments.map(|it| state("experiments", it)));
     states

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use super::exposition::{Family, Kind, Series, Value};
 use super::families::{family, of, series};
 use super::{
-    Cgroup, Effect, Experiment, Extras, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS, MOST_GROUPS,
-    PointDurations, ProcessGroup, ProcessGroups,
+    Cgroup, Effect, Experiment, Extras, FleetArm, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS,
+    MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
 };
 
 /// The reasons of a group that have a series each, those of the most memory; the rest are `other`.
@@ -29,13 +29,31 @@ pub(super) fn extra_families(extras: &Extras) -> Vec<Family> {
     let groups = extras.groups.iter().flat_map(|it| of(it, groups));
     let durations = extras.durations.iter();
     let durations = durations.flat_map(|it| of(it, |it| vec![durations_of(it)]));
+    let fleet = extras.fleet.iter();
+    let fleet = fleet.flat_map(|it| of(it, |it| vec![fleet_arm(it)]));
     let records = extras.experiments.iter();
     let records = records.flat_map(|it| of(it, |it| experiments(it)));
     cgroups
         .chain(groups)
         .chain(durations)
         .chain(records)
+        .chain(fleet)
         .collect()
+}
+
+const FLEET_ARM: &str =
+    "The arm of this host in an experiment over many hosts, by which other series are joined.";
+
+fn fleet_arm(it: &FleetArm) -> Family {
+    let stage = it.stage.map_or(String::new(), |stage| stage.to_string());
+    let labels = vec![
+        ("experiment", it.experiment.clone()),
+        ("arm", it.arm.clone()),
+        ("stratum", it.stratum.clone()),
+        ("stage", stage),
+    ];
+    let all = vec![series(labels, 1.0)];
+    family("fleet_arm", Kind::Info, FLEET_ARM, all)
 }
 
 const CGROUP_MEMORY: &str =

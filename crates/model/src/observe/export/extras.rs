@@ -28,6 +28,21 @@ pub struct Extras {
     pub durations: Option<Collected<Vec<PointDurations>>>,
     /// What was measured here.
     pub experiments: Option<Collected<Vec<Experiment>>>,
+    /// The arm of this host in an experiment over many.
+    pub fleet: Option<Collected<FleetArm>>,
+}
+
+/// The arm of a host, as labels with which other series are joined.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct FleetArm {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Name of the arm, or `outside`.
+    pub arm: String,
+    /// Stratum of the host.
+    pub stratum: String,
+    /// Index of the stage; empty before the first.
+    pub stage: Option<usize>,
 }
 
 /// A cgroup with everything below it.

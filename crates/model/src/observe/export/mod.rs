@@ -20,8 +20,8 @@ pub mod otlp;
 
 pub use collectors::families;
 pub use extras::{
-    Cgroup, Effect, Experiment, Extras, GroupRule, Knowledge, MOST_CGROUPS, MOST_EXPERIMENTS,
-    MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
+    Cgroup, Effect, Experiment, Extras, FleetArm, GroupRule, Knowledge, MOST_CGROUPS,
+    MOST_EXPERIMENTS, MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
 };
 pub use families::MEMORY;
 

@@ -24,6 +24,14 @@ pub enum Reach {
     Process,
     /// The machine's settings too.
     System,
+    /// The machine's settings alone, for all programs that run on it.
+    Machine,
+}
+
+impl Reach {
+    fn has_settings(self) -> bool {
+        self != Self::Process
+    }
 }
 
 /// What is done to put a policy in force.
@@ -61,6 +69,18 @@ pub struct Realisation {
 }
 
 impl Realisation {
+    /// Whether it consists of settings of the machine, so that programs which run already are
+    /// under it too.
+    #[must_use]
+    pub fn is_of_machine(&self) -> bool {
+        let files = self.files.clone();
+        *self
+            == Self {
+                files,
+                ..Self::default()
+            }
+    }
+
     /// By which means the policy is in force, in a few words.
     #[must_use]
     pub fn means(&self) -> String {

@@ -79,7 +79,7 @@ fn remedy_for_mode(draft: &Draft<'_>) -> &'static str {
     match (draft.policy.settings.thp, draft.reach) {
         (Some(Thp::Always), _) => "leave malloc=thp out: under thp=always the heap needs no advice",
         (_, Reach::Process) => "use thp=madvise,malloc=thp as root with --system",
-        (_, Reach::System) => "use thp=madvise,malloc=thp",
+        (_, Reach::System | Reach::Machine) => "use thp=madvise,malloc=thp",
     }
 }
 

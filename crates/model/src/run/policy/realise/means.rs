@@ -1,6 +1,6 @@
 //! How `thp=always` is had: by the machine's setting, by a tracer, or by a preloaded library.
 
-use super::{Draft, EnvChange, Reach, Tracer};
+use super::{Draft, EnvChange, Tracer};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Means, Thp};
 
@@ -32,7 +32,7 @@ pub(super) fn advise(draft: &mut Draft<'_>, mode: &str) -> bool {
 /// The first means that can be had. Advice decides only where the machine gives huge pages to
 /// advised memory alone, and a setting that may be written needs none.
 fn first(draft: &Draft<'_>, mode: &str) -> Means {
-    let may_write = draft.reach == Reach::System && draft.host.user.can_write_thp;
+    let may_write = draft.reach.has_settings() && draft.host.user.can_write_thp;
     if may_write || mode != "madvise" {
         Means::Setting
     } else if draft.host.can_trace {

@@ -190,6 +190,10 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
 fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
     let mode = match draft.policy.settings.thp {
         None | Some(Thp::Inherit) => return,
+        Some(mode) if draft.reach == Reach::Machine => {
+            want_mode(draft, thp, mode, wanted);
+            return;
+        }
         Some(Thp::Never) => {
             draft.realisation.prctl = ThpPrctl::Disable;
             return;
@@ -283,7 +287,7 @@ fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
 /// Keeps the writes that change something; they need `--system` and the right to write.
 pub(super) fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
     wanted.retain(|file| file.current != file.write.value);
-    let allowed = draft.reach == Reach::System && draft.host.user.can_write_thp;
+    let allowed = draft.reach.has_settings() && draft.host.user.can_write_thp;
     if !wanted.is_empty() && !allowed {
         let remedy = how_to_write(draft).to_owned() + how_to_trace(draft, &wanted);
         draft.obstacle(what_would_change(&wanted), remedy);
@@ -327,9 +331,9 @@ fn how_to_write(draft: &Draft<'_>) -> &'static str {
         (Reach::Process, true) => "run with --system",
         (Reach::Process, false) if draft.host.user.uid != 0 => "run as root with --system",
         (Reach::Process, false) => "run outside the container, with --system",
-        (Reach::System, _) if draft.host.user.uid == 0 => {
+        (Reach::System | Reach::Machine, _) if draft.host.user.uid == 0 => {
             "the files cannot be written even by root here; run outside the container"
         }
-        (Reach::System, _) => "run as root, outside a container",
+        (Reach::System | Reach::Machine, _) => "run as root, outside a container",
     }
 }

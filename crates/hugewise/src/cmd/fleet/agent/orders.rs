@@ -1,0 +1,172 @@
+//! What the agent has to do now: the plan, its lease, the stop and the guardrails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hugewise_model::fleet::Phase;
+use hugewise_model::fleet::duty::{Duty, Part, arm_name, duty};
+use hugewise_model::fleet::plan::{Moment, Plan};
+use hugewise_model::run::policy::Policy;
+
+use super::super::assign::now;
+use super::super::plan_file::{self, PlanFile};
+use super::super::stop;
+use crate::stderr::{chain, message};
+
+/// What to do.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// The plan is over.
+    Over,
+    /// Nothing, for this reason.
+    Nothing(String),
+    /// Carry out an arm.
+    Do(Box<Task>),
+}
+
+/// An arm to carry out.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) file: PlanFile,
+    pub(super) part: Part,
+}
+
+impl Task {
+    pub(super) fn plan(&self) -> &Plan {
+        &self.file.plan
+    }
+
+    pub(super) fn arm(&self) -> String {
+        arm_name(self.plan(), &self.part)
+    }
+
+    /// What is in force now: before the arms begin, nothing of the plan.
+    pub(super) fn policy(&self) -> Policy {
+        match self.part.phase {
+            Phase::Before => Policy::as_is(),
+            _ => self.plan().arms[self.part.arm].policy.clone(),
+        }
+    }
+
+    /// Whether a period may go on: rows of one period are about one task.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        self.file.digest == other.file.digest && self.part == other.part
+    }
+}
+
+/// Where orders come from.
+#[derive(Debug)]
+pub(super) struct Orders {
+    path: PathBuf,
+    unit: String,
+    out: PathBuf,
+    file: PlanFile,
+    /// When it was read last.
+    read: Instant,
+    /// When it ends by the clock that nobody sets: a wall clock that is set back prolongs nothing.
+    deadline: Option<Instant>,
+    complained: bool,
+}
+
+impl Orders {
+    /// Reads the plan for the first time.
+    pub(super) fn begin(path: &Path, unit: &str, out: &Path) -> Result<Self> {
+        let file = plan_file::read(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            unit: unit.to_owned(),
+            out: out.to_owned(),
+            deadline: deadline(&file.plan),
+            file,
+            read: Instant::now(),
+            complained: false,
+        })
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.file.plan
+    }
+
+    /// What to do now.
+    pub(super) fn next(&mut self) -> Order {
+        self.refresh();
+        let plan = &self.file.plan;
+        if self.read.elapsed() > plan.lease {
+            return Order::Nothing(format!(
+                "the plan {} cannot be read, and its lease has ended",
+                self.path.display()
+            ));
+        }
+        if let Some(stop) = stop::found(&plan.name) {
+            return Order::Nothing(format!("{stop} stops {}", plan.name));
+        }
+        if let Ok(reason) = fs::read_to_string(self.stopped_file()) {
+            return Order::Nothing(format!(
+                "a guardrail has stopped the arm ({}); it begins again when {} is removed",
+                reason.trim(),
+                self.stopped_file().display()
+            ));
+        }
+        if self.deadline.is_some_and(|end| Instant::now() >= end) {
+            return Order::Over;
+        }
+        match duty(plan, &self.unit, now()) {
+            Duty::Over => Order::Over,
+            Duty::Outside => Order::Nothing(format!("it is outside of {}", plan.name)),
+            Duty::Arm(part) => Order::Do(Box::new(Task {
+                file: self.file.clone(),
+                part,
+            })),
+        }
+    }
+
+    /// A plan that cannot be read, or is wrong, leaves the last one in force for its lease.
+    fn refresh(&mut self) {
+        match plan_file::read(&self.path) {
+            Ok(file) => {
+                if file.digest != self.file.digest {
+                    self.deadline = deadline(&file.plan);
+                    self.file = file;
+                }
+                self.read = Instant::now();
+                self.complained = false;
+            }
+            Err(error) if !self.complained => {
+                self.complained = true;
+                message(format_args!(
+                    "{}; the last one holds for its lease",
+                    chain(&error)
+                ));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Keeps the arm stopped, beyond the end of this process and a change of the plan.
+    pub(super) fn remember_stop(&self, reason: &str) -> Result<()> {
+        let file = self.stopped_file();
+        fs::create_dir_all(&self.out)
+            .and_then(|()| fs::write(&file, format!("{reason}\n")))
+            .with_context(|| {
+                format!(
+                    "the arm may begin again at the next start: writing {}",
+                    file.display()
+                )
+            })
+    }
+
+    fn stopped_file(&self) -> PathBuf {
+        // The folder may be shared by hosts.
+        let unit = self.unit.replace('/', "~");
+        self.out
+            .join(format!("{}.{unit}.stopped", self.file.plan.name))
+    }
+}
+
+fn deadline(plan: &Plan) -> Option<Instant> {
+    let Moment(now) = now();
+    let left = u64::try_from(plan.until.0.saturating_sub(now)).unwrap_or(0);
+    Instant::now().checked_add(Duration::from_secs(left))
+}

@@ -1,0 +1,144 @@
+//! `hugewise fleet assign`: the arm of each unit.
+
+use std::io::BufRead;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use hugewise_linux::machine::clock::since_1970;
+use hugewise_model::fleet::assign::{Assignment, OUTSIDE, assign, rules};
+use hugewise_model::fleet::plan::{Moment, Plan};
+use hugewise_model::fleet::snippet::{Engine, snippet};
+use hugewise_model::fleet::unit::check_unit;
+use serde_json::json;
+
+use super::{plan_file, stop};
+use crate::exit::{self, Exit};
+use crate::output;
+use crate::stderr::message;
+
+/// Flags of `fleet assign`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The plan, a TOML file
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+
+    /// Units; without them stdin is read, a line each
+    #[arg(value_name = "UNIT", conflicts_with = "engine")]
+    units: Vec<String>,
+
+    /// Form: csv, json, or one field a line: arm, policy
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Form::Csv, value_name = "FORM")]
+    format: Form,
+
+    /// Print the function instead: for sql (DuckDB), clickhouse, spark, jinja, go
+    #[arg(long = "as", value_name = "ENGINE", conflicts_with = "format")]
+    engine: Option<Engine>,
+
+    /// The moment, for stages and turns [default: now]
+    #[arg(long, value_name = "TIME")]
+    at: Option<Moment>,
+}
+
+/// Forms of an assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Csv,
+    Json,
+    Arm,
+    Policy,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
+    let plan = plan_file::read(&arguments.plan)?.plan;
+    let now = arguments.at.unwrap_or_else(now);
+    if let Some(engine) = arguments.engine {
+        output::print(&snippet(&plan, &rules(&plan, now), engine))?;
+        return Ok(Exit::Done);
+    }
+    let stopped = stop::found(&plan.name);
+    if let Some(stop) = &stopped {
+        message(format_args!(
+            "{stop} stops {}: every unit is {OUTSIDE}",
+            plan.name
+        ));
+    }
+    let mut all = Vec::new();
+    for unit in units(arguments)? {
+        check_unit(&unit).map_err(exit::usage)?;
+        let mut assignment = assign(&plan, &unit, now);
+        if stopped.is_some() {
+            OUTSIDE.clone_into(&mut assignment.arm);
+        }
+        all.push(assignment);
+    }
+    output::print(&text(&plan, &all, arguments.format)?)?;
+    Ok(Exit::Done)
+}
+
+/// The wall clock as a plan counts.
+pub(super) fn now() -> Moment {
+    Moment(i64::try_from(since_1970().as_secs()).unwrap_or(i64::MAX))
+}
+
+fn units(arguments: &Arguments) -> Result<Vec<String>> {
+    if !arguments.units.is_empty() {
+        return Ok(arguments.units.clone());
+    }
+    let lines = std::io::stdin().lock().lines();
+    let lines = lines.map(|line| Ok(line.context("reading units from stdin")?.trim().to_owned()));
+    lines
+        .filter(|line: &Result<String>| !line.as_ref().is_ok_and(String::is_empty))
+        .collect()
+}
+
+fn policy<'a>(plan: &'a Plan, assignment: &Assignment) -> &'a str {
+    let mut arms = plan.arms.iter();
+    let arm = arms.find(|arm| arm.name == assignment.arm);
+    arm.map_or("as-is", |arm| &arm.policy.name)
+}
+
+fn text(plan: &Plan, all: &[Assignment], form: Form) -> Result<String> {
+    Ok(match form {
+        Form::Arm => all.iter().map(|it| format!("{}\n", it.arm)).collect(),
+        Form::Policy => {
+            let line = |it: &Assignment| format!("{}\n", policy(plan, it));
+            all.iter().map(line).collect()
+        }
+        Form::Csv => {
+            let lines = all.iter().map(|it| csv(plan, it));
+            format!("{HEADER}\n{}", lines.collect::<String>())
+        }
+        Form::Json => output::json(&json!({
+            "format": "hugewise-assignment 1",
+            "experiment": plan.name,
+            "units": all,
+        }))?,
+    })
+}
+
+const HEADER: &str = "unit,cluster,arm,policy,stage,saturation,enrol,draw";
+
+/// Names of units and arms need no quotation marks; a policy may have commas.
+fn csv(plan: &Plan, it: &Assignment) -> String {
+    let policy = policy(plan, it);
+    let policy = match policy.contains([',', '"']) {
+        true => format!("\"{}\"", policy.replace('"', "\"\"")),
+        false => policy.to_owned(),
+    };
+    let stage = it.stage.map_or(String::new(), |stage| stage.to_string());
+    let saturation = it
+        .saturation
+        .map_or(String::new(), |share| share.to_string());
+    let Assignment {
+        unit,
+        cluster,
+        arm,
+        enrol,
+        draw,
+        ..
+    } = it;
+    format!("{unit},{cluster},{arm},{policy},{stage},{saturation},{enrol},{draw}\n")
+}

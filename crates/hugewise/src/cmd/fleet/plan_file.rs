@@ -1,0 +1,31 @@
+//! The plan as a file.
+
+use std::path::Path;
+
+use anyhow::Result;
+use hugewise_model::fleet::assign::digest;
+use hugewise_model::fleet::plan::Plan;
+
+use crate::{exit, file};
+
+/// A plan with what tells it from a later version of itself.
+#[derive(Clone, Debug)]
+pub(super) struct PlanFile {
+    pub(super) plan: Plan,
+    pub(super) digest: String,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// It cannot be read, or is wrong; with the line.
+pub(super) fn read(path: &Path) -> Result<PlanFile> {
+    let wrong = |problem: String| exit::usage(format!("the plan {}: {problem}", path.display()));
+    let bytes = file::read(path).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
+    let plan = text.parse().map_err(wrong)?;
+    Ok(PlanFile {
+        plan,
+        digest: digest(&text),
+    })
+}

@@ -1,0 +1,20 @@
+//! The emergency stop of this host.
+
+use std::io::ErrorKind;
+
+use hugewise_model::fleet::stop::{STOP_FILE, STOP_VARIABLE, stops};
+
+/// What stops an experiment here; nothing where it may go on. A file that is there and cannot be
+/// read stops it: somebody wanted to stop something.
+pub(super) fn found(experiment: &str) -> Option<String> {
+    if let Some(text) = std::env::var_os(STOP_VARIABLE)
+        && stops(&text.to_string_lossy(), experiment)
+    {
+        return Some(format!("the variable {STOP_VARIABLE}"));
+    }
+    let is_stopped = match std::fs::read_to_string(STOP_FILE) {
+        Ok(text) => stops(&text, experiment),
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    };
+    is_stopped.then(|| format!("the file {STOP_FILE}"))
+}

@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
         test: collapse::refused_in_words,
     },
     Case {
-        name: "attribute: planted sites ranked and named",
+        name: "attribute: the planted site that hurts",
         // On a machine that others use, noise may hide what is planted.
         needs: &[
             Capability::Root,

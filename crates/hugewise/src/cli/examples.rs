@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 31] = [
+const EXAMPLES: [(&str, &str); 30] = [
     (
         "run",
         "
@@ -276,14 +276,6 @@ const EXAMPLES: [(&str, &str); 31] = [
   sudo hugewise fleet agent /etc/hugewise/plan.toml --out /var/lib/hugewise/fleet
   # One period, for a job of Slurm or Ansible
   sudo hugewise fleet agent plan.toml --once --out rows",
-    ),
-    (
-        "fleet analyse",
-        "
-  # What the arms did, by the rows of all hosts
-  hugewise fleet analyse plan.toml rows/
-  # Every metric, as rows for a program
-  hugewise fleet analyse plan.toml rows/ --format csv",
     ),
     (
         "man",

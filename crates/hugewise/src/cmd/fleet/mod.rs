@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use crate::exit::Exit;
 
 mod agent;
-mod analyse;
 mod arm_here;
 mod assign;
 mod plan_file;
@@ -29,8 +28,6 @@ enum Task {
     Assign(assign::Arguments),
     /// Carry out the arm of this host, with proof, and write its rows
     Agent(agent::Arguments),
-    /// Compare the arms by the rows of all units
-    Analyse(analyse::Arguments),
 }
 
 /// Runs the verb.
@@ -38,6 +35,5 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     match &arguments.task {
         Task::Assign(arguments) => assign::run(arguments),
         Task::Agent(arguments) => agent::run(arguments),
-        Task::Analyse(arguments) => analyse::run(arguments),
     }
 }

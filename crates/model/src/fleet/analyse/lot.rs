@@ -1,0 +1,167 @@
+//! Randomisation tests: the arms are drawn again by the rule that drew them.
+
+use std::collections::BTreeMap;
+
+use super::estimate::Sample;
+
+/// Draws of a randomisation test: no p-value is below one in a thousand.
+pub const DRAWS: u32 = 999;
+
+/// The rule that gave units their arms.
+pub trait Lot {
+    /// Whether each unit of a sample is treated in a draw. One number gives one draw, always the
+    /// same.
+    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool>;
+}
+
+/// The rule where no plan is at hand: the arms of a stratum are shuffled among its clusters, or
+/// among the units of a cluster where it has both arms.
+#[derive(Clone, Copy, Debug)]
+pub struct Shuffle {
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+impl Lot for Shuffle {
+    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ (u64::from(number) << 32));
+        let mut drawn = sample.treated.clone();
+        for units in rooms(sample).values() {
+            shuffle(&mut drawn, units, &mut random);
+        }
+        drawn
+    }
+}
+
+/// Units that are shuffled together, as groups that keep one arm: by stratum whole clusters of one
+/// size, by cluster single units where a cluster has both arms.
+fn rooms(sample: &Sample) -> BTreeMap<(usize, usize, usize), Vec<Vec<usize>>> {
+    let mut clusters: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for unit in 0..sample.value.len() {
+        let key = (sample.stratum[unit], sample.cluster[unit]);
+        clusters.entry(key).or_default().push(unit);
+    }
+    let is_mixed = |units: &Vec<usize>| {
+        let first = sample.treated[units[0]];
+        units.iter().any(|&unit| sample.treated[unit] != first)
+    };
+    let within = clusters.values().any(is_mixed);
+    let mut rooms: BTreeMap<_, Vec<Vec<usize>>> = BTreeMap::new();
+    for ((stratum, cluster), units) in clusters {
+        match within {
+            true => {
+                let single = units.into_iter().map(|unit| vec![unit]);
+                let room = rooms.entry((stratum, cluster, 1)).or_default();
+                room.extend(single);
+            }
+            false => {
+                let room = rooms.entry((stratum, 0, units.len())).or_default();
+                room.push(units);
+            }
+        }
+    }
+    rooms
+}
+
+fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng) {
+    let mut arms: Vec<bool> = groups.iter().map(|units| drawn[units[0]]).collect();
+    random.shuffle(&mut arms);
+    for (units, arm) in groups.iter().zip(arms) {
+        for &unit in units {
+            drawn[unit] = arm;
+        }
+    }
+}
+
+/// p-value of no effect on any unit: how often another draw gives as large a ratio of effect and
+/// error, the draw that happened among them (Phipson and Smyth). `None` without an estimate.
+#[must_use]
+pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
+    let own = sample.estimate()?;
+    let size = (own.effect / own.error).abs() * (1.0 - 1e-9);
+    let reaches = |number: &u32| {
+        let other = sample.estimate_of(&lot.draw(sample, *number));
+        // A draw that leaves an arm empty could not have been compared: it counts against.
+        other.is_none_or(|other| (other.effect / other.error).abs() >= size)
+    };
+    let reached = (1..=draws).filter(reaches).count();
+    Some((reached as f64 + 1.0) / (f64::from(draws) + 1.0))
+}
+
+/// p-value of a mean of zero of differences whose signs were each drawn by a coin.
+#[must_use]
+pub fn sign_p(differences: &[f64], draws: u32, seed: u64) -> f64 {
+    let own = differences.iter().sum::<f64>().abs() * (1.0 - 1e-9);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut reached = 0_u32;
+    for _ in 0..draws {
+        let signed = |it: &f64| if random.bool() { *it } else { -it };
+        let sum: f64 = differences.iter().map(signed).sum();
+        reached += u32::from(sum.abs() >= own);
+    }
+    f64::from(reached + 1) / f64::from(draws + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(of_each: usize, arm: impl Fn(usize, usize) -> bool) -> Sample {
+        let mut sample = Sample::default();
+        for host in 0..12 {
+            for unit in 0..of_each {
+                let treated = arm(host, unit);
+                sample.treated.push(treated);
+                let noise = (host * 7 + unit * 5) % 13;
+                sample
+                    .value
+                    .push(noise as f64 * 0.1 + f64::from(u8::from(treated)) * 5.0);
+                sample.past.push(None);
+                sample.stratum.push(host % 2);
+                sample.cluster.push(host);
+            }
+        }
+        sample
+    }
+
+    #[test]
+    fn a_draw_keeps_clusters_whole_and_counts_of_strata() {
+        let sample = hosts(3, |host, _| host % 4 < 2);
+        let drawn = Shuffle { seed: 1 }.draw(&sample, 5);
+        assert_ne!(drawn, sample.treated);
+        for host in 0..12 {
+            let arms = &drawn[host * 3..host * 3 + 3];
+            assert!(arms.iter().all(|arm| *arm == arms[0]), "{drawn:?}");
+        }
+        for stratum in 0..2 {
+            let count = |arms: &[bool]| {
+                let own = |&unit: &usize| sample.stratum[unit] == stratum && arms[unit];
+                (0..36).filter(own).count()
+            };
+            assert_eq!(count(&drawn), count(&sample.treated));
+        }
+    }
+
+    #[test]
+    fn a_clear_effect_is_beyond_all_draws_and_none_is_not() {
+        for sample in [
+            hosts(2, |host, _| host % 4 < 2),
+            hosts(4, |_, unit| unit < 2),
+        ] {
+            let p = randomisation_p(&sample, &Shuffle { seed: 1 }, 199).expect("two arms");
+            assert!(p <= 0.02, "{p}");
+            let mut none = sample.clone();
+            for (value, treated) in none.value.iter_mut().zip(&sample.treated) {
+                *value -= f64::from(u8::from(*treated)) * 5.0;
+            }
+            let p = randomisation_p(&none, &Shuffle { seed: 1 }, 199).expect("two arms");
+            assert!(p > 0.05, "{p}");
+        }
+    }
+
+    #[test]
+    fn signs_that_agree_are_rare() {
+        assert!(sign_p(&[1.0; 12], 999, 1) < 0.01);
+        assert!(sign_p(&[1.0, -1.0, 1.0, -1.0], 999, 1) > 0.5);
+    }
+}

@@ -7,6 +7,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The units of two arms and one metric, as columns of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
+    /// Index of the unit among all units.
+    pub unit: Vec<usize>,
     /// Whether the unit has the treated arm.
     pub treated: Vec<bool>,
     /// What is compared: the unit's mean, on the scale of the metric.
@@ -239,6 +241,7 @@ mod tests {
     fn sample(rows: &[(bool, f64, Option<f64>, usize, usize)]) -> Sample {
         let mut sample = Sample::default();
         for &(treated, value, past, stratum, cluster) in rows {
+            sample.unit.push(sample.unit.len());
             sample.treated.push(treated);
             sample.value.push(value);
             sample.past.push(past);

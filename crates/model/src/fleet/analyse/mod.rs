@@ -1,8 +1,14 @@
 //! The analysis of a fleet experiment: what the rows say of each arm against the control.
 
+pub mod analysis;
+mod asked;
 pub mod estimate;
 pub mod lot;
+pub mod metric;
 pub mod ratio;
+pub mod scale;
+pub mod switchback;
+pub mod tally;
 
-pub use estimate::{Estimate, Sample};
-pub use lot::{DRAWS, Lot, Shuffle, randomisation_p};
+pub use analysis::{Analysis, Question};
+pub use tally::{Tally, Turns};

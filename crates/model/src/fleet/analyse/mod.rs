@@ -2,6 +2,7 @@
 
 pub mod analysis;
 mod asked;
+pub mod document;
 pub mod estimate;
 pub mod lot;
 pub mod metric;

@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 30] = [
+const EXAMPLES: [(&str, &str); 31] = [
     (
         "run",
         "
@@ -276,6 +276,14 @@ const EXAMPLES: [(&str, &str); 30] = [
   sudo hugewise fleet agent /etc/hugewise/plan.toml --out /var/lib/hugewise/fleet
   # One period, for a job of Slurm or Ansible
   sudo hugewise fleet agent plan.toml --once --out rows",
+    ),
+    (
+        "fleet analyse",
+        "
+  # What the rows of all hosts show
+  hugewise fleet analyse /srv/fleet --plan plan.toml
+  # A metric of your own decides
+  hugewise fleet analyse rows --lower checkout_seconds",
     ),
     (
         "man",

@@ -1,6 +1,7 @@
 //! Experiments over many hosts: the plan, the arm of each unit, the rows that units write, and
 //! the analysis of these rows.
 
+pub mod analyse;
 pub mod assign;
 mod check;
 pub mod duty;

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use crate::exit::Exit;
 
 mod agent;
+mod analyse;
 mod arm_here;
 mod assign;
 mod plan_file;
@@ -28,6 +29,8 @@ enum Task {
     Assign(assign::Arguments),
     /// Carry out the arm of this host, with proof, and write its rows
     Agent(agent::Arguments),
+    /// Say what the rows of the agents show of each arm
+    Analyse(analyse::Arguments),
 }
 
 /// Runs the verb.
@@ -35,5 +38,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     match &arguments.task {
         Task::Assign(arguments) => assign::run(arguments),
         Task::Agent(arguments) => agent::run(arguments),
+        Task::Analyse(arguments) => analyse::run(arguments),
     }
 }

@@ -1,0 +1,296 @@
+//! The answers: each arm against the control, metric by metric, and the checks before them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::asked::Asked;
+use super::lot::DRAWS;
+use super::metric::{FIRST, GUARDRAILS, better};
+use super::ratio::{ALARM, Loss, ratio_p};
+use super::scale::Scale;
+use super::tally::{Tally, Unit};
+use crate::fleet::plan::Plan;
+use crate::run::compare::Answer;
+use crate::run::metric::Better;
+use crate::run::stats::{ALPHA, holm};
+
+/// What is asked of the rows.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The arm that the others are compared with.
+    pub control: String,
+    /// The metric that decides; the first that has a direction where none is named.
+    pub metric: Option<String>,
+    /// Directions that the user gave.
+    pub better: BTreeMap<String, Better>,
+    /// Effects of less are no difference, as a share.
+    pub band: f64,
+    /// How often the experiment is looked at: once after each stage.
+    pub stages: u32,
+    /// The plan, for its own rule; without it arms are shuffled within strata.
+    pub plan: Option<Plan>,
+}
+
+/// What the rows say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The experiment.
+    pub experiment: String,
+    /// The arm that the others are compared with.
+    pub control: String,
+    /// Effects of less are no difference.
+    pub band: f64,
+    /// Error that this look may make: that of the experiment, over its looks.
+    pub level: f64,
+    /// The metric that decides.
+    pub metric: String,
+    /// How p-values were drawn.
+    pub lot: &'static str,
+    /// Draws of each.
+    pub draws: u32,
+    /// Rows, units, clusters and strata.
+    pub counts: [u64; 4],
+    /// Digests of the plan's texts.
+    pub plans: Vec<String>,
+    /// Units by arm.
+    pub units: BTreeMap<String, u64>,
+    /// p-value of these counts under the weights of the plan; equal weights without one.
+    pub ratio_p: Option<f64>,
+    /// Units whose rows name several arms although arms take no turns.
+    pub crossed: u64,
+    /// Rows under an arm that proved it, missed it, and could not say.
+    pub proofs: [u64; 3],
+    /// Share of the time under an arm in which its settings were in force.
+    pub exposure: f64,
+    /// The other arms.
+    pub arms: Vec<ArmReport>,
+}
+
+/// One arm against the control.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArmReport {
+    /// Its name.
+    pub arm: String,
+    /// The answer of the metric that decides.
+    pub answer: Answer,
+    /// Why it is not decided, where a check forbids an answer.
+    pub reason: Option<String>,
+    /// All metrics.
+    pub metrics: Vec<MetricReport>,
+    /// Units that ended otherwise than they should.
+    pub losses: Vec<Loss>,
+    /// Effect on untreated units that have treated ones beside them.
+    pub spill_over: Vec<MetricReport>,
+}
+
+/// One metric of one arm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricReport {
+    /// Its name.
+    pub metric: String,
+    /// What it is compared on.
+    pub scale: Scale,
+    /// Which direction is good.
+    pub better: Better,
+    /// Share on the logarithmic scale (−0.05 is five percent less), else the difference.
+    pub effect: Option<f64>,
+    /// Its interval at the level of this look.
+    pub interval: Option<(f64, f64)>,
+    /// p-value of no effect, by redrawn arms.
+    pub p: Option<f64>,
+    /// The larger of that and Student's, after Holm over all metrics with a direction and arms.
+    pub p_adjusted: Option<f64>,
+    /// What it says.
+    pub answer: Answer,
+    /// Treated and control units, of a switchback pairs.
+    pub units: [u64; 2],
+    /// Variance by clusters over that of independent units.
+    pub design_effect: Option<f64>,
+    /// Slope of the units' values on their past.
+    pub slope: Option<f64>,
+    /// Of a guardrail: one-sided p-value of no harm.
+    pub harm_p: Option<f64>,
+    /// Of a switchback: how far the turn before reaches into the next, and its p-value.
+    pub carry_over: Option<(f64, f64)>,
+    /// The smallest effect that the units' past promises to find, as `effect` has it.
+    pub detectable: Option<f64>,
+}
+
+impl Analysis {
+    /// Analyses what was added up.
+    #[must_use]
+    pub fn of(tally: &Tally, question: &Question) -> Self {
+        let level = ALPHA / f64::from(question.stages.max(1));
+        let began: Vec<&Unit> = tally.units.iter().filter(|unit| unit.began).collect();
+        let takes_turns = question
+            .plan
+            .as_ref()
+            .is_some_and(|plan| plan.switchback.is_some());
+        let mut units: BTreeMap<String, u64> = BTreeMap::new();
+        for unit in &tally.units {
+            *units.entry(unit.arm.clone()).or_default() += 1;
+        }
+        let proofs: u64 = tally.proofs.iter().sum();
+        let metric = question
+            .metric
+            .clone()
+            .unwrap_or_else(|| first(tally, question));
+        let mut analysis = Self {
+            experiment: tally.experiment.clone(),
+            control: question.control.clone(),
+            band: question.band,
+            level,
+            metric,
+            lot: match (takes_turns, &question.plan) {
+                (true, _) => "the order of the turns",
+                (false, Some(_)) => "the rule of the plan",
+                (false, None) => "a shuffle within strata",
+            },
+            draws: DRAWS,
+            counts: [
+                tally.rows,
+                tally.units.len() as u64,
+                tally.groups()[0] as u64,
+                tally.groups()[1] as u64,
+            ],
+            plans: tally.plans.iter().cloned().collect(),
+            ratio_p: (!takes_turns).then(|| ratio(&units, question)).flatten(),
+            crossed: match takes_turns {
+                true => 0,
+                false => began.iter().filter(|unit| unit.crossed).count() as u64,
+            },
+            proofs: tally.proofs,
+            exposure: tally.exposure / proofs.max(1) as f64,
+            arms: Vec::new(),
+            units,
+        };
+        for arm in arms(tally, question) {
+            let asked = Asked {
+                tally,
+                question,
+                arm: &arm,
+                level,
+                takes_turns,
+            };
+            analysis.arms.push(asked.report());
+        }
+        analysis.adjust();
+        analysis.answer();
+        analysis
+    }
+
+    /// Holm over the metrics that can be claimed, all arms together.
+    fn adjust(&mut self) {
+        let metrics = self.arms.iter_mut().flat_map(|arm| &mut arm.metrics);
+        let mut family: Vec<&mut MetricReport> = metrics
+            .filter(|it| it.better != Better::Neither && it.p_adjusted.is_some())
+            .collect();
+        let raw: Vec<f64> = family.iter().filter_map(|it| it.p_adjusted).collect();
+        for (report, p) in family.iter_mut().zip(holm(&raw)) {
+            report.p_adjusted = Some(p);
+        }
+    }
+
+    fn answer(&mut self) {
+        let (level, band) = (self.level, self.band);
+        let ratio = self.ratio_p.is_some_and(|p| p < ALARM);
+        for arm in &mut self.arms {
+            for report in arm.metrics.iter_mut().chain(&mut arm.spill_over) {
+                report.answer = report.word(level, band);
+            }
+            let lost = arm.losses.iter().find(|loss| loss.is_alarm());
+            arm.reason = match lost {
+                Some(loss) => Some(format!(
+                    "the arms did not keep their units: {} of {} {} under {}, {} of {} under {}",
+                    loss.treated[0],
+                    loss.treated[1],
+                    loss.what,
+                    arm.arm,
+                    loss.control[0],
+                    loss.control[1],
+                    self.control,
+                )),
+                None if ratio => {
+                    Some("the arms have not the units that the plan gives them".to_owned())
+                }
+                None => None,
+            };
+            let decides = arm.metrics.iter().find(|it| it.metric == self.metric);
+            arm.answer = match arm.reason {
+                Some(_) => Answer::NotDecided,
+                None => decides.map_or(Answer::NotDecided, |it| it.answer),
+            };
+        }
+    }
+}
+
+impl MetricReport {
+    /// A claim needs both: the adjusted p-value, and an interval without zero.
+    fn word(&self, level: f64, band: f64) -> Answer {
+        let (Some((low, high)), Some(p)) = (self.interval, self.p_adjusted) else {
+            return Answer::NotDecided;
+        };
+        let is_within = self.scale == Scale::Log && low > -band && high < band;
+        match self.better {
+            Better::Lower if p <= level && high < 0.0 => Answer::Better,
+            Better::Higher if p <= level && low > 0.0 => Answer::Better,
+            Better::Lower if p <= level && low > 0.0 => Answer::Worse,
+            Better::Higher if p <= level && high < 0.0 => Answer::Worse,
+            _ if is_within => Answer::NoDifference,
+            _ => Answer::NotDecided,
+        }
+    }
+
+    /// Whether a guardrail was harmed, as far as this look can say.
+    #[must_use]
+    pub fn is_harmed(&self, level: f64) -> bool {
+        self.harm_p.is_some_and(|p| p <= level)
+    }
+}
+
+fn first(tally: &Tally, question: &Question) -> String {
+    let direction = |metric: &str| {
+        let own = question.better.get(metric).copied();
+        own.unwrap_or_else(|| better(metric))
+    };
+    let named = question
+        .better
+        .keys()
+        .find(|it| tally.metrics.contains_key(*it));
+    let usual = tally.metrics.keys().find(|metric| *metric == FIRST);
+    let judged = |metric: &&String| {
+        direction(metric) != Better::Neither && !GUARDRAILS.contains(&metric.as_str())
+    };
+    let any = || tally.metrics.keys().find(judged);
+    let chosen = named.or(usual).or_else(any);
+    chosen
+        .or(tally.metrics.keys().next())
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn arms(tally: &Tally, question: &Question) -> Vec<String> {
+    let mut arms: Vec<String> = tally.arms();
+    if let Some(plan) = &question.plan {
+        arms.extend(plan.arms.iter().map(|arm| arm.name.clone()));
+    }
+    arms.sort();
+    arms.dedup();
+    arms.retain(|arm| *arm != question.control);
+    arms
+}
+
+fn ratio(units: &BTreeMap<String, u64>, question: &Question) -> Option<f64> {
+    let Some(plan) = &question.plan else {
+        let counts: Vec<u64> = units.values().copied().collect();
+        return ratio_p(&counts, &vec![1.0; counts.len()]);
+    };
+    if !plan.saturation.is_empty() {
+        return None;
+    }
+    let of = |name: &String| units.get(name).copied().unwrap_or(0);
+    let counts: Vec<u64> = plan.arms.iter().map(|arm| of(&arm.name)).collect();
+    let weights: Vec<f64> = plan.arms.iter().map(|arm| arm.weight).collect();
+    ratio_p(&counts, &weights)
+}

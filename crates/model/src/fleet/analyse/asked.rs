@@ -1,0 +1,186 @@
+//! One arm against the control: each metric, the units that were lost, and what spilled over.
+
+use super::analysis::{ArmReport, MetricReport, Question};
+use super::estimate::Estimate;
+use super::lot::{DRAWS, Lot, Redrawn, Shuffle, randomisation_p};
+use super::metric::{GUARDRAILS, better};
+use super::ratio::Loss;
+use super::switchback::{Pairs, pairs};
+use super::tally::{Tally, Time, Unit};
+use crate::fleet::Ending;
+use crate::fleet::plan::Moment;
+use crate::run::compare::Answer;
+use crate::run::stats::holm;
+
+const SEED: u64 = 0x666c_6565;
+const SPILL_OVER_SEED: u64 = 0x7370_696c;
+
+/// One arm under a question.
+pub(super) struct Asked<'a> {
+    pub(super) tally: &'a Tally,
+    pub(super) question: &'a Question,
+    pub(super) arm: &'a str,
+    pub(super) level: f64,
+    pub(super) takes_turns: bool,
+}
+
+impl Asked<'_> {
+    pub(super) fn report(&self) -> ArmReport {
+        let lot = self.lot();
+        let metrics = self.tally.metrics.keys();
+        let metrics = metrics.map(|metric| match self.takes_turns {
+            true => self.by_pairs(metric),
+            false => self.by_units(metric, lot.as_ref()),
+        });
+        ArmReport {
+            arm: self.arm.to_owned(),
+            answer: Answer::NotDecided,
+            reason: None,
+            metrics: metrics.collect(),
+            losses: self.losses(),
+            spill_over: self.spill_over(),
+        }
+    }
+
+    fn lot(&self) -> Box<dyn Lot> {
+        let plan = self.question.plan.as_ref().filter(|_| !self.takes_turns);
+        match plan {
+            None => Box::new(Shuffle { seed: SEED }),
+            Some(plan) => {
+                let now = Moment((self.tally.end() as i64 - 1).min(plan.until.0 - 1));
+                let names = [self.question.control.as_str(), self.arm];
+                Box::new(Redrawn::of_plan(plan, &self.tally.units, names, now))
+            }
+        }
+    }
+
+    /// Whether a unit has the treated arm of the two.
+    fn side(&self, unit: &Unit) -> Option<bool> {
+        match unit.arm.as_str() {
+            arm if arm == self.arm => Some(true),
+            arm if arm == self.question.control => Some(false),
+            _ => None,
+        }
+    }
+
+    fn by_units(&self, metric: &str, lot: &dyn Lot) -> MetricReport {
+        let sample = self
+            .tally
+            .sample(metric, Time::During, |unit| self.side(unit));
+        let past = self
+            .tally
+            .sample(metric, Time::Before, |unit| self.side(unit));
+        let estimate = sample.estimate();
+        let mut report = self.blank(metric);
+        if let Some(estimate) = &estimate {
+            report.take(estimate, self.level);
+            report.p = randomisation_p(&sample, lot, DRAWS);
+            report.p_adjusted = report.p.map(|p| p.max(estimate.p()));
+            let guards = GUARDRAILS.contains(&metric);
+            report.harm_p = guards.then(|| estimate.p_increase());
+        }
+        let forecast = past.estimate().map(|it| it.detectable(self.level));
+        report.detectable = forecast.map(|it| report.scale.share(it));
+        report
+    }
+
+    fn by_pairs(&self, metric: &str) -> MetricReport {
+        let mut report = self.blank(metric);
+        if let Some(found) = pairs(self.tally, metric, &self.question.control, self.arm) {
+            report.take_pairs(&found, self.level);
+        }
+        report
+    }
+
+    /// The units of the control arm: those in clusters with treated units against those without.
+    fn spill_over(&self) -> Vec<MetricReport> {
+        let side = |unit: &Unit| {
+            let is_control = unit.arm == self.question.control;
+            unit.saturation
+                .filter(|_| is_control)
+                .map(|share| share > 0.0)
+        };
+        let report = |metric: &String| {
+            let sample = self.tally.sample(metric, Time::During, side);
+            let estimate = sample.estimate()?;
+            let mut report = self.blank(metric);
+            report.take(&estimate, self.level);
+            let shuffle = Shuffle {
+                seed: SPILL_OVER_SEED,
+            };
+            report.p = randomisation_p(&sample, &shuffle, DRAWS);
+            report.p_adjusted = report.p.map(|p| p.max(estimate.p()));
+            Some(report)
+        };
+        let mut found: Vec<_> = self.tally.metrics.keys().filter_map(report).collect();
+        let raw: Vec<f64> = found
+            .iter()
+            .map(|it| it.p_adjusted.unwrap_or(1.0))
+            .collect();
+        for (report, p) in found.iter_mut().zip(holm(&raw)) {
+            report.p_adjusted = Some(p);
+        }
+        found
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        let end = self.tally.end();
+        let count = |treated: bool, happened: &dyn Fn(&Unit) -> bool| {
+            let own = |unit: &&Unit| unit.began && self.side(unit) == Some(treated);
+            let own: Vec<&Unit> = self.tally.units.iter().filter(own).collect();
+            let lost = own.iter().filter(|unit| happened(unit)).count();
+            [lost as u64, own.len() as u64]
+        };
+        let loss = |what, happened: &dyn Fn(&Unit) -> bool| {
+            Loss::new(what, count(true, happened), count(false, happened))
+        };
+        let ended = |ending| move |unit: &Unit| unit.endings.contains(&ending);
+        vec![
+            loss("write no more", &|unit| unit.has_vanished(end)),
+            loss("ran out of memory", &ended(Ending::OutOfMemory)),
+            loss("met a guardrail", &ended(Ending::Guardrail)),
+        ]
+    }
+
+    fn blank(&self, metric: &str) -> MetricReport {
+        let own = self.question.better.get(metric).copied();
+        MetricReport {
+            metric: metric.to_owned(),
+            scale: self.tally.scale(metric),
+            better: own.unwrap_or_else(|| better(metric)),
+            effect: None,
+            interval: None,
+            p: None,
+            p_adjusted: None,
+            answer: Answer::NotDecided,
+            units: [0, 0],
+            design_effect: None,
+            slope: None,
+            harm_p: None,
+            carry_over: None,
+            detectable: None,
+        }
+    }
+}
+
+impl MetricReport {
+    fn take(&mut self, estimate: &Estimate, level: f64) {
+        let (low, high) = estimate.interval(level);
+        self.effect = Some(self.scale.share(estimate.effect));
+        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.units = estimate.units.map(|units| units as u64);
+        self.design_effect = Some(estimate.design_effect);
+        self.slope = Some(estimate.slope);
+    }
+
+    fn take_pairs(&mut self, found: &Pairs, level: f64) {
+        let (low, high) = found.interval(level);
+        self.effect = Some(self.scale.share(found.effect));
+        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.p = Some(found.p);
+        self.p_adjusted = Some(found.p);
+        self.units = [found.pairs as u64; 2];
+        let carried = found.carry_over.zip(found.carry_over_p);
+        self.carry_over = carried.map(|(effect, p)| (self.scale.share(effect), p));
+    }
+}

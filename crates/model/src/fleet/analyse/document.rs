@@ -1,0 +1,312 @@
+//! The analysis as a document and as rows.
+
+use super::analysis::{Analysis, ArmReport, MetricReport};
+use super::ratio::ALARM;
+use super::scale::Scale;
+use crate::run::compare::Answer;
+use crate::run::metric::Better;
+use crate::text::Tone;
+use crate::text::csv::{Csv, number, optional};
+use crate::text::document::{Document, Field, Paragraph, Section};
+use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::{chosen_percent, counted, percent, percent_change, three_digits};
+
+/// The whole page: the answers first.
+#[must_use]
+pub fn document(analysis: &Analysis) -> Document {
+    let mut answers = Section::default();
+    for arm in &analysis.arms {
+        let paragraph = Paragraph::new(sentence(analysis, arm)).hang(2);
+        answers.push(paragraph.tone(tone(arm.answer)));
+        for harmed in arm.metrics.iter().filter(|it| it.is_harmed(analysis.level)) {
+            let text = format!("{} is harmed: a guardrail.", harmed.metric);
+            answers.push(Paragraph::new(text).indent(2).hang(2).tone(Tone::Bad));
+        }
+    }
+    if analysis.arms.is_empty() {
+        let control = &analysis.control;
+        answers.push(format!(
+            "Nothing is compared: all units have the arm {control}."
+        ));
+    }
+    let mut document = Document::new([answers]);
+    for arm in &analysis.arms {
+        document.push(table(analysis, arm));
+        if !arm.spill_over.is_empty() {
+            document.push(spill_over(analysis, arm));
+        }
+    }
+    document.push(checks(analysis));
+    document
+}
+
+fn tone(answer: Answer) -> Tone {
+    match answer {
+        Answer::Better => Tone::Good,
+        Answer::Worse => Tone::Bad,
+        _ => Tone::Strong,
+    }
+}
+
+fn sentence(analysis: &Analysis, arm: &ArmReport) -> String {
+    let (name, metric) = (&arm.arm, &analysis.metric);
+    if let Some(reason) = &arm.reason {
+        return format!("{name}: not decided: {reason}.");
+    }
+    let report = arm.metrics.iter().find(|it| it.metric == *metric);
+    let size = report.and_then(with_interval);
+    let size = size.map_or(String::new(), |size| format!(" by {size}"));
+    match arm.answer {
+        Answer::Better => format!("{name} helps: it changes {metric}{size}."),
+        Answer::Worse => format!("{name} hurts: it changes {metric}{size}."),
+        Answer::NoDifference => {
+            let band = chosen_percent(analysis.band);
+            format!("{name} makes no difference of more than {band} % to {metric}.")
+        }
+        _ => format!("{name}: not decided: {}.", undecided(metric, report)),
+    }
+}
+
+fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
+    let Some(report) = report else {
+        return format!("no row has the metric {metric}");
+    };
+    if report.better == Better::Neither {
+        return format!("nobody said which direction of {metric} is good (--lower or --higher)");
+    }
+    match with_interval(report) {
+        Some(size) => format!("{metric} changes by {size}"),
+        None => match report.detectable {
+            Some(effect) => format!(
+                "no unit was under an arm yet; the past promises to find {} of {metric} with a \
+                 chance of 80 %",
+                shown(report.scale, effect)
+            ),
+            None => format!("no stratum has two units of both arms with {metric}"),
+        },
+    }
+}
+
+fn shown(scale: Scale, effect: f64) -> String {
+    match scale {
+        Scale::Log => format!("{} %", percent_change(effect)),
+        Scale::Plain => {
+            let plus = if effect > 0.0 { "+" } else { "" };
+            format!("{plus}{}", three_digits(effect))
+        }
+    }
+}
+
+fn with_interval(report: &MetricReport) -> Option<String> {
+    let effect = shown(report.scale, report.effect?);
+    Some(format!("{effect} [{}]", interval(report)?))
+}
+
+fn interval(report: &MetricReport) -> Option<String> {
+    let (low, high) = report.interval?;
+    Some(match report.scale {
+        Scale::Log => format!("{}, {}", percent_change(low), percent_change(high)),
+        Scale::Plain => format!("{}, {}", three_digits(low), three_digits(high)),
+    })
+}
+
+fn word(report: &MetricReport) -> &'static str {
+    match report.answer {
+        Answer::Better => "better",
+        Answer::Worse => "worse",
+        Answer::NoDifference => "no difference",
+        _ if report.better == Better::Neither => "a fact",
+        _ => "not decided",
+    }
+}
+
+fn grid(metrics: &[MetricReport]) -> Grid {
+    use Align::{Left, Right};
+    let mut grid = Grid::headed(&["metric", "change", "interval", "p", "answer"]);
+    grid = grid.aligned(&[Left, Right, Right, Right, Left]);
+    for report in metrics.iter().filter(|it| it.effect.is_some()) {
+        let effect = report.effect.map(|it| shown(report.scale, it));
+        let p = report.p_adjusted.map(|p| format!("{p:.3}"));
+        let mut cells: Vec<Cell> = [Some(report.metric.clone()), effect, interval(report), p]
+            .map(|text| Cell::plain(text.unwrap_or_default()))
+            .into();
+        cells.push(Cell::plain(word(report)).tone(match report.answer {
+            Answer::Better => Tone::Good,
+            Answer::Worse => Tone::Bad,
+            _ => Tone::Plain,
+        }));
+        grid.rows.push(cells);
+    }
+    grid
+}
+
+fn table(analysis: &Analysis, arm: &ArmReport) -> Section {
+    let mut section = Section::titled(format!("{} against {}", arm.arm, analysis.control));
+    if arm.metrics.iter().any(|it| it.effect.is_some()) {
+        section.push(grid(&arm.metrics));
+    }
+    let carried = arm
+        .metrics
+        .iter()
+        .filter_map(|it| Some((it, it.carry_over?)));
+    for (report, (effect, p)) in carried.filter(|(_, (_, p))| *p <= analysis.level) {
+        section.push(format!(
+            "What was before reaches into the next turn: the first period of {} lies {} from the \
+             rest of its turn (p {p:.3}). A longer washout is needed.",
+            report.metric,
+            shown(report.scale, effect)
+        ));
+    }
+    for report in &arm.metrics {
+        let design = report
+            .design_effect
+            .map(|it| format!("design effect {it:.2}"));
+        let slope = report.slope.map(|it| format!("slope on the past {it:.2}"));
+        let least = report.detectable.map(|it| {
+            format!(
+                "least effect that the past alone finds: {}",
+                shown(report.scale, it)
+            )
+        });
+        let facts: Vec<String> = [design, slope, least].into_iter().flatten().collect();
+        if !facts.is_empty() {
+            let text = format!("{}: {}", report.metric, facts.join(", "));
+            section.push_detail(Paragraph::new(text).indent(2).hang(2));
+        }
+    }
+    section
+}
+
+fn spill_over(analysis: &Analysis, arm: &ArmReport) -> Section {
+    let is_found = |it: &&MetricReport| it.p_adjusted.is_some_and(|p| p <= analysis.level);
+    let mut section = Section::titled("Spill-over: untreated units beside treated ones");
+    if arm.spill_over.iter().find(is_found).is_none() {
+        section.push("None was found.");
+    }
+    section.push(grid(&arm.spill_over));
+    section
+}
+
+fn checks(analysis: &Analysis) -> Section {
+    let mut section = Section::titled("Checks");
+    let [rows, units, clusters, strata] = analysis.counts;
+    let counted_units: Vec<String> = analysis
+        .units
+        .iter()
+        .map(|(arm, n)| format!("{arm} {n}"))
+        .collect();
+    let mut fields = vec![
+        Field::new(
+            "rows",
+            format!(
+                "{} of {}, in {} and {}",
+                counted(rows, "row"),
+                counted(units, "unit"),
+                counted(clusters, "cluster"),
+                match strata {
+                    1 => "1 stratum".to_owned(),
+                    n => format!("{n} strata"),
+                },
+            ),
+        ),
+        Field::new(
+            "units",
+            match analysis.ratio_p {
+                Some(p) if p < ALARM => {
+                    format!("{} (p {p:.1e}: not as planned)", counted_units.join(", "))
+                }
+                Some(p) => format!("{} (p {p:.3})", counted_units.join(", ")),
+                None => counted_units.join(", "),
+            },
+        ),
+    ];
+    for loss in analysis
+        .arms
+        .iter()
+        .flat_map(|arm| arm.losses.iter().map(move |it| (arm, it)))
+    {
+        let (arm, loss) = loss;
+        if loss.treated[0] + loss.control[0] > 0 {
+            fields.push(Field::new(
+                loss.what,
+                format!(
+                    "{} of {} under {}, {} of {} under {} (p {:.3})",
+                    loss.treated[0],
+                    loss.treated[1],
+                    arm.arm,
+                    loss.control[0],
+                    loss.control[1],
+                    analysis.control,
+                    loss.p,
+                ),
+            ));
+        }
+    }
+    let [proved, missed, unknown] = analysis.proofs;
+    fields.push(Field::new("settings", format!(
+        "in force {} % of the time; {proved} rows proved it, {missed} missed it, {unknown} could not say",
+        percent(analysis.exposure)
+    )));
+    if analysis.crossed > 0 {
+        let units = counted(analysis.crossed, "unit");
+        fields.push(Field::new(
+            "crossed",
+            format!("{units} changed the arm, and count for the first"),
+        ));
+    }
+    if analysis.plans.len() > 1 {
+        let text = format!(
+            "{} versions: {}",
+            analysis.plans.len(),
+            analysis.plans.join(", ")
+        );
+        fields.push(Field::new("plan", text));
+    }
+    fields.push(Field::new(
+        "p-values",
+        format!(
+            "from {} draws by {}, after Holm; error of this look {} %",
+            analysis.draws,
+            analysis.lot,
+            chosen_percent(analysis.level)
+        ),
+    ));
+    section.push(fields);
+    section
+}
+
+/// One row for each arm and metric.
+#[must_use]
+pub fn csv(analysis: &Analysis) -> String {
+    let mut csv = Csv::new(&[
+        "arm",
+        "metric",
+        "scale",
+        "effect",
+        "low",
+        "high",
+        "p",
+        "p_adjusted",
+        "answer",
+    ]);
+    for arm in &analysis.arms {
+        for report in &arm.metrics {
+            let edge = |it: Option<f64>| it.map_or(String::new(), number);
+            csv.row([
+                arm.arm.clone(),
+                report.metric.clone(),
+                match report.scale {
+                    Scale::Log => "log".to_owned(),
+                    Scale::Plain => "plain".to_owned(),
+                },
+                edge(report.effect),
+                edge(report.interval.map(|it| it.0)),
+                edge(report.interval.map(|it| it.1)),
+                optional(report.p),
+                optional(report.p_adjusted),
+                word(report).to_owned(),
+            ]);
+        }
+    }
+    csv.into_text()
+}

@@ -1,0 +1,232 @@
+//! Randomisation tests: the arms are drawn again by the rule that drew them.
+
+use std::collections::BTreeMap;
+
+use super::estimate::Sample;
+use super::tally::Unit;
+use crate::fleet::assign::rules;
+use crate::fleet::plan::{Moment, Plan};
+
+/// Draws of a randomisation test: no p-value is below one in a thousand.
+pub const DRAWS: u32 = 999;
+
+/// The rule that gave units their arms.
+pub trait Lot {
+    /// Whether each unit of a sample is treated in a draw. One number gives one draw, always the
+    /// same.
+    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool>;
+}
+
+/// The rule where no plan is at hand: the arms of a stratum are shuffled among its clusters, or
+/// among the units of a cluster where it has both arms.
+#[derive(Clone, Copy, Debug)]
+pub struct Shuffle {
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+impl Lot for Shuffle {
+    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ (u64::from(number) << 32));
+        let mut drawn = sample.treated.clone();
+        for units in rooms(sample).values() {
+            shuffle(&mut drawn, units, &mut random);
+        }
+        drawn
+    }
+}
+
+/// The rule of the plan: each draw is another salt, by which every unit gets its arm anew.
+#[derive(Clone, Debug)]
+pub struct Redrawn {
+    /// Of each draw, whether each unit is treated.
+    draws: Vec<Vec<bool>>,
+}
+
+/// Salts that are tried until a unit has one of the two arms that are compared.
+const SALTS: u32 = 64;
+
+impl Redrawn {
+    /// The arms `control` and `treated` of `units`, in the order of the tally, under a plan's
+    /// rules at the moment `now`. Who is enrolled stays as it is.
+    #[must_use]
+    pub fn of_plan(
+        plan: &Plan,
+        units: &[Unit],
+        [control, treated]: [&str; 2],
+        now: Moment,
+    ) -> Self {
+        let rules = rules(plan, now);
+        let salted = |number: u32, salt: u32| Plan {
+            salt: Some(plan.enrol_salt().to_owned()),
+            name: format!("{}#{number}.{salt}", plan.name),
+            ..plan.clone()
+        };
+        let draw = |number: u32| {
+            let mut plans: Vec<Plan> = Vec::new();
+            let mut arm = |unit: &Unit| {
+                for salt in 0..SALTS {
+                    if plans.len() <= salt as usize {
+                        plans.push(salted(number, salt));
+                    }
+                    let rule = rules.rule_of(&plans[salt as usize], &unit.name);
+                    let name = rule
+                        .arm
+                        .and_then(|arm| plan.arms.get(arm))
+                        .map(|arm| &arm.name);
+                    match name {
+                        Some(name) if name == treated => return true,
+                        Some(name) if name == control => return false,
+                        _ => {}
+                    }
+                }
+                unit.arm == treated
+            };
+            units.iter().map(&mut arm).collect()
+        };
+        Self {
+            draws: (1..=DRAWS).map(draw).collect(),
+        }
+    }
+}
+
+impl Lot for Redrawn {
+    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
+        let draw = &self.draws[(number as usize - 1) % self.draws.len()];
+        sample.unit.iter().map(|&unit| draw[unit]).collect()
+    }
+}
+
+/// Units that are shuffled together, as groups that keep one arm: by stratum whole clusters of one
+/// size, by cluster single units where a cluster has both arms.
+fn rooms(sample: &Sample) -> BTreeMap<(usize, usize, usize), Vec<Vec<usize>>> {
+    let mut clusters: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for unit in 0..sample.value.len() {
+        let key = (sample.stratum[unit], sample.cluster[unit]);
+        clusters.entry(key).or_default().push(unit);
+    }
+    let is_mixed = |units: &Vec<usize>| {
+        let first = sample.treated[units[0]];
+        units.iter().any(|&unit| sample.treated[unit] != first)
+    };
+    let within = clusters.values().any(is_mixed);
+    let mut rooms: BTreeMap<_, Vec<Vec<usize>>> = BTreeMap::new();
+    for ((stratum, cluster), units) in clusters {
+        match within {
+            true => {
+                let single = units.into_iter().map(|unit| vec![unit]);
+                let room = rooms.entry((stratum, cluster, 1)).or_default();
+                room.extend(single);
+            }
+            false => {
+                let room = rooms.entry((stratum, 0, units.len())).or_default();
+                room.push(units);
+            }
+        }
+    }
+    rooms
+}
+
+fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng) {
+    let mut arms: Vec<bool> = groups.iter().map(|units| drawn[units[0]]).collect();
+    random.shuffle(&mut arms);
+    for (units, arm) in groups.iter().zip(arms) {
+        for &unit in units {
+            drawn[unit] = arm;
+        }
+    }
+}
+
+/// p-value of no effect on any unit: how often another draw gives as large a ratio of effect and
+/// error, the draw that happened among them (Phipson and Smyth). `None` without an estimate.
+#[must_use]
+pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
+    let own = sample.estimate()?;
+    let size = (own.effect / own.error).abs() * (1.0 - 1e-9);
+    let reaches = |number: &u32| {
+        let other = sample.estimate_of(&lot.draw(sample, *number));
+        // A draw that leaves an arm empty could not have been compared: it counts against.
+        other.is_none_or(|other| (other.effect / other.error).abs() >= size)
+    };
+    let reached = (1..=draws).filter(reaches).count();
+    Some((reached as f64 + 1.0) / (f64::from(draws) + 1.0))
+}
+
+/// p-value of a mean of zero of differences whose signs were each drawn by a coin.
+#[must_use]
+pub fn sign_p(differences: &[f64], draws: u32, seed: u64) -> f64 {
+    let own = differences.iter().sum::<f64>().abs() * (1.0 - 1e-9);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut reached = 0_u32;
+    for _ in 0..draws {
+        let signed = |it: &f64| if random.bool() { *it } else { -it };
+        let sum: f64 = differences.iter().map(signed).sum();
+        reached += u32::from(sum.abs() >= own);
+    }
+    f64::from(reached + 1) / f64::from(draws + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(of_each: usize, arm: impl Fn(usize, usize) -> bool) -> Sample {
+        let mut sample = Sample::default();
+        for host in 0..12 {
+            for unit in 0..of_each {
+                let treated = arm(host, unit);
+                sample.unit.push(sample.unit.len());
+                sample.treated.push(treated);
+                let noise = (host * 7 + unit * 5) % 13;
+                sample
+                    .value
+                    .push(noise as f64 * 0.1 + f64::from(u8::from(treated)) * 5.0);
+                sample.past.push(None);
+                sample.stratum.push(host % 2);
+                sample.cluster.push(host);
+            }
+        }
+        sample
+    }
+
+    #[test]
+    fn a_draw_keeps_clusters_whole_and_counts_of_strata() {
+        let sample = hosts(3, |host, _| host % 4 < 2);
+        let drawn = Shuffle { seed: 1 }.draw(&sample, 5);
+        assert_ne!(drawn, sample.treated);
+        for host in 0..12 {
+            let arms = &drawn[host * 3..host * 3 + 3];
+            assert!(arms.iter().all(|arm| *arm == arms[0]), "{drawn:?}");
+        }
+        for stratum in 0..2 {
+            let count = |arms: &[bool]| {
+                let own = |&unit: &usize| sample.stratum[unit] == stratum && arms[unit];
+                (0..36).filter(own).count()
+            };
+            assert_eq!(count(&drawn), count(&sample.treated));
+        }
+    }
+
+    #[test]
+    fn a_clear_effect_is_beyond_all_draws_and_none_is_not() {
+        for sample in [
+            hosts(2, |host, _| host % 4 < 2),
+            hosts(4, |_, unit| unit < 2),
+        ] {
+            let p = randomisation_p(&sample, &Shuffle { seed: 1 }, 199).expect("two arms");
+            assert!(p <= 0.02, "{p}");
+            let mut none = sample.clone();
+            for (value, treated) in none.value.iter_mut().zip(&sample.treated) {
+                *value -= f64::from(u8::from(*treated)) * 5.0;
+            }
+            let p = randomisation_p(&none, &Shuffle { seed: 1 }, 199).expect("two arms");
+            assert!(p > 0.05, "{p}");
+        }
+    }
+
+    #[test]
+    fn signs_that_agree_are_rare() {
+        assert!(sign_p(&[1.0; 12], 999, 1) < 0.01);
+        assert!(sign_p(&[1.0, -1.0, 1.0, -1.0], 999, 1) > 0.5);
+    }
+}

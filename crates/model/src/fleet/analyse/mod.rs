@@ -1,0 +1,15 @@
+//! The analysis of a fleet experiment: what the rows say of each arm against the control.
+
+pub mod analysis;
+mod asked;
+pub mod document;
+pub mod estimate;
+pub mod lot;
+pub mod metric;
+pub mod ratio;
+pub mod scale;
+pub mod switchback;
+pub mod tally;
+
+pub use analysis::{Analysis, Question};
+pub use tally::{Tally, Turns};

@@ -1,0 +1,330 @@
+//! Rows added up by unit, so that memory grows with units and metrics and not with rows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::estimate::Sample;
+use super::scale::Scale;
+use crate::fleet::assign::OUTSIDE;
+use crate::fleet::{Ending, Phase, Proof, Row, Sums};
+
+/// When arms take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Begin of the first turn, seconds since 1970.
+    pub starts: i64,
+    /// Length of a turn, seconds.
+    pub seconds: i64,
+}
+
+/// A unit, as its rows show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Its name.
+    pub name: String,
+    /// Its arm in its earliest row under an arm; where there is none, in its past.
+    pub arm: String,
+    /// Whether it was ever under an arm.
+    pub began: bool,
+    /// Whether its rows name several arms.
+    pub crossed: bool,
+    /// Index of its cluster and of its stratum.
+    pub cluster: usize,
+    /// Index of its stratum.
+    pub stratum: usize,
+    /// Treated share of its cluster.
+    pub saturation: Option<f64>,
+    /// How its periods ended, each once.
+    pub endings: Vec<Ending>,
+    /// End of its last period, seconds since 1970.
+    pub last: f64,
+    /// Length of its longest period, seconds.
+    pub period: f64,
+    first: i64,
+}
+
+/// One metric of one unit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Means {
+    pub(super) before: Sums,
+    pub(super) during: Sums,
+    pub(super) turns: BTreeMap<i64, Turn>,
+}
+
+/// One turn of a unit.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub(super) arm: String,
+    start: i64,
+    /// Of its first period that is compared.
+    pub(super) first: Sums,
+    pub(super) all: Sums,
+}
+
+/// All rows of one experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// The experiment; the first row gives it.
+    pub experiment: String,
+    /// Digests of its plan's texts.
+    pub plans: BTreeSet<String>,
+    /// In the order of their first rows.
+    pub units: Vec<Unit>,
+    /// Rows that were added.
+    pub rows: u64,
+    /// Rows of units that had no arm.
+    pub outside: u64,
+    /// Rows under an arm by what their proof says: proved, missed, unknown.
+    pub proofs: [u64; 3],
+    /// Sum of the exposure of the rows under an arm.
+    pub exposure: f64,
+    /// The last stage that a row names.
+    pub stage: u32,
+    pub(super) metrics: BTreeMap<String, BTreeMap<usize, Means>>,
+    turns: Option<Turns>,
+    names: HashMap<String, usize>,
+    clusters: HashMap<String, usize>,
+    strata: HashMap<String, usize>,
+}
+
+/// Why a row cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// Two experiments.
+    #[error("the rows are of two experiments, {0} and {1}; give the folder of one: experiment={0}")]
+    OtherExperiment(String, String),
+    /// A number that no agent writes.
+    #[error("the {0} of a row of {1} is not a finite number, or below zero")]
+    NoNumber(&'static str, String),
+}
+
+impl Sums {
+    /// Takes other values in (Chan, Golub and LeVeque).
+    pub fn merge(&mut self, other: &Self) {
+        let (n, more) = (self.n as f64, other.n as f64);
+        if other.n == 0 {
+            return;
+        }
+        let away = other.mean - self.mean;
+        self.n += other.n;
+        self.mean += away * more / (n + more);
+        self.m2 += other.m2 + away * away * n * more / (n + more);
+    }
+}
+
+impl Turn {
+    /// Mean of the turn but for its first period. `None` where it has no other.
+    pub(super) fn rest(&self) -> Option<f64> {
+        let n = self.all.n.checked_sub(self.first.n).filter(|n| *n > 0)?;
+        let sum = self.all.mean * self.all.n as f64 - self.first.mean * self.first.n as f64;
+        Some(sum / n as f64)
+    }
+}
+
+impl Tally {
+    /// Nothing yet; of arms that take turns, these.
+    #[must_use]
+    pub fn new(turns: Option<Turns>) -> Self {
+        Self {
+            turns,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// It is of another experiment, or has no number where one must be.
+    pub fn add(&mut self, row: &Row) -> Result<(), RowError> {
+        self.check(row)?;
+        self.rows += 1;
+        self.plans.insert(row.plan.clone());
+        if row.arm == OUTSIDE {
+            self.outside += 1;
+            return Ok(());
+        }
+        self.stage = self.stage.max(row.stage);
+        let unit = self.unit(row);
+        let metric = match self.metrics.get_mut(&row.metric) {
+            Some(metric) => metric,
+            None => self.metrics.entry(row.metric.clone()).or_default(),
+        };
+        let means = metric.entry(unit).or_default();
+        match row.phase {
+            Phase::Before => means.before.merge(&row.sums),
+            Phase::Washout => {}
+            Phase::During => {
+                means.during.merge(&row.sums);
+                if let Some(turns) = self.turns {
+                    means.add_turn(turns, row);
+                }
+                self.exposure += row.exposure;
+                self.proofs[match row.proof {
+                    Proof::Proved => 0,
+                    Proof::Missed => 1,
+                    Proof::Unknown => 2,
+                }] += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, row: &Row) -> Result<(), RowError> {
+        if self.rows == 0 {
+            self.experiment.clone_from(&row.experiment);
+        }
+        if self.experiment != row.experiment {
+            let names = (self.experiment.clone(), row.experiment.clone());
+            return Err(RowError::OtherExperiment(names.0, names.1));
+        }
+        let fault = |what| Err(RowError::NoNumber(what, row.unit.clone()));
+        match () {
+            () if !row.sums.mean.is_finite() => fault("mean"),
+            () if !(row.sums.m2.is_finite() && row.sums.m2 >= 0.0) => fault("m2"),
+            () if !(row.seconds.is_finite() && row.seconds >= 0.0) => fault("length"),
+            () if !(0.0..=1.0).contains(&row.exposure) => fault("exposure"),
+            () => Ok(()),
+        }
+    }
+
+    fn unit(&mut self, row: &Row) -> usize {
+        let began = row.phase != Phase::Before;
+        let known = self.names.get(&row.unit).copied();
+        let at = known.unwrap_or_else(|| self.new_unit(row));
+        let unit = &mut self.units[at];
+        let is_earlier = row.start < unit.first;
+        unit.crossed |= began && unit.began && unit.arm != row.arm;
+        if began && !unit.began || (began == unit.began && is_earlier) {
+            unit.arm.clone_from(&row.arm);
+            unit.first = row.start;
+        }
+        unit.began |= began;
+        unit.last = unit.last.max(row.start as f64 + row.seconds);
+        unit.period = unit.period.max(row.seconds);
+        if began && !unit.endings.contains(&row.ending) {
+            unit.endings.push(row.ending);
+        }
+        at
+    }
+
+    fn new_unit(&mut self, row: &Row) -> usize {
+        let index = |names: &mut HashMap<String, usize>, name: &str| {
+            let next = names.len();
+            *names.entry(name.to_owned()).or_insert(next)
+        };
+        self.units.push(Unit {
+            name: row.unit.clone(),
+            arm: row.arm.clone(),
+            began: row.phase != Phase::Before,
+            crossed: false,
+            cluster: index(&mut self.clusters, &row.cluster),
+            stratum: index(&mut self.strata, &row.stratum),
+            saturation: row.saturation,
+            endings: Vec::new(),
+            last: f64::NEG_INFINITY,
+            period: 0.0,
+            first: row.start,
+        });
+        index(&mut self.names, &row.unit)
+    }
+
+    /// Names of the arms that units have.
+    #[must_use]
+    pub fn arms(&self) -> Vec<String> {
+        let names: BTreeSet<&String> = self.units.iter().map(|unit| &unit.arm).collect();
+        names.into_iter().cloned().collect()
+    }
+
+    /// Names of the metrics.
+    pub fn metric_names(&self) -> impl Iterator<Item = &String> {
+        self.metrics.keys()
+    }
+
+    /// Clusters and strata of the units.
+    #[must_use]
+    pub fn groups(&self) -> [usize; 2] {
+        [self.clusters.len(), self.strata.len()]
+    }
+
+    /// End of the last period of any unit, seconds since 1970.
+    #[must_use]
+    pub fn end(&self) -> f64 {
+        let ends = self.units.iter().map(|unit| unit.last);
+        ends.fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The scale of a metric: logarithms unless a unit has a mean that has none.
+    #[must_use]
+    pub fn scale(&self, metric: &str) -> Scale {
+        let units = self.metrics.get(metric).into_iter().flatten();
+        let mut sums = units.flat_map(|(_, means)| [means.before, means.during]);
+        match sums.all(|sums| sums.n == 0 || sums.mean > 0.0) {
+            true => Scale::Log,
+            false => Scale::Plain,
+        }
+    }
+
+    /// The units that `arm_of` gives an arm, true where it is the treated one.
+    pub(super) fn sample(
+        &self,
+        metric: &str,
+        time: Time,
+        arm_of: impl Fn(&Unit) -> Option<bool>,
+    ) -> Sample {
+        let scale = self.scale(metric);
+        let mut sample = Sample::default();
+        for (&at, means) in self.metrics.get(metric).into_iter().flatten() {
+            let unit = &self.units[at];
+            let (value, past) = match time {
+                Time::During => (scale.of(&means.during), scale.of(&means.before)),
+                Time::Before => (scale.of(&means.before), None),
+            };
+            if let Some((treated, value)) = arm_of(unit).zip(value) {
+                sample.unit.push(at);
+                sample.treated.push(treated);
+                sample.value.push(value);
+                sample.past.push(past);
+                sample.stratum.push(unit.stratum);
+                sample.cluster.push(unit.cluster);
+            }
+        }
+        sample
+    }
+}
+
+impl Unit {
+    /// Whether it writes no more, while others went on until `end`, for three of its periods and
+    /// longer. A unit whose agent was stopped did not vanish.
+    #[must_use]
+    pub fn has_vanished(&self, end: f64) -> bool {
+        !self.endings.contains(&Ending::Stopped) && self.last + 3.0 * self.period < end
+    }
+}
+
+/// Which periods are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    /// Those under the arms, with the past taken out.
+    During,
+    /// The past alone, as a forecast.
+    Before,
+}
+
+impl Means {
+    fn add_turn(&mut self, turns: Turns, row: &Row) {
+        let number = (row.start - turns.starts).div_euclid(turns.seconds.max(1));
+        let turn = self.turns.entry(number).or_insert_with(|| Turn {
+            arm: row.arm.clone(),
+            start: row.start,
+            first: row.sums,
+            all: Sums::default(),
+        });
+        turn.all.merge(&row.sums);
+        if row.start < turn.start {
+            turn.start = row.start;
+            turn.first = row.sums;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,9 @@ fn analysis(tally: &Tally) -> Analysis {
     )
 }
 
+/// Fleets of a share that is tested.
+const FLEETS: u32 = 500;
+
 fn false_claims(fleet: &Fleet, of: u32) -> f64 {
     let wrong = (0..of).filter(|&seed| claims(&sample(fleet, seed.into(), Time::During), 7));
     wrong.count() as f64 / f64::from(of)
@@ -68,9 +71,12 @@ fn no_effect_is_claimed_in_at_most_five_percent() {
             rule,
             ..Fleet::quiet()
         };
-        let share = false_claims(&fleet, 2000);
+        let share = false_claims(&fleet, FLEETS);
         println!("{rule:?}: {share}");
-        assert!(share <= ALPHA + room(ALPHA, 2000.0), "{rule:?}: {share}");
+        assert!(
+            share <= ALPHA + room(ALPHA, FLEETS.into()),
+            "{rule:?}: {share}"
+        );
     }
 }
 
@@ -82,9 +88,38 @@ fn a_planted_effect_is_covered() {
             effect: 0.05,
             ..Fleet::quiet()
         };
-        let share = covered(&fleet, 2000);
+        let share = covered(&fleet, FLEETS);
         println!("{rule:?}: {share}");
-        assert!(share >= 0.95 - room(0.95, 2000.0), "{rule:?}: {share}");
+        assert!(
+            share >= 0.95 - room(0.95, FLEETS.into()),
+            "{rule:?}: {share}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+fn ten_thousand_fleets() {
+    const MANY: u32 = 10_000;
+    for rule in [Rule::Hosts, Rule::Units] {
+        let fleet = Fleet {
+            rule,
+            ..Fleet::quiet()
+        };
+        let wrong = false_claims(&fleet, MANY);
+        let held = covered(
+            &Fleet {
+                effect: 0.05,
+                ..fleet
+            },
+            MANY,
+        );
+        println!("{rule:?}: false claims {wrong}, covered {held}");
+        assert!(
+            wrong <= ALPHA + room(ALPHA, MANY.into()),
+            "{rule:?}: {wrong}"
+        );
+        assert!(held >= 0.95 - room(0.95, MANY.into()), "{rule:?}: {held}");
     }
 }
 

@@ -10,6 +10,7 @@ mod moment;
 pub mod period;
 pub mod plan;
 mod row;
+pub mod simulate;
 pub mod snippet;
 pub mod stop;
 pub mod unit;

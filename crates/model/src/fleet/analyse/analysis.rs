@@ -97,6 +97,10 @@ pub struct MetricReport {
     pub effect: Option<f64>,
     /// Its interval at the level of this look.
     pub interval: Option<(f64, f64)>,
+    /// Standard error on the scale: of logarithms where that is `log`.
+    pub error: Option<f64>,
+    /// Degrees of freedom of the interval.
+    pub freedom: Option<f64>,
     /// p-value of no effect, by redrawn arms.
     pub p: Option<f64>,
     /// The larger of that and Student's, after Holm over all metrics with a direction and arms.

@@ -150,6 +150,8 @@ impl Asked<'_> {
             better: own.unwrap_or_else(|| better(metric)),
             effect: None,
             interval: None,
+            error: None,
+            freedom: None,
             p: None,
             p_adjusted: None,
             answer: Answer::NotDecided,
@@ -168,6 +170,8 @@ impl MetricReport {
         let (low, high) = estimate.interval(level);
         self.effect = Some(self.scale.share(estimate.effect));
         self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.error = Some(estimate.error);
+        self.freedom = Some(estimate.freedom);
         self.units = estimate.units.map(|units| units as u64);
         self.design_effect = Some(estimate.design_effect);
         self.slope = Some(estimate.slope);
@@ -179,6 +183,8 @@ impl MetricReport {
         self.interval = Some((self.scale.share(low), self.scale.share(high)));
         self.p = Some(found.p);
         self.p_adjusted = Some(found.p);
+        self.error = Some(found.error);
+        self.freedom = Some(found.pairs as f64 - 1.0);
         self.units = [found.pairs as u64; 2];
         let carried = found.carry_over.zip(found.carry_over_p);
         self.carry_over = carried.map(|(effect, p)| (self.scale.share(effect), p));

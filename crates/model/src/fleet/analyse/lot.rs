@@ -97,9 +97,9 @@ impl Lot for Redrawn {
     }
 }
 
-/// Units that are shuffled together, as groups that keep one arm: by stratum whole clusters of one
-/// size, by cluster single units where a cluster has both arms.
-fn rooms(sample: &Sample) -> BTreeMap<(usize, usize, usize), Vec<Vec<usize>>> {
+/// Units that are shuffled together, as groups that keep one arm: by stratum whole clusters, by
+/// cluster single units where a cluster has both arms.
+fn rooms(sample: &Sample) -> BTreeMap<(usize, Option<usize>), Vec<Vec<usize>>> {
     let mut clusters: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for unit in 0..sample.value.len() {
         let key = (sample.stratum[unit], sample.cluster[unit]);
@@ -115,11 +115,11 @@ fn rooms(sample: &Sample) -> BTreeMap<(usize, usize, usize), Vec<Vec<usize>>> {
         match within {
             true => {
                 let single = units.into_iter().map(|unit| vec![unit]);
-                let room = rooms.entry((stratum, cluster, 1)).or_default();
+                let room = rooms.entry((stratum, Some(cluster))).or_default();
                 room.extend(single);
             }
             false => {
-                let room = rooms.entry((stratum, 0, units.len())).or_default();
+                let room = rooms.entry((stratum, None)).or_default();
                 room.push(units);
             }
         }

@@ -264,7 +264,7 @@ impl Tally {
     }
 
     /// The units that `arm_of` gives an arm, true where it is the treated one.
-    pub(super) fn sample(
+    pub(in crate::fleet) fn sample(
         &self,
         metric: &str,
         time: Time,
@@ -302,7 +302,7 @@ impl Unit {
 
 /// Which periods are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Time {
+pub(in crate::fleet) enum Time {
     /// Those under the arms, with the past taken out.
     During,
     /// The past alone, as a forecast.

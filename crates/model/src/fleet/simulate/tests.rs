@@ -1,0 +1,199 @@
+//! How often the analysis errs, on fleets whose truth is known. Seeds are fixed.
+
+use super::{ARMS, Fleet, METRIC, Rule};
+use crate::fleet::analyse::lot::{Shuffle, randomisation_p};
+use crate::fleet::analyse::tally::{Time, Unit};
+use crate::fleet::analyse::{Analysis, Question, Tally, estimate::Sample};
+use crate::run::stats::ALPHA;
+
+fn tally(fleet: &Fleet, seed: u64) -> Tally {
+    let mut tally = Tally::new(None);
+    for row in fleet.rows(seed) {
+        tally.add(&row).expect("a row of an agent");
+    }
+    tally
+}
+
+fn sample(fleet: &Fleet, seed: u64, time: Time) -> Sample {
+    tally(fleet, seed).sample(METRIC, time, |unit: &Unit| Some(unit.arm == ARMS[1]))
+}
+
+/// As the analysis claims: an interval without zero and a rare draw. The draws are only made
+/// where the interval allows a claim.
+fn claims(sample: &Sample, seed: u64) -> bool {
+    let Some(estimate) = sample.estimate() else {
+        return false;
+    };
+    let drawn = || randomisation_p(sample, &Shuffle { seed }, 199);
+    estimate.p() <= ALPHA && drawn().is_some_and(|p| p <= ALPHA)
+}
+
+/// Three standard errors of a share that is `share`, among so many.
+fn room(share: f64, of: f64) -> f64 {
+    3.0 * (share * (1.0 - share) / of).sqrt()
+}
+
+fn analysis(tally: &Tally) -> Analysis {
+    Analysis::of(
+        tally,
+        &Question {
+            control: ARMS[0].to_owned(),
+            metric: None,
+            better: std::collections::BTreeMap::new(),
+            band: 0.01,
+            stages: 1,
+            plan: None,
+        },
+    )
+}
+
+/// Fleets of a share that is tested.
+const FLEETS: u32 = 500;
+
+fn false_claims(fleet: &Fleet, of: u32) -> f64 {
+    let wrong = (0..of).filter(|&seed| claims(&sample(fleet, seed.into(), Time::During), 7));
+    wrong.count() as f64 / f64::from(of)
+}
+
+fn covered(fleet: &Fleet, of: u32) -> f64 {
+    let holds = |&seed: &u32| {
+        let estimate = sample(fleet, seed.into(), Time::During).estimate();
+        let (low, high) = estimate.expect("two arms").interval(ALPHA);
+        low <= fleet.effect && fleet.effect <= high
+    };
+    (0..of).filter(holds).count() as f64 / f64::from(of)
+}
+
+#[test]
+fn no_effect_is_claimed_in_at_most_five_percent() {
+    for rule in [Rule::Hosts, Rule::Units] {
+        let fleet = Fleet {
+            rule,
+            ..Fleet::quiet()
+        };
+        let share = false_claims(&fleet, FLEETS);
+        println!("{rule:?}: {share}");
+        assert!(
+            share <= ALPHA + room(ALPHA, FLEETS.into()),
+            "{rule:?}: {share}"
+        );
+    }
+}
+
+#[test]
+fn a_planted_effect_is_covered() {
+    for rule in [Rule::Hosts, Rule::Units] {
+        let fleet = Fleet {
+            rule,
+            effect: 0.05,
+            ..Fleet::quiet()
+        };
+        let share = covered(&fleet, FLEETS);
+        println!("{rule:?}: {share}");
+        assert!(
+            share >= 0.95 - room(0.95, FLEETS.into()),
+            "{rule:?}: {share}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+fn ten_thousand_fleets() {
+    const MANY: u32 = 10_000;
+    for rule in [Rule::Hosts, Rule::Units] {
+        let fleet = Fleet {
+            rule,
+            ..Fleet::quiet()
+        };
+        let wrong = false_claims(&fleet, MANY);
+        let held = covered(
+            &Fleet {
+                effect: 0.05,
+                ..fleet
+            },
+            MANY,
+        );
+        println!("{rule:?}: false claims {wrong}, covered {held}");
+        assert!(
+            wrong <= ALPHA + room(ALPHA, MANY.into()),
+            "{rule:?}: {wrong}"
+        );
+        assert!(held >= 0.95 - room(0.95, MANY.into()), "{rule:?}: {held}");
+    }
+}
+
+/// Without memory of the past the forecast rests on the same scatter as the result.
+#[test]
+fn the_effect_that_the_past_promises_is_found_as_often_as_it_says() {
+    let fleet = Fleet {
+        host: 0.0,
+        unit: 0.0,
+        phase: 0.1,
+        units: 1,
+        hosts: 80,
+        ..Fleet::quiet()
+    };
+    let least = |seed| {
+        let estimate = sample(&fleet, seed, Time::Before).estimate();
+        estimate.expect("two arms").detectable(ALPHA)
+    };
+    let effect = (0..200).map(least).sum::<f64>() / 200.0;
+    let fleet = Fleet { effect, ..fleet };
+    let found = |&seed: &u64| claims(&sample(&fleet, 10_000 + seed, Time::During), 7);
+    let share = (0..400).filter(found).count() as f64 / 400.0;
+    println!("effect {effect}, power {share}");
+    assert!((share - 0.8).abs() <= room(0.8, 400.0), "{share}");
+}
+
+#[test]
+fn spill_over_is_found_where_it_is_and_not_elsewhere() {
+    let quiet = Fleet {
+        rule: Rule::Saturation,
+        units: 6,
+        hosts: 60,
+        ..Fleet::quiet()
+    };
+    let fleet = Fleet {
+        spill_over: 0.2,
+        ..quiet
+    };
+    let found = |fleet: &Fleet, seed| {
+        let analysis = analysis(&tally(fleet, seed));
+        let p = analysis.arms[0].spill_over[0].p_adjusted;
+        p.is_some_and(|p| p <= ALPHA)
+    };
+    let count = |fleet: &Fleet| (0..10).filter(|&seed| found(fleet, seed)).count();
+    let (planted, none) = (count(&fleet), count(&quiet));
+    println!("found {planted} of 10, {none} of 10 without");
+    assert!(planted == 10, "{planted}");
+    assert!(none <= 3, "{none}");
+}
+
+#[test]
+fn treated_hosts_that_vanish_forbid_an_answer() {
+    let quiet = Fleet {
+        hosts: 200,
+        units: 1,
+        effect: -0.2,
+        ..Fleet::quiet()
+    };
+    let lossy = Fleet {
+        lost: 0.25,
+        ..quiet
+    };
+    for seed in 0..5 {
+        let (kept, lost) = (
+            analysis(&tally(&quiet, seed)),
+            analysis(&tally(&lossy, seed)),
+        );
+        assert_eq!(kept.arms[0].reason, None);
+        assert_eq!(kept.arms[0].answer, crate::run::compare::Answer::Better);
+        let reason = lost.arms[0].reason.as_deref();
+        assert!(
+            reason.is_some_and(|it| it.contains("did not keep")),
+            "{reason:?}"
+        );
+        assert_eq!(lost.arms[0].answer, crate::run::compare::Answer::NotDecided);
+    }
+}

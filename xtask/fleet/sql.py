@@ -66,7 +66,7 @@ def spark(path):
     return [tuple(row) for row in session.sql(QUERY).collect()]
 
 
-ENGINES = {"duckdb": duckdb, "clickhouse": clickhouse, "spark": spark}
+ENGINES = {"sql": duckdb, "clickhouse": clickhouse, "spark": spark}
 
 
 def ours(program, path):

@@ -1,6 +1,7 @@
 //! `fleet`: the arms of units, and an agent that carries one out and puts the machine back.
 
 mod agent;
+mod analyse;
 
 use std::fs;
 use std::path::{Path, PathBuf};

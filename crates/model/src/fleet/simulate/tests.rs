@@ -72,7 +72,6 @@ fn no_effect_is_claimed_in_at_most_five_percent() {
             ..Fleet::quiet()
         };
         let share = false_claims(&fleet, FLEETS);
-        println!("{rule:?}: {share}");
         assert!(
             share <= ALPHA + room(ALPHA, FLEETS.into()),
             "{rule:?}: {share}"
@@ -89,7 +88,6 @@ fn a_planted_effect_is_covered() {
             ..Fleet::quiet()
         };
         let share = covered(&fleet, FLEETS);
-        println!("{rule:?}: {share}");
         assert!(
             share >= 0.95 - room(0.95, FLEETS.into()),
             "{rule:?}: {share}"
@@ -99,6 +97,10 @@ fn a_planted_effect_is_covered() {
 
 #[test]
 #[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "its figures are what it is run for"
+)]
 fn ten_thousand_fleets() {
     const MANY: u32 = 10_000;
     for rule in [Rule::Hosts, Rule::Units] {
@@ -142,7 +144,6 @@ fn the_effect_that_the_past_promises_is_found_as_often_as_it_says() {
     let fleet = Fleet { effect, ..fleet };
     let found = |&seed: &u64| claims(&sample(&fleet, 10_000 + seed, Time::During), 7);
     let share = (0..400).filter(found).count() as f64 / 400.0;
-    println!("effect {effect}, power {share}");
     assert!((share - 0.8).abs() <= room(0.8, 400.0), "{share}");
 }
 
@@ -165,7 +166,6 @@ fn spill_over_is_found_where_it_is_and_not_elsewhere() {
     };
     let count = |fleet: &Fleet| (0..10).filter(|&seed| found(fleet, seed)).count();
     let (planted, none) = (count(&fleet), count(&quiet));
-    println!("found {planted} of 10, {none} of 10 without");
     assert!(planted == 10, "{planted}");
     assert!(none <= 3, "{none}");
 }

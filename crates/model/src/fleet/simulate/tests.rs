@@ -97,6 +97,10 @@ fn a_planted_effect_is_covered() {
 
 #[test]
 #[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "its figures are what it is run for"
+)]
 fn ten_thousand_fleets() {
     const MANY: u32 = 10_000;
     for rule in [Rule::Hosts, Rule::Units] {

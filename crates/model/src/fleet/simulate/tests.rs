@@ -116,6 +116,7 @@ fn ten_thousand_fleets() {
             },
             MANY,
         );
+        println!("{rule:?}: false claims {wrong}, covered {held}");
         assert!(
             wrong <= ALPHA + room(ALPHA, MANY.into()),
             "{rule:?}: {wrong}"

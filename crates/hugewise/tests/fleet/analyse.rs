@@ -117,3 +117,75 @@ fn what_is_no_row_is_named_with_its_line() {
         .arg(&rows);
     command.assert().code(2).stderr(contains("p99_seconds"));
 }
+
+const STARTS: i64 = 1_796_083_200;
+
+/// The arm of each unit at a moment after the start, as `fleet assign` says it.
+fn arms(case: &Case, plan: &std::path::Path, units: &[String], after: i64) -> Vec<String> {
+    let mut command = case.hugewise();
+    command.args(["fleet", "assign", "--format", "arm", "--at"]);
+    command.arg((STARTS + after).to_string()).arg(plan);
+    let output = command.args(units).assert().success().get_output().clone();
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Rows of 40 units over 16 hours, under the arms that the plan gives them, of which the second
+/// lowers a latency by 10 %.
+fn rows_of_plan(case: &Case, plan: &std::path::Path) -> std::path::PathBuf {
+    let units: Vec<String> = (0..40).map(|unit| format!("web-{unit}")).collect();
+    let mut lines = String::new();
+    for hour in 0..16 {
+        let arms = arms(case, plan, &units, 3600 * hour);
+        for (index, (unit, arm)) in units.iter().zip(arms).enumerate() {
+            // Units differ by up to 20 %, and each a little from hour to hour.
+            let own = 1.0 + 0.02 * ((index * 7) % 11) as f64;
+            let noise = 1.0 + 0.001 * ((index * 5 + hour as usize * 3) % 13) as f64;
+            let mean = 0.01 * own * noise * if arm == "always" { 0.9 } else { 1.0 };
+            let row = serde_json::json!({
+                "experiment": "planned", "plan": "0".repeat(16), "unit": unit, "cluster": unit,
+                "stratum": "all", "arm": arm, "stage": 0, "saturation": null,
+                "start": STARTS + 3600 * hour, "seconds": 3600.0, "phase": "during",
+                "exposure": 1.0, "proof": "proved", "ending": "whole", "metric": "p99_seconds",
+                "n": 360, "mean": mean, "m2": 0.0,
+            });
+            lines += &format!("{row}\n");
+        }
+    }
+    let path = case.path("planned.jsonl");
+    fs::write(&path, lines).expect("rows");
+    path
+}
+
+/// The p-value comes from the rule of the plan, whether units keep an arm or take turns.
+#[test]
+fn a_plan_draws_its_own_arms_again() {
+    let turns = "switchback = {turn = '1h', washout = '0s'}\n";
+    for (switchback, lot) in [
+        ("", "the rule of the plan"),
+        (turns, "the order of the turns"),
+    ] {
+        let case = Case::new();
+        let plan = case.path("plan.toml");
+        let text = format!(
+            "name = 'planned'\nstarts = {STARTS}\nuntil = {}\nperiod = '1h'\n{switchback}\
+             [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+             [[arm]]\nname = 'always'\npolicy = 'thp=always'\n",
+            STARTS + 16 * 3600
+        );
+        fs::write(&plan, text).expect("a plan");
+        let rows = rows_of_plan(&case, &plan);
+        let mut command = case.hugewise();
+        command.args(["fleet", "analyse", "--format", "json", "--plan"]);
+        let output = command.arg(&plan).arg(&rows).assert().success();
+        let report: serde_json::Value =
+            serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+        assert_eq!(report["lot"], lot, "{report:#}");
+        let metric = &report["arms"][0]["metrics"][0];
+        let effect = metric["effect"].as_f64().expect("an effect");
+        assert!((-0.17..-0.04).contains(&effect), "{report:#}");
+        let p = metric["p"].as_f64().expect("a p-value");
+        assert!(p <= 0.05, "{report:#}");
+        assert_eq!(metric["answer"], "better", "{report:#}");
+    }
+}

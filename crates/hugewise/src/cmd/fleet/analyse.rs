@@ -120,11 +120,15 @@ fn add(tally: &mut Tally, path: &Path) -> Result<()> {
 
 fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
-    let paths = entries.map(|entry| Ok(entry?.path()));
-    let mut paths: Vec<PathBuf> = paths.collect::<std::io::Result<_>>()?;
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
+    // A link to a folder is not followed: it may lead back to where it lies.
+    let found = entries.map(|entry| {
+        let entry = entry?;
+        Ok((entry.path(), entry.file_type()?.is_dir()))
+    });
+    let mut found: Vec<(PathBuf, bool)> = found.collect::<std::io::Result<_>>()?;
+    found.sort();
+    for (path, is_folder) in found {
+        if is_folder {
             add_folder(tally, &path)?;
         } else if path.extension().is_some_and(|it| it == "jsonl") {
             add_file(tally, &path)?;

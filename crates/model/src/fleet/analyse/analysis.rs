@@ -117,7 +117,8 @@ pub struct MetricReport {
     pub harm_p: Option<f64>,
     /// Of a switchback: how far the turn before reaches into the next, and its p-value.
     pub carry_over: Option<(f64, f64)>,
-    /// The smallest effect that the units' past promises to find, as `effect` has it.
+    /// The smallest effect that 80 of 100 such experiments find, as `effect` has it; before the
+    /// start from the units' past.
     pub detectable: Option<f64>,
 }
 

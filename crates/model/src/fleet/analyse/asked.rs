@@ -79,7 +79,10 @@ impl Asked<'_> {
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
         }
-        let forecast = past.estimate().map(|it| it.detectable(self.level));
+        // Before the start only the past tells the scatter; it is larger than that of values from
+        // which the past is taken out.
+        let forecast = estimate.or_else(|| past.estimate());
+        let forecast = forecast.map(|it| it.detectable(self.level));
         report.detectable = forecast.map(|it| report.scale.share(it));
         report
     }

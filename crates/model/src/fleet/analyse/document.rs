@@ -162,12 +162,9 @@ fn table(analysis: &Analysis, arm: &ArmReport) -> Section {
             .design_effect
             .map(|it| format!("design effect {it:.2}"));
         let slope = report.slope.map(|it| format!("slope on the past {it:.2}"));
-        let least = report.detectable.map(|it| {
-            format!(
-                "least effect that the past alone finds: {}",
-                shown(report.scale, it)
-            )
-        });
+        let least = report
+            .detectable
+            .map(|it| format!("found with a chance of 80 %: {}", shown(report.scale, it)));
         let facts: Vec<String> = [design, slope, least].into_iter().flatten().collect();
         if !facts.is_empty() {
             let text = format!("{}: {}", report.metric, facts.join(", "));

@@ -27,11 +27,11 @@ pub struct Arguments {
     #[arg(value_name = "FOLDER|FILE", required = true)]
     rows: Vec<PathBuf>,
 
-    /// Draw p-values by the rule of PLAN; needed where arms take turns
+    /// Draw p-values by the rule of PLAN; turns need it
     #[arg(long, value_name = "PLAN")]
     plan: Option<PathBuf>,
 
-    /// The arm to compare with [default: the plan's first, or `control`]
+    /// Baseline arm [default: the plan's first, or control]
     #[arg(long, value_name = "ARM")]
     control: Option<String>,
 

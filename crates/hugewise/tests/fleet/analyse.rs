@@ -19,6 +19,11 @@ fn write(case: &Case, fleet: &Fleet) -> std::path::PathBuf {
     case.path("rows")
 }
 
+fn analyse(case: &Case, rows: &std::path::Path) -> assert_cmd::assert::Assert {
+    let mut command = case.hugewise();
+    command.args(["fleet", "analyse"]).arg(rows).assert()
+}
+
 #[test]
 fn a_planted_effect_is_the_first_line_and_fits_the_page() {
     let case = Case::new();
@@ -65,13 +70,9 @@ fn lost_units_and_spill_over_are_said() {
         ..Fleet::quiet()
     };
     let rows = write(&case, &lossy);
-    let mut command = case.hugewise();
-    let found = command
-        .args(["fleet", "analyse"])
-        .arg(&rows)
-        .assert()
-        .success();
-    found.stdout(contains("not decided: the arms did not keep"));
+    analyse(&case, &rows)
+        .success()
+        .stdout(contains("not decided: the arms did not keep"));
     let crowded = Fleet {
         rule: Rule::Saturation,
         units: 4,
@@ -80,13 +81,9 @@ fn lost_units_and_spill_over_are_said() {
         ..Fleet::quiet()
     };
     let rows = write(&case, &crowded);
-    let mut command = case.hugewise();
-    let found = command
-        .args(["fleet", "analyse"])
-        .arg(&rows)
-        .assert()
-        .success();
-    found.stdout(contains("Spill-over").and(contains("None was found").not()));
+    analyse(&case, &rows)
+        .success()
+        .stdout(contains("Spill-over").and(contains("None was found").not()));
 }
 
 #[test]
@@ -94,21 +91,11 @@ fn what_is_no_row_is_named_with_its_line() {
     let case = Case::new();
     let file = case.path("bad.jsonl");
     fs::write(&file, "\n{}\n").expect("a file");
-    let mut command = case.hugewise();
-    let refused = command
-        .args(["fleet", "analyse"])
-        .arg(&file)
-        .assert()
-        .code(2);
+    let refused = analyse(&case, &file).code(2);
     refused.stderr(contains("bad.jsonl, line 2: not a row").and(contains("experiment")));
     let empty = case.path("empty");
     fs::create_dir_all(&empty).expect("a folder");
-    let mut command = case.hugewise();
-    let refused = command
-        .args(["fleet", "analyse"])
-        .arg(&empty)
-        .assert()
-        .code(2);
+    let refused = analyse(&case, &empty).code(2);
     refused.stderr(contains(".jsonl"));
     let rows = write(&case, &Fleet::quiet());
     let mut command = case.hugewise();

@@ -38,6 +38,14 @@ fn plan(case: &Case, name: &str, policy: &str, rest: &str) -> PathBuf {
     path
 }
 
+/// One period of an agent, which must succeed.
+fn once(case: &Case, plan: &Path) -> assert_cmd::assert::Assert {
+    let mut command = case.hugewise();
+    command.args(["fleet", "agent", "--once", "--wait", "60s"]);
+    command.args(["--unit", "web-1", "--out", "rows"]).arg(plan);
+    command.assert().success()
+}
+
 /// A mode that is not the one in force.
 fn another_mode() -> &'static str {
     match in_force().as_str() {
@@ -125,15 +133,7 @@ fn one_period_is_applied_proved_written_and_put_back() {
     let before = harness::settings();
     let case = Case::new();
     let path = plan(&case, "once", "thp=never", "");
-    case.hugewise()
-        .args([
-            "fleet", "agent", "--once", "--wait", "60s", "--unit", "web-1",
-        ])
-        .args(["--out", "rows"])
-        .arg(path)
-        .assert()
-        .success()
-        .stderr(contains("arm treated of once"));
+    once(&case, &path).stderr(contains("arm treated of once"));
     assert_eq!(harness::settings(), before);
     let rows = rows(&case.path("rows"));
     let of = |metric: &str| {
@@ -191,14 +191,7 @@ fn settings_whose_guardian_was_killed_too_are_put_back_by_the_next_agent() {
     agent.signal("KILL");
     drop(agent);
     assert_eq!(in_force(), mode);
-    case.hugewise()
-        .args([
-            "fleet", "agent", "--once", "--wait", "60s", "--unit", "web-1",
-        ])
-        .args(["--out", "rows"])
-        .arg(path)
-        .assert()
-        .success()
+    once(&case, &path)
         .stderr(contains("a killed experiment had left").and(contains("arm treated of left")));
     assert_eq!(harness::settings(), before);
 }
@@ -275,24 +268,13 @@ fn a_guardrail_stops_the_arm_until_somebody_lifts_it() {
     let case = Case::new();
     let rails = "guardrails = {p99 = {command = ['echo', '0.5'], seconds = 0.1}}";
     let path = plan(&case, "railed", "thp=never", rails);
-    let agent = || {
-        let mut command = case.hugewise();
-        command.args([
-            "fleet", "agent", "--once", "--wait", "60s", "--unit", "web-1",
-        ]);
-        command
-            .args(["--out", "rows"])
-            .arg(&path)
-            .assert()
-            .success()
-    };
-    agent().stderr(contains(
+    once(&case, &path).stderr(contains(
         "guardrail: arm treated of railed is stopped: the p99 is 0.5 s",
     ));
     assert_eq!(harness::settings(), before);
     let written = rows(&case.path("rows"));
     assert!(!written.is_empty() && written.iter().all(|row| row["ending"] == "guardrail"));
-    agent()
+    once(&case, &path)
         .stderr(contains("a guardrail has stopped the arm").and(contains("railed.web-1.stopped")));
     assert_eq!(rows(&case.path("rows")).len(), written.len());
 }

@@ -42,7 +42,7 @@ pub(super) fn extra_families(extras: &Extras) -> Vec<Family> {
 }
 
 const FLEET_ARM: &str =
-    "The arm of this host in an experiment over many hosts, by which other series are joined.";
+    "The arm that this host has in an experiment over many hosts. Join other series with it.";
 
 fn fleet_arm(it: &FleetArm) -> Family {
     let stage = it.stage.map_or(String::new(), |stage| stage.to_string());

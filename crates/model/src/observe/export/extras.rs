@@ -32,7 +32,7 @@ pub struct Extras {
     pub fleet: Option<Collected<FleetArm>>,
 }
 
-/// The arm of a host, as labels with which other series are joined.
+/// The arm of a host, as labels. Other series are joined with it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct FleetArm {
     /// Name of the experiment.

@@ -137,6 +137,13 @@ pub struct Assignment {
 /// The word for units that have no arm.
 pub const OUTSIDE: &str = "outside";
 
+/// The name of the arm of this index, or `outside`.
+#[must_use]
+pub fn arm_name(plan: &Plan, arm: Option<usize>) -> &str {
+    let arm = arm.and_then(|at| plan.arms.get(at));
+    arm.map_or(OUTSIDE, |arm| &arm.name)
+}
+
 /// The rules of a plan at a moment.
 #[must_use]
 pub fn rules(plan: &Plan, now: Moment) -> Rules {
@@ -268,14 +275,10 @@ impl Rules {
 pub fn assign(plan: &Plan, unit: &str, now: Moment) -> Assignment {
     let rules = rules(plan, now);
     let rule = rules.rule_of(plan, unit);
-    let name = |at: usize| plan.arms.get(at).map(|arm| arm.name.clone());
     Assignment {
         unit: unit.to_owned(),
         cluster: plan.unit.cluster(unit).to_owned(),
-        arm: rule
-            .arm
-            .and_then(name)
-            .unwrap_or_else(|| OUTSIDE.to_owned()),
+        arm: arm_name(plan, rule.arm).to_owned(),
         stage: rules.stage,
         saturation: rule.saturation,
         enrol: rules.hash_of(plan, Draw::Enrol, unit),

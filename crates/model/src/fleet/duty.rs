@@ -1,8 +1,8 @@
 //! What a unit has to do at a moment, and when that changes.
 
+use super::Phase;
 use super::assign::rules;
 use super::plan::{Moment, Plan, Switchback};
-use super::{Phase, assign};
 
 /// What a plan asks of a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,24 +51,16 @@ fn phase(plan: &Plan, now: Moment) -> Phase {
     if plan.starts.is_some_and(|starts| now < starts) {
         return Phase::Before;
     }
-    match (plan.switchback, into_turn(plan, now)) {
-        (Some(switchback), Some(into)) if into < washout(switchback) => Phase::Washout,
+    match (plan.switchback, plan.turns()) {
+        (Some(switchback), Some(turns)) if turns.into_turn(now) < washout(switchback) => {
+            Phase::Washout
+        }
         _ => Phase::During,
     }
 }
 
 fn washout(switchback: Switchback) -> i64 {
-    whole(switchback.washout.as_secs_f64().ceil())
-}
-
-fn whole(seconds: f64) -> i64 {
-    seconds as i64
-}
-
-/// Seconds since the turn began.
-fn into_turn(plan: &Plan, now: Moment) -> Option<i64> {
-    let turn = whole(plan.switchback?.turn.as_secs_f64());
-    now.0.checked_sub(plan.starts?.0)?.checked_rem(turn)
+    switchback.washout.as_secs_f64().ceil() as i64
 }
 
 /// The next moment at which the duty may change: no period goes beyond it.
@@ -82,23 +74,14 @@ pub fn next_change(plan: &Plan, now: Moment) -> Moment {
 }
 
 fn turns(plan: &Plan, now: Moment) -> Vec<Moment> {
-    let starts = plan.starts.filter(|&starts| starts <= now);
-    let (Some(switchback), Some(_)) = (plan.switchback, starts) else {
+    let begun = plan.turns().filter(|turns| turns.starts <= now);
+    let (Some(switchback), Some(turns)) = (plan.switchback, begun) else {
         return Vec::new();
     };
-    let Some(into) = into_turn(plan, now) else {
-        return Vec::new();
-    };
-    let edges = [washout(switchback), whole(switchback.turn.as_secs_f64())];
+    let into = turns.into_turn(now);
+    let edges = [washout(switchback), turns.seconds];
     let later = edges.into_iter().filter(|&edge| edge > into);
     later.map(|edge| Moment(now.0 - into + edge)).collect()
-}
-
-/// The word for the arm of a part.
-#[must_use]
-pub fn arm_name(plan: &Plan, part: &Part) -> String {
-    let arm = plan.arms.get(part.arm);
-    arm.map_or_else(|| assign::OUTSIDE.to_owned(), |arm| arm.name.clone())
 }
 
 #[cfg(test)]

@@ -5,44 +5,55 @@ use std::collections::BTreeMap;
 use super::guardrail::Seen;
 use super::{Proof, Sums};
 use crate::observe::export::MachineSample;
+use crate::run::metric::Better::{self, Higher, Lower, Neither};
 use crate::run::policy::Thp;
 
-/// A rate of events: its metric, and the fields of /proc/vmstat that are summed. A `*` stands at
-/// the end of names of which a kernel has several, one a zone.
-const RATES: [(&str, &[&str]); 9] = [
-    ("huge_faults_per_second", &["thp_fault_alloc"]),
-    ("refused_huge_faults_per_second", &["thp_fault_fallback"]),
-    ("collapses_per_second", &["thp_collapse_alloc"]),
-    ("splits_per_second", &["thp_split_page"]),
-    ("compaction_stalls_per_second", &["compact_stall"]),
-    ("reclaim_stalls_per_second", &["allocstall_*"]),
+/// A rate of events: its metric, which direction is good, and the fields of /proc/vmstat that are
+/// summed. A `*` stands at the end of names of which a kernel has several, one a zone.
+const RATES: [(&str, Better, &[&str]); 9] = [
+    ("huge_faults_per_second", Neither, &["thp_fault_alloc"]),
+    (REFUSED, Lower, &["thp_fault_fallback"]),
+    ("collapses_per_second", Neither, &["thp_collapse_alloc"]),
+    ("splits_per_second", Neither, &["thp_split_page"]),
+    ("compaction_stalls_per_second", Lower, &["compact_stall"]),
+    ("reclaim_stalls_per_second", Lower, &["allocstall_*"]),
     (
         "reclaimed_pages_per_second",
+        Lower,
         &["pgsteal_kswapd", "pgsteal_direct"],
     ),
-    ("major_faults_per_second", &["pgmajfault"]),
-    ("oom_kills_per_second", &["oom_kill"]),
+    ("major_faults_per_second", Lower, &["pgmajfault"]),
+    (OOM_KILLS, Lower, &["oom_kill"]),
 ];
 
-/// An amount of memory: its metric, and the field of /proc/meminfo.
-const AMOUNTS: [(&str, &str); 4] = [
-    ("anon_huge_bytes", "AnonHugePages"),
-    ("anon_bytes", "AnonPages"),
-    ("shmem_huge_bytes", "ShmemHugePages"),
-    ("available_bytes", "MemAvailable"),
+/// An amount of memory: its metric, which direction is good, and the field of /proc/meminfo.
+const AMOUNTS: [(&str, Better, &str); 4] = [
+    ("anon_huge_bytes", Neither, "AnonHugePages"),
+    ("anon_bytes", Lower, "AnonPages"),
+    ("shmem_huge_bytes", Neither, "ShmemHugePages"),
+    ("available_bytes", Higher, "MemAvailable"),
 ];
 
+const REFUSED: &str = "refused_huge_faults_per_second";
+const OOM_KILLS: &str = "oom_kills_per_second";
+/// Time that some tasks, and that all tasks, waited for memory.
+const WAITING: [&str; 2] = ["memory_waiting_some_ratio", "memory_waiting_full_ratio"];
 /// The metric of a latency that a command prints.
-const LATENCY: &str = "p99_seconds";
+pub const LATENCY: &str = "p99_seconds";
 
-impl Sums {
-    /// Takes one more value in (Welford).
-    pub fn add(&mut self, value: f64) {
-        self.n += 1;
-        let away = value - self.mean;
-        self.mean += away / self.n as f64;
-        self.m2 += away * (value - self.mean);
+/// Metrics that a unit must not pay with, however the verdict is: more of them is harm.
+pub const GUARDRAILS: [&str; 3] = [OOM_KILLS, WAITING[1], REFUSED];
+
+/// Which direction of a metric is good, by its name; of unknown names none is.
+#[must_use]
+pub fn better(metric: &str) -> Better {
+    if metric == LATENCY || WAITING.contains(&metric) {
+        return Lower;
     }
+    let rates = RATES.iter().map(|(name, better, _)| (name, better));
+    let amounts = AMOUNTS.iter().map(|(name, better, _)| (name, better));
+    let known = rates.chain(amounts).find(|(name, _)| **name == metric);
+    known.map_or(Neither, |(_, better)| *better)
 }
 
 /// What is read within a period, look by look.
@@ -96,7 +107,7 @@ impl Meter {
     pub fn add(&mut self, look: Look) -> Seen {
         self.looks += 1;
         self.in_force += u64::from(look.held == Held::Yes);
-        for (metric, field) in AMOUNTS {
+        for (metric, _, field) in AMOUNTS {
             let amount = look.sample.memory.value.as_ref().ok();
             if let Some(&bytes) = amount.and_then(|memory| memory.get(field)) {
                 self.amounts.entry(metric).or_default().add(bytes as f64);
@@ -127,20 +138,15 @@ impl Meter {
     /// The metrics of a period of this length. What could not be read has none.
     #[must_use]
     pub fn metrics(&self, seconds: f64) -> Vec<(&'static str, Sums)> {
-        let once = |value: f64| Sums {
-            n: 1,
-            mean: value,
-            m2: 0.0,
-        };
-        let rate = |(metric, fields): (&'static str, &[&str])| {
+        let rate = |(metric, _, fields): (&'static str, Better, &[&str])| {
             let grown = self.grown(&self.last, fields)?;
-            Some((metric, once(grown as f64 / seconds)))
+            Some((metric, Sums::one(grown as f64 / seconds)))
         };
         let rates = RATES.into_iter().filter_map(rate);
         let waited = waited(&self.first, &self.last).map(|(some, full)| {
             [
-                ("memory_waiting_some_ratio", once(some / seconds)),
-                ("memory_waiting_full_ratio", once(full / seconds)),
+                (WAITING[0], Sums::one(some / seconds)),
+                (WAITING[1], Sums::one(full / seconds)),
             ]
         });
         let amounts = self.amounts.iter().map(|(metric, sums)| (*metric, *sums));

@@ -98,6 +98,33 @@ pub struct Switchback {
     pub washout: Duration,
 }
 
+/// The turns of a switchback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Begin of the first turn.
+    pub starts: Moment,
+    /// Length of a turn, at least 1 second.
+    pub seconds: i64,
+}
+
+impl Turns {
+    /// The turn in which a moment lies; below zero before the first.
+    #[must_use]
+    pub fn number(self, at: Moment) -> i64 {
+        self.since_starts(at).div_euclid(self.seconds.max(1))
+    }
+
+    /// Seconds since that turn began.
+    #[must_use]
+    pub fn into_turn(self, at: Moment) -> i64 {
+        self.since_starts(at).rem_euclid(self.seconds.max(1))
+    }
+
+    fn since_starts(self, at: Moment) -> i64 {
+        at.0.saturating_sub(self.starts.0)
+    }
+}
+
 /// A fact of a host by which units are told apart before they are compared.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -133,12 +160,19 @@ impl Plan {
         self.stages.get(stage).map_or(1.0, |stage| stage.share)
     }
 
+    /// When arms take turns, if they do.
+    #[must_use]
+    pub fn turns(&self) -> Option<Turns> {
+        Some(Turns {
+            starts: self.starts?,
+            seconds: i64::try_from(self.switchback?.turn.as_secs()).unwrap_or(i64::MAX),
+        })
+    }
+
     /// The turn of a switchback in which a moment lies, from 0; none without one or before it.
     #[must_use]
     pub fn turn_at(&self, now: Moment) -> Option<u64> {
-        let turn = self.switchback?.turn.as_secs();
-        let since = u64::try_from(now.0.checked_sub(self.starts?.0)?).ok()?;
-        since.checked_div(turn)
+        u64::try_from(self.turns()?.number(now)).ok()
     }
 }
 

@@ -62,6 +62,38 @@ pub struct Sums {
     pub m2: f64,
 }
 
+impl Sums {
+    /// Those of a single value.
+    #[must_use]
+    pub fn one(mean: f64) -> Self {
+        Self {
+            n: 1,
+            mean,
+            m2: 0.0,
+        }
+    }
+
+    /// Takes one more value in (Welford).
+    pub fn add(&mut self, value: f64) {
+        self.n += 1;
+        let away = value - self.mean;
+        self.mean += away / self.n as f64;
+        self.m2 += away * (value - self.mean);
+    }
+
+    /// Takes other values in (Chan, Golub and LeVeque).
+    pub fn merge(&mut self, other: &Self) {
+        let (n, more) = (self.n as f64, other.n as f64);
+        if other.n == 0 {
+            return;
+        }
+        let away = other.mean - self.mean;
+        self.n += other.n;
+        self.mean += away * more / (n + more);
+        self.m2 += other.m2 + away * away * n * more / (n + more);
+    }
+}
+
 /// Where a period lies in the experiment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]

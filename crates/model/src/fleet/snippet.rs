@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use strum::{Display, EnumString, VariantNames};
 
-use super::assign::{Condition, Draw, OUTSIDE, Rule, Rules};
+use super::assign::{Condition, Draw, OUTSIDE, Rule, Rules, arm_name};
 use super::plan::Plan;
 use super::unit::UnitKind;
 
@@ -60,8 +60,7 @@ fn draws(rules: &Rules) -> Vec<Draw> {
 }
 
 fn arm<'a>(plan: &'a Plan, rule: &Rule) -> &'a str {
-    let arm = rule.arm.and_then(|at| plan.arms.get(at));
-    arm.map_or(OUTSIDE, |arm| &arm.name)
+    arm_name(plan, rule.arm)
 }
 
 /// Rules up to the first that fits always.

@@ -44,6 +44,12 @@ impl UnitKind {
     }
 }
 
+/// The name of a unit in names of files: a slash would part folders.
+#[must_use]
+pub fn file_name(unit: &str) -> String {
+    unit.replace('/', "~")
+}
+
 /// Whether a text can be the name of a unit: in a table, in a template and in a file's path it is
 /// one word.
 ///

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use hugewise_model::fleet::Row;
 use hugewise_model::fleet::analyse::document::{csv, document};
-use hugewise_model::fleet::analyse::{Analysis, Question, Tally, Turns};
+use hugewise_model::fleet::analyse::{Analysis, Question, Tally};
 use hugewise_model::fleet::plan::Plan;
 use hugewise_model::run::metric::Better;
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let plan = arguments.plan.as_deref().map(plan_file::read).transpose()?;
     let plan = plan.map(|file| file.plan);
-    let mut tally = Tally::new(plan.as_ref().map(turns).transpose()?.flatten());
+    let mut tally = Tally::new(plan.as_ref().and_then(Plan::turns));
     for path in &arguments.rows {
         add(&mut tally, path)?;
     }
@@ -85,20 +85,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     let page = || document(&analysis);
     output::show(&arguments.output, &report, page, || csv(&analysis))?;
     Ok(Exit::Done)
-}
-
-fn turns(plan: &Plan) -> Result<Option<Turns>> {
-    let Some(switchback) = plan.switchback else {
-        return Ok(None);
-    };
-    let Some(starts) = plan.starts else {
-        return Err(exit::usage("the plan has turns but no `starts`"));
-    };
-    let seconds = i64::try_from(switchback.turn.as_secs()).unwrap_or(i64::MAX);
-    Ok(Some(Turns {
-        starts: starts.0,
-        seconds,
-    }))
 }
 
 /// Adds the rows of a file, or of all files `*.jsonl` below a folder.

@@ -10,6 +10,7 @@ use hugewise_model::fleet::assign::{Assignment, OUTSIDE, assign, rules};
 use hugewise_model::fleet::plan::{Moment, Plan};
 use hugewise_model::fleet::snippet::{Engine, snippet};
 use hugewise_model::fleet::unit::check_unit;
+use hugewise_model::text::csv::{Csv, optional};
 use serde_json::json;
 
 use super::{plan_file, stop};
@@ -107,10 +108,7 @@ fn text(plan: &Plan, all: &[Assignment], form: Form) -> Result<String> {
             let line = |it: &Assignment| format!("{}\n", policy(plan, it));
             all.iter().map(line).collect()
         }
-        Form::Csv => {
-            let lines = all.iter().map(|it| csv(plan, it));
-            format!("{HEADER}\n{}", lines.collect::<String>())
-        }
+        Form::Csv => csv(plan, all),
         Form::Json => output::json(&json!({
             "format": "hugewise-assignment 1",
             "experiment": plan.name,
@@ -119,26 +117,28 @@ fn text(plan: &Plan, all: &[Assignment], form: Form) -> Result<String> {
     })
 }
 
-const HEADER: &str = "unit,cluster,arm,policy,stage,saturation,enrol,draw";
-
-/// Names of units and arms need no quotation marks; a policy may have commas.
-fn csv(plan: &Plan, it: &Assignment) -> String {
-    let policy = policy(plan, it);
-    let policy = match policy.contains([',', '"']) {
-        true => format!("\"{}\"", policy.replace('"', "\"\"")),
-        false => policy.to_owned(),
-    };
-    let stage = it.stage.map_or(String::new(), |stage| stage.to_string());
-    let saturation = it
-        .saturation
-        .map_or(String::new(), |share| share.to_string());
-    let Assignment {
-        unit,
-        cluster,
-        arm,
-        enrol,
-        draw,
-        ..
-    } = it;
-    format!("{unit},{cluster},{arm},{policy},{stage},{saturation},{enrol},{draw}\n")
+fn csv(plan: &Plan, all: &[Assignment]) -> String {
+    let mut csv = Csv::new(&[
+        "unit",
+        "cluster",
+        "arm",
+        "policy",
+        "stage",
+        "saturation",
+        "enrol",
+        "draw",
+    ]);
+    for it in all {
+        csv.row([
+            it.unit.clone(),
+            it.cluster.clone(),
+            it.arm.clone(),
+            policy(plan, it).to_owned(),
+            optional(it.stage),
+            optional(it.saturation),
+            it.enrol.clone(),
+            it.draw.clone(),
+        ]);
+    }
+    csv.into_text()
 }

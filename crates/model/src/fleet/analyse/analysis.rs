@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::lot::DRAWS;
-use super::metric::{FIRST, GUARDRAILS, better};
 use super::ratio::{ALARM, Loss, ratio_p};
 use super::scale::Scale;
 use super::tally::{Tally, Unit};
+use crate::fleet::period::{GUARDRAILS, LATENCY, better};
 use crate::fleet::plan::Plan;
 use crate::run::compare::Answer;
 use crate::run::metric::Better;
@@ -30,6 +30,14 @@ pub struct Question {
     pub stages: u32,
     /// The plan, for its own rule; without it arms are shuffled within strata.
     pub plan: Option<Plan>,
+}
+
+impl Question {
+    /// Which direction of a metric is good: what the user said, else what is known of it.
+    pub(super) fn better_of(&self, metric: &str) -> Better {
+        let own = self.better.get(metric).copied();
+        own.unwrap_or_else(|| better(metric))
+    }
 }
 
 /// What the rows say.
@@ -255,17 +263,13 @@ impl MetricReport {
 }
 
 fn first(tally: &Tally, question: &Question) -> String {
-    let direction = |metric: &str| {
-        let own = question.better.get(metric).copied();
-        own.unwrap_or_else(|| better(metric))
-    };
     let named = question
         .better
         .keys()
         .find(|it| tally.metrics.contains_key(*it));
-    let usual = tally.metrics.keys().find(|metric| *metric == FIRST);
+    let usual = tally.metrics.keys().find(|metric| *metric == LATENCY);
     let judged = |metric: &&String| {
-        direction(metric) != Better::Neither && !GUARDRAILS.contains(&metric.as_str())
+        question.better_of(metric) != Better::Neither && !GUARDRAILS.contains(&metric.as_str())
     };
     let any = || tally.metrics.keys().find(judged);
     let chosen = named.or(usual).or_else(any);

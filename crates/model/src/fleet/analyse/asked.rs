@@ -1,13 +1,13 @@
 //! One arm against the control: each metric, the units that were lost, and what spilled over.
 
 use super::analysis::{ArmReport, MetricReport, Question};
-use super::estimate::Estimate;
+use super::estimate::{Estimate, interval};
 use super::lot::{DRAWS, Lot, Redrawn, Shuffle, randomisation_p};
-use super::metric::{GUARDRAILS, better};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
 use crate::fleet::Ending;
+use crate::fleet::period::GUARDRAILS;
 use crate::fleet::plan::Moment;
 use crate::run::compare::Answer;
 use crate::run::stats::holm;
@@ -67,21 +67,20 @@ impl Asked<'_> {
         let sample = self
             .tally
             .sample(metric, Time::During, |unit| self.side(unit));
-        let past = self
-            .tally
-            .sample(metric, Time::Before, |unit| self.side(unit));
         let estimate = sample.estimate();
         let mut report = self.blank(metric);
         if let Some(estimate) = &estimate {
-            report.take(estimate, self.level);
-            report.p = randomisation_p(&sample, lot, DRAWS);
-            report.p_adjusted = report.p.map(|p| p.max(estimate.p()));
+            report.take(estimate, randomisation_p(&sample, lot, DRAWS), self.level);
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
         }
         // Before the start only the past tells the scatter; it is larger than that of values from
         // which the past is taken out.
-        let forecast = estimate.or_else(|| past.estimate());
+        let past = || {
+            self.tally
+                .sample(metric, Time::Before, |unit| self.side(unit))
+        };
+        let forecast = estimate.or_else(|| past().estimate());
         let forecast = forecast.map(|it| it.detectable(self.level));
         report.detectable = forecast.map(|it| report.scale.share(it));
         report
@@ -107,12 +106,14 @@ impl Asked<'_> {
             let sample = self.tally.sample(metric, Time::During, side);
             let estimate = sample.estimate()?;
             let mut report = self.blank(metric);
-            report.take(&estimate, self.level);
             let shuffle = Shuffle {
                 seed: SPILL_OVER_SEED,
             };
-            report.p = randomisation_p(&sample, &shuffle, DRAWS);
-            report.p_adjusted = report.p.map(|p| p.max(estimate.p()));
+            report.take(
+                &estimate,
+                randomisation_p(&sample, &shuffle, DRAWS),
+                self.level,
+            );
             Some(report)
         };
         let mut found: Vec<_> = self.tally.metrics.keys().filter_map(report).collect();
@@ -146,11 +147,10 @@ impl Asked<'_> {
     }
 
     fn blank(&self, metric: &str) -> MetricReport {
-        let own = self.question.better.get(metric).copied();
         MetricReport {
             metric: metric.to_owned(),
             scale: self.tally.scale(metric),
-            better: own.unwrap_or_else(|| better(metric)),
+            better: self.question.better_of(metric),
             effect: None,
             interval: None,
             error: None,
@@ -169,27 +169,31 @@ impl Asked<'_> {
 }
 
 impl MetricReport {
-    fn take(&mut self, estimate: &Estimate, level: f64) {
-        let (low, high) = estimate.interval(level);
-        self.effect = Some(self.scale.share(estimate.effect));
-        self.interval = Some((self.scale.share(low), self.scale.share(high)));
-        self.error = Some(estimate.error);
-        self.freedom = Some(estimate.freedom);
+    /// Takes an estimate in, and its p-value by redrawn arms.
+    fn take(&mut self, estimate: &Estimate, p: Option<f64>, level: f64) {
+        self.size([estimate.effect, estimate.error, estimate.freedom], level);
+        self.p = p;
+        self.p_adjusted = p.map(|p| p.max(estimate.p()));
         self.units = estimate.units.map(|units| units as u64);
         self.design_effect = Some(estimate.design_effect);
         self.slope = Some(estimate.slope);
     }
 
     fn take_pairs(&mut self, found: &Pairs, level: f64) {
-        let (low, high) = found.interval(level);
-        self.effect = Some(self.scale.share(found.effect));
-        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.size([found.effect, found.error, found.freedom()], level);
         self.p = Some(found.p);
         self.p_adjusted = Some(found.p);
-        self.error = Some(found.error);
-        self.freedom = Some(found.pairs as f64 - 1.0);
         self.units = [found.pairs as u64; 2];
         let carried = found.carry_over.zip(found.carry_over_p);
         self.carry_over = carried.map(|(effect, p)| (self.scale.share(effect), p));
+    }
+
+    fn size(&mut self, size: [f64; 3], level: f64) {
+        let [effect, error, freedom] = size;
+        let (low, high) = interval(size, level);
+        self.effect = Some(self.scale.share(effect));
+        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.error = Some(error);
+        self.freedom = Some(freedom);
     }
 }

@@ -54,17 +54,16 @@ impl Sample {
     /// both arms.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
-        self.estimate_of(&self.treated)
+        self.estimate_of(&self.treated, &self.whole_past())
     }
 
-    /// The same under other arms, as a randomisation test asks.
-    #[must_use]
-    pub fn estimate_of(&self, treated: &[bool]) -> Option<Estimate> {
+    /// The same under other arms, as a randomisation test asks, with the past of
+    /// [`whole_past`](Self::whole_past), which no arm changes.
+    pub(super) fn estimate_of(&self, treated: &[bool], past: &[f64]) -> Option<Estimate> {
         let mut strata = self.strata(treated);
         let all = self.value.len();
         strata.retain(|_, cells| cells.iter().all(|cell| cell.clusters.len() >= 2));
-        let past = self.whole_past();
-        let slope = self.slope(&strata, &past);
+        let slope = self.slope(&strata, past);
         let adjusted: Vec<f64> = (0..all)
             .map(|unit| slope.mul_add(-past[unit], self.value[unit]))
             .collect();
@@ -93,7 +92,7 @@ impl Sample {
 
     /// The past, where a unit without one has the mean of its stratum: it is older than any arm,
     /// so that it is the same whatever the arms do.
-    fn whole_past(&self) -> Vec<f64> {
+    pub(super) fn whole_past(&self) -> Vec<f64> {
         let mut sums: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (past, stratum) in self.past.iter().zip(&self.stratum) {
             if let Some(past) = past {
@@ -199,8 +198,7 @@ impl Estimate {
     /// The interval at level 1 − `alpha`, by Student's distribution.
     #[must_use]
     pub fn interval(&self, alpha: f64) -> (f64, f64) {
-        let radius = self.error * self.quantile(1.0 - alpha / 2.0);
-        (self.effect - radius, self.effect + radius)
+        interval([self.effect, self.error, self.freedom], alpha)
     }
 
     /// Two-sided p-value of no effect.
@@ -218,17 +216,24 @@ impl Estimate {
     /// The effect that would be found with a chance of 80 % at level `alpha`.
     #[must_use]
     pub fn detectable(&self, alpha: f64) -> f64 {
-        self.error * (self.quantile(1.0 - alpha / 2.0) + self.quantile(POWER))
+        self.error * (quantile(self.freedom, 1.0 - alpha / 2.0) + quantile(self.freedom, POWER))
     }
 
     fn above(&self, t: f64) -> f64 {
         StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |student| student.sf(t))
     }
+}
 
-    fn quantile(&self, level: f64) -> f64 {
-        let student = StudentsT::new(0.0, 1.0, self.freedom);
-        student.map_or(f64::INFINITY, |student| student.inverse_cdf(level))
-    }
+/// The interval of an effect with its error and degrees of freedom at level 1 − `alpha`, by
+/// Student's distribution.
+pub(super) fn interval([effect, error, freedom]: [f64; 3], alpha: f64) -> (f64, f64) {
+    let radius = error * quantile(freedom, 1.0 - alpha / 2.0);
+    (effect - radius, effect + radius)
+}
+
+fn quantile(freedom: f64, level: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, freedom);
+    student.map_or(f64::INFINITY, |student| student.inverse_cdf(level))
 }
 
 /// The chance with which a detectable effect is found.

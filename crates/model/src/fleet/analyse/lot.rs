@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::estimate::Sample;
 use super::tally::Unit;
-use crate::fleet::assign::rules;
+use crate::fleet::assign::{arm_name, rules};
 use crate::fleet::plan::{Moment, Plan};
 
 /// Draws of a randomisation test: no p-value is below one in a thousand.
@@ -70,13 +70,9 @@ impl Redrawn {
                         plans.push(salted(number, salt));
                     }
                     let rule = rules.rule_of(&plans[salt as usize], &unit.name);
-                    let name = rule
-                        .arm
-                        .and_then(|arm| plan.arms.get(arm))
-                        .map(|arm| &arm.name);
-                    match name {
-                        Some(name) if name == treated => return true,
-                        Some(name) if name == control => return false,
+                    match arm_name(plan, rule.arm) {
+                        name if name == treated => return true,
+                        name if name == control => return false,
                         _ => {}
                     }
                 }
@@ -143,8 +139,9 @@ fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng
 pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
     let own = sample.estimate()?;
     let size = (own.effect / own.error).abs() * (1.0 - 1e-9);
+    let past = sample.whole_past();
     let reaches = |number: &u32| {
-        let other = sample.estimate_of(&lot.draw(sample, *number));
+        let other = sample.estimate_of(&lot.draw(sample, *number), &past);
         // A draw that leaves an arm empty could not have been compared: it counts against.
         other.is_none_or(|other| (other.effect / other.error).abs() >= size)
     };

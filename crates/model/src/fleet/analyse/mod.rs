@@ -5,11 +5,10 @@ mod asked;
 pub mod document;
 pub mod estimate;
 pub mod lot;
-pub mod metric;
 pub mod ratio;
 pub mod scale;
 pub mod switchback;
 pub mod tally;
 
 pub use analysis::{Analysis, Question};
-pub use tally::{Tally, Turns};
+pub use tally::Tally;

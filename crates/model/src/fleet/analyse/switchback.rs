@@ -1,7 +1,6 @@
 //! Arms that take turns: the two turns of a pair are compared within their unit.
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::lot::{DRAWS, sign_p};
 use super::scale::Scale;
@@ -76,11 +75,9 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Pairs {
-    /// The interval at level 1 − `alpha`, by Student's distribution.
+    /// Degrees of freedom of the error.
     #[must_use]
-    pub fn interval(&self, alpha: f64) -> (f64, f64) {
-        let student = StudentsT::new(0.0, 1.0, self.pairs as f64 - 1.0);
-        let t = student.map_or(f64::INFINITY, |it| it.inverse_cdf(1.0 - alpha / 2.0));
-        (self.effect - t * self.error, self.effect + t * self.error)
+    pub fn freedom(&self) -> f64 {
+        self.pairs as f64 - 1.0
     }
 }

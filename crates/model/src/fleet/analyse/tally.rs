@@ -5,16 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::estimate::Sample;
 use super::scale::Scale;
 use crate::fleet::assign::OUTSIDE;
+use crate::fleet::plan::{Moment, Turns};
 use crate::fleet::{Ending, Phase, Proof, Row, Sums};
-
-/// When arms take turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
-    /// Begin of the first turn, seconds since 1970.
-    pub starts: i64,
-    /// Length of a turn, seconds.
-    pub seconds: i64,
-}
 
 /// A unit, as its rows show it.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,20 +87,6 @@ pub enum RowError {
     /// A number that no agent writes.
     #[error("the {0} of a row of {1} is not a finite number, or below zero")]
     NoNumber(&'static str, String),
-}
-
-impl Sums {
-    /// Takes other values in (Chan, Golub and LeVeque).
-    pub fn merge(&mut self, other: &Self) {
-        let (n, more) = (self.n as f64, other.n as f64);
-        if other.n == 0 {
-            return;
-        }
-        let away = other.mean - self.mean;
-        self.n += other.n;
-        self.mean += away * more / (n + more);
-        self.m2 += other.m2 + away * away * n * more / (n + more);
-    }
 }
 
 impl Turn {
@@ -311,7 +289,7 @@ pub(in crate::fleet) enum Time {
 
 impl Means {
     fn add_turn(&mut self, turns: Turns, row: &Row) {
-        let number = (row.start - turns.starts).div_euclid(turns.seconds.max(1));
+        let number = turns.number(Moment(row.start));
         let turn = self.turns.entry(number).or_insert_with(|| Turn {
             arm: row.arm.clone(),
             start: row.start,

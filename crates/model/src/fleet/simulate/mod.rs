@@ -2,10 +2,9 @@
 
 use std::f64::consts::TAU;
 
+use super::period::LATENCY;
 use super::{Ending, Phase, Proof, Row, Sums};
 
-/// The metric of simulated rows.
-pub const METRIC: &str = "p99_seconds";
 /// The arms of simulated rows, the control first.
 pub const ARMS: [&str; 2] = ["control", "treated"];
 const PERIOD: f64 = 300.0;
@@ -108,11 +107,7 @@ impl Fleet {
                     rows.push(Row {
                         start: period * PERIOD as i64,
                         phase,
-                        sums: Sums {
-                            n: 1,
-                            mean: mean.exp(),
-                            m2: 0.0,
-                        },
+                        sums: Sums::one(mean.exp()),
                         ..shape.clone()
                     });
                 }
@@ -138,7 +133,7 @@ fn row(host: usize, unit: usize, strata: usize, arm: &str) -> Row {
         exposure: 1.0,
         proof: Proof::Proved,
         ending: Ending::Whole,
-        metric: METRIC.to_owned(),
+        metric: LATENCY.to_owned(),
         sums: Sums::default(),
         histogram: None,
     }

@@ -1,9 +1,10 @@
 //! How often the analysis errs, on fleets whose truth is known. Seeds are fixed.
 
-use super::{ARMS, Fleet, METRIC, Rule};
+use super::{ARMS, Fleet, Rule};
 use crate::fleet::analyse::lot::{Shuffle, randomisation_p};
 use crate::fleet::analyse::tally::{Time, Unit};
 use crate::fleet::analyse::{Analysis, Question, Tally, estimate::Sample};
+use crate::fleet::period::LATENCY;
 use crate::run::stats::ALPHA;
 
 fn tally(fleet: &Fleet, seed: u64) -> Tally {
@@ -15,7 +16,7 @@ fn tally(fleet: &Fleet, seed: u64) -> Tally {
 }
 
 fn sample(fleet: &Fleet, seed: u64, time: Time) -> Sample {
-    tally(fleet, seed).sample(METRIC, time, |unit: &Unit| Some(unit.arm == ARMS[1]))
+    tally(fleet, seed).sample(LATENCY, time, |unit: &Unit| Some(unit.arm == ARMS[1]))
 }
 
 /// As the analysis claims: an interval without zero and a rare draw. The draws are only made

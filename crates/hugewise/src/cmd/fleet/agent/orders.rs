@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_model::fleet::Phase;
-use hugewise_model::fleet::duty::{Duty, Part, arm_name, duty};
+use hugewise_model::fleet::assign::arm_name;
+use hugewise_model::fleet::duty::{Duty, Part, duty};
 use hugewise_model::fleet::plan::{Moment, Plan};
+use hugewise_model::fleet::unit::file_name;
 use hugewise_model::run::policy::Policy;
 
 use super::super::assign::now;
@@ -39,7 +41,7 @@ impl Task {
     }
 
     pub(super) fn arm(&self) -> String {
-        arm_name(self.plan(), &self.part)
+        arm_name(self.plan(), Some(self.part.arm)).to_owned()
     }
 
     /// What is in force now: before the arms begin, nothing of the plan.
@@ -159,7 +161,7 @@ impl Orders {
 
     fn stopped_file(&self) -> PathBuf {
         // The folder may be shared by hosts.
-        let unit = self.unit.replace('/', "~");
+        let unit = file_name(&self.unit);
         self.out
             .join(format!("{}.{unit}.stopped", self.file.plan.name))
     }

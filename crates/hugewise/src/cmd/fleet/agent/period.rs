@@ -41,11 +41,12 @@ impl Agent {
         let end = loop {
             let left = length.saturating_sub(began.elapsed());
             self.interrupt.wait(left.min(LOOK).min(length / 2));
-            settings = worse(settings, held.read());
+            let now_held = held.read();
+            settings = worse(settings, now_held);
             let look = Look {
                 sample: self.collector.sample(),
                 seconds: last.elapsed().as_secs_f64(),
-                held: held.read(),
+                held: now_held,
                 p99: latency.read(),
             };
             last = Instant::now();

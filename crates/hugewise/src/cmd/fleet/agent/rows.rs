@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use hugewise_model::fleet::Row;
+use hugewise_model::fleet::unit::file_name;
 
 use crate::paths;
 use crate::stderr::message;
@@ -100,8 +101,7 @@ fn place(row: &Row) -> PathBuf {
     let ms = u64::try_from(row.start).unwrap_or(0).saturating_mul(1000);
     let minute = paths::minute(ms);
     let date = minute.split(' ').next().unwrap_or_default();
-    // A slash parts a unit from its cluster, and folders.
-    let unit = row.unit.replace('/', "~");
+    let unit = file_name(&row.unit);
     PathBuf::from(format!("dt={date}"))
         .join(format!("experiment={}", row.experiment))
         .join(format!("{unit}-{}", row.start))

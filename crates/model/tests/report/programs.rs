@@ -50,7 +50,7 @@ fn the_first_screen_has_both_programs_and_what_they_gain() {
     assert_eq!(table.interactions[0].gain, Gain::Less);
     let text = check("programs", &record, table);
     for part in [
-        "new is 3.9 % faster than old with as-is",
+        "new takes 3.9 % less wall time than old with as-is",
         "new gains less from huge pages: −3",
         "Best policy: thp=always for old, thp=always for new.",
     ] {

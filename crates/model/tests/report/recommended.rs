@@ -37,7 +37,7 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     let lines = report::advice::advice(&report);
     let lines: Vec<String> = lines.iter().take(2).map(ToString::to_string).collect();
     expect![[r#"
-        thp=always and malloc=thp are about equally good (95 %: −0.5 to +0.6 %); malloc=thp changes this program only.
+        thp=always and malloc=thp are about equally good (95 %: −0.5 to +0.6 %); malloc=thp is per process.
         Recommended: malloc=thp. It changes this program only:
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n")));

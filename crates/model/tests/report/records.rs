@@ -28,7 +28,7 @@ fn two_records_go_by_their_names() {
     let report = Report::between(&before, other, sample::table_between(&before, &after));
     let text = draw(&report, &Style::default());
     expect_file![golden("two-records.txt")].assert_eq(&text);
-    assert!(text.contains("Under thp=always: after is 8."), "{text}");
+    assert!(text.contains("Under thp=always: after takes 8."), "{text}");
     assert!(widest(&text) <= 80, "{text}");
     check_json(&report);
 }

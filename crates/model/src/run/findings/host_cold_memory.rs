@@ -4,6 +4,7 @@
 use super::context::{Claim, MissingInput, PolicyView, told};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
+use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
@@ -140,11 +141,13 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     view.evidence.figure("warm_touch_seconds", warm_seconds);
     let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
     let (start, after_rest) = cold_start(view, page, expected);
+    let gain = beside_gain(view, start.1);
     Claim::Shown(format!(
-        "{}: a start after a few seconds of rest takes {start} longer, because the host has taken free \
-         memory back; not in the comparison. The first touch of a huge page costs {} then, and {} \
-         otherwise{after_rest}",
+        "{}: a start after a few seconds of rest takes {} longer{gain}, because the host takes free memory \
+         back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}. To \
+         compare such starts: --host-memory rest:3s",
         view.policy,
+        start.0,
         seconds(cold_seconds),
         seconds(warm_seconds),
     ))
@@ -158,7 +161,7 @@ fn was_cold(trial: &Trial, page: u64) -> bool {
 
 /// What a start takes longer, by the trials after a rest or else by the price of its huge pages;
 /// and those trials in words.
-fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> (String, String) {
+fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ((String, f64), String) {
     let policy = view.policy;
     let wall = |trial: &Trial| trial.value(MetricId::WallSeconds);
     let rested = view.context.record.cold.iter();
@@ -169,7 +172,8 @@ fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> (Strin
     let Some((cold, warm)) = median(&rested).zip(warm) else {
         view.evidence
             .figure("cold_start_expected_seconds", expected);
-        return (format!("about {}", seconds(expected)), String::new());
+        let start = (format!("about {}", seconds(expected)), expected);
+        return (start, String::new());
     };
     view.evidence.figure("cold_start_seconds", cold - warm);
     let trials = match rested.len() {
@@ -181,7 +185,22 @@ fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> (Strin
         seconds(cold),
         seconds(warm)
     );
-    (seconds((cold - warm).max(0.0)), words)
+    let longer = (cold - warm).max(0.0);
+    ((seconds(longer), longer), words)
+}
+
+/// Whether a cold start costs more than the policy was shown to gain. The time of a load is not that
+/// of its server's start.
+fn beside_gain(view: &PolicyView<'_, '_>, longer: f64) -> String {
+    let is_service = view.context.record.header.plan.service.is_some();
+    let row = view.context.comparison(MetricId::WallSeconds, view.policy);
+    let row = row.filter(|row| row.change == Change::Lower && !is_service);
+    let gain = row.and_then(|row| Some((1.0 - row.ratio?) * row.baseline_value?));
+    let Some(gain) = gain else {
+        return String::new();
+    };
+    let than = if longer > gain { "more" } else { "less" };
+    format!(", {than} than the {} gained", seconds(gain))
 }
 
 /// What a huge page cost more in the slow quarter.

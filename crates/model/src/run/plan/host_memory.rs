@@ -41,7 +41,7 @@ impl HostMemory {
     pub fn in_words(&self) -> Option<String> {
         match self {
             Self::AsIs => None,
-            Self::Warm => Some("memory warmed".to_owned()),
+            Self::Warm => Some("warm memory".to_owned()),
             Self::Rest(time) => {
                 let seconds = time.as_secs_f64();
                 Some(format!("{seconds} s of rest before trials"))

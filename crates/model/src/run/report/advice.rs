@@ -10,10 +10,11 @@ use crate::run::compare::Answer;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Numa, advice_by_chance, environment};
+use crate::run::policy::{Numa, environment};
 use crate::text::wrap::{plain, quoted};
 
 mod again;
+mod by_chance;
 mod more_reach;
 mod more_time;
 mod workload;
@@ -116,16 +117,8 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.push(Advice::Sentence(format!("Recommended: {name}. {reach}")));
     lines.extend(exec(report, best, &realisation));
     lines.extend(by_hand(report, &realisation));
-    lines.extend(by_chance(report, best).map(Advice::Sentence));
+    lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
     lines
-}
-
-/// That a program may start without what is recommended, and what it would need.
-fn by_chance(report: &Report<'_>, best: &str) -> Option<String> {
-    let header = &report.record.header;
-    let policy = header.plan.policies.iter().find(|it| it.name == best)?;
-    let doubt = advice_by_chance(policy, &header.host)?;
-    Some(format!("{doubt}; 2.37 in all."))
 }
 
 /// What a missing right kept from being tried, with the command that would.

@@ -34,13 +34,16 @@ pub(super) fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
+/// No change at all.
+const NONE: &str = "= 0";
+
 /// The change, whatever may be said of it: with its interval where that is not decided, or is wide.
 pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
     if comparison.ratio.or(comparison.difference).is_none() {
         return String::new();
     }
     let effect = match comparison.change {
-        Change::NoDifference if is_none(comparison) => "=".to_owned(),
+        Change::NoDifference if is_none(comparison) => NONE.to_owned(),
         Change::NoDifference => format!("= {}", marked_effect(comparison, scaler)),
         _ => marked_effect(comparison, scaler),
     };
@@ -52,7 +55,7 @@ pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Deta
     };
     let is_nothing = |end: Option<f64>| end.is_some_and(|end| scaler.show_change(end) == "0");
     if comparison.ratio.is_none() && is_nothing(comparison.low) && is_nothing(comparison.high) {
-        return "=".to_owned();
+        return NONE.to_owned();
     }
     match interval_text(comparison, scaler, digits) {
         Some(interval) if is_told || digits == Digits::All => format!("{effect} {interval}"),

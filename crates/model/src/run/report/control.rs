@@ -8,6 +8,7 @@ use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
+use crate::text::number::percent;
 use crate::text::wrap::plain;
 
 /// What the control shows.
@@ -18,8 +19,8 @@ pub enum ControlOutcome {
     /// threshold where none is.
     #[strum(serialize = "passed")]
     Passed,
-    /// Its interval is too wide to say so.
-    #[strum(serialize = "too wide to say")]
+    /// Its interval is too wide to say so, or too few rounds gave none.
+    #[strum(serialize = "inconclusive")]
     TooWide,
     /// It differs from itself by more than the threshold: so much is chance here.
     #[strum(serialize = "failed")]
@@ -34,7 +35,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
         return Some(ControlOutcome::TooWide);
     };
     let threshold = threshold(report, control);
-    let limit = threshold.max(smallest_effect(report).unwrap_or(0.0));
+    let limit = limit(report, control);
     Some(if low > threshold || high < -threshold {
         ControlOutcome::Failed
     } else if -limit <= low && high <= limit {
@@ -53,14 +54,14 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let figure = figure.filter(|_| control.scale == Scale::Ratio);
     let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
     let judged = match outcome {
-        ControlOutcome::TooWide => "control too wide to confirm it",
+        ControlOutcome::TooWide => "control inconclusive",
         ControlOutcome::Passed => "control passed",
         ControlOutcome::Failed => "control failed",
     };
     Some(format!("{judged}{figure}"))
 }
 
-/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.
+/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limit ±1 %: passed`.
 fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
@@ -71,7 +72,13 @@ fn line(report: &Report<'_>) -> Option<String> {
         format!(" {effect} (95 %: {interval})")
     });
     let figures = figures.unwrap_or_default();
-    Some(format!("{baseline} against itself{figures}: {outcome}"))
+    let limit = match control.scale {
+        Scale::Ratio => format!(", limit ±{} %", percent(limit(report, control).exp_m1())),
+        Scale::Difference => String::new(),
+    };
+    Some(format!(
+        "{baseline} against itself{figures}{limit}: {outcome}"
+    ))
 }
 
 /// The whole of it: a detail, unless it failed.
@@ -92,6 +99,13 @@ fn around_zero(row: &Comparison) -> Option<(f64, f64)> {
         Scale::Ratio => (low.ln(), high.ln()),
         Scale::Difference => (low, high),
     })
+}
+
+/// What the control's interval must lie within: the smallest effect that is reported, or the
+/// threshold where that is larger.
+fn limit(report: &Report<'_>, control: &Comparison) -> f64 {
+    let smallest = smallest_effect(report).unwrap_or(0.0);
+    threshold(report, control).max(smallest)
 }
 
 fn threshold(report: &Report<'_>, control: &Comparison) -> f64 {

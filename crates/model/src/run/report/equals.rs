@@ -9,8 +9,8 @@ use crate::text::wrap::plain;
 /// A difference beyond this share, up or down, is more than about equal.
 const CLOSE: f64 = 0.1;
 
-/// `thp=always and malloc=thp are about equally good (95 %: −2.1 to +3.0 %); malloc=thp changes this
-/// program only.` `None` where the best one was shown to be the best.
+/// `thp=always and malloc=thp are about equally good (95 %: −2.1 to +3.0 %); malloc=thp is per
+/// process.` `None` where the best one was shown to be the best.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let best = plain(verdict.best.as_deref()?);
@@ -28,7 +28,7 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     };
     let why = match verdict.preference {
         Some(Preference::ChangesNothing) => "changes nothing",
-        Some(Preference::ChangesProgramAlone) => "changes this program only",
+        Some(Preference::ChangesProgramAlone) => "is per process",
         Some(Preference::NeedsNoTracing) => "needs no tracing",
         Some(Preference::LessMemory) => "needs less memory",
         Some(Preference::FirstInPlan) | None => return Some(format!("{equal}; either will do.")),

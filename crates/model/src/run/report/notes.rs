@@ -120,10 +120,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
         (begins("="), format!("= within ±{threshold} %")),
         (
             adds(UNKNOWN),
-            format!("{UNKNOWN} too few rounds for an interval"),
+            format!("{UNKNOWN} too few rounds of its own"),
         ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
-        (of_machine, format!("{MACHINE} machine-wide counter")),
+        (of_machine, format!("{MACHINE} machine-wide")),
         (
             heads("tracer=idle"),
             "tracer=idle: what the tracer alone costs".to_owned(),

@@ -73,7 +73,8 @@ pub(super) fn rows<'a>(
         }
     }
     if level == Level::First {
-        leave_out_faults(&mut rows);
+        let page = report.record.header.host.pmd_bytes().unwrap_or(0);
+        either_huge_pages_or_faults(&mut rows, page as f64);
     }
     if level == Level::First && report.is_part {
         rows.retain(|row| row.is_brief(&report.table.verdict.metric));
@@ -81,15 +82,26 @@ pub(super) fn rows<'a>(
     rows
 }
 
-/// Huge faults say on the first screen what the huge pages that were seen say.
-fn leave_out_faults(rows: &mut Vec<MetricRow<'_>>) {
-    let is_of = |row: &MetricRow<'_>, id: MetricId| row.metric.name == id.name();
-    let seen = |row: &MetricRow<'_>| {
-        is_of(row, MetricId::HugeAnonPeakBytes) && row.is_somewhere_above_zero()
+/// Samples that saw less than this share of what huge faults brought missed most of it.
+const SEEN: f64 = 0.5;
+
+/// The first screen has the huge pages that samples saw, or the huge faults where a short program's
+/// huge pages came and went between two samples.
+fn either_huge_pages_or_faults(rows: &mut Vec<MetricRow<'_>>, huge_page_bytes: f64) {
+    let most = |id: MetricId| {
+        let mut rows = rows.iter();
+        let row = rows.find(|row| row.metric.name == id.name())?;
+        let values = row.values.iter().filter_map(|value| value.as_ref().ok());
+        values.copied().max_by(f64::total_cmp)
     };
-    if rows.iter().any(seen) {
-        rows.retain(|row| !is_of(row, MetricId::ThpFaultAllocTotal));
-    }
+    let seen = most(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
+    let faults = most(MetricId::ThpFaultAllocTotal).unwrap_or(0.0);
+    let left_out = match seen {
+        0.0 => return,
+        seen if seen < SEEN * faults * huge_page_bytes => MetricId::HugeAnonPeakBytes,
+        _ => MetricId::ThpFaultAllocTotal,
+    };
+    rows.retain(|row| row.metric.name != left_out.name());
 }
 
 /// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.

@@ -48,7 +48,7 @@ fn unanswered(what: &str, pair: &Pair, why: &str) -> String {
     )
 }
 
-/// `Huge pages help sort: 19.5 % faster with thp=always (95 %: 19.1 to 19.9 %).`
+/// `Huge pages help sort: 19.5 % less wall time with thp=always (95 %: 19.1 to 19.9 %).`
 fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Comparison) -> String {
     let metric = metric_of(report.record, &row.metric);
     let phrase = Effect::of(&metric, row);

@@ -90,7 +90,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// `malloc=thp 16.7 % faster (95 %: 16.0 to 17.4 %)`.
+/// `malloc=thp 16.7 % less (95 %: 16.0 to 17.4 %)`.
 fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
     let row = judged(report, policy)?;
     let metric = metric_of(report.record, &row.metric);
@@ -98,7 +98,7 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
     Some(format!(
         "{} {}{} {}",
         plain(policy),
-        effect.phrase(&metric),
+        effect.brief(&metric),
         property(report),
         evidence(report, &metric, &row, Sign::Left)
     ))

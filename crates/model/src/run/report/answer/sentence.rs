@@ -68,7 +68,7 @@ fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
     })
 }
 
-/// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
+/// Whether an interval keeps its signs. In `19.8 % less` the word is the sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Sign {
     Kept,

@@ -8,7 +8,7 @@ use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
-use crate::text::number::percent;
+use crate::text::number::percent_change;
 use crate::text::wrap::plain;
 
 /// What the control shows.
@@ -61,7 +61,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     Some(format!("{judged}{figure}"))
 }
 
-/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limit ±1 %: passed`.
+/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
 fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
@@ -73,7 +73,11 @@ fn line(report: &Report<'_>) -> Option<String> {
     });
     let figures = figures.unwrap_or_default();
     let limit = match control.scale {
-        Scale::Ratio => format!(", limit ±{} %", percent(limit(report, control).exp_m1())),
+        Scale::Ratio => {
+            let limit = limit(report, control);
+            let [low, high] = [-limit, limit].map(|end| percent_change(end.exp_m1()));
+            format!(", limits {low} and {high} %")
+        }
         Scale::Difference => String::new(),
     };
     Some(format!(

@@ -93,8 +93,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A panic is a mistake of this program: guards put the machine back while it unwinds, and the
-/// user is asked to tell us.
+/// A panic is a mistake of this program: guards put the machine back while it unwinds, or the guardian
+/// where it aborts, and the user is asked to tell us.
 fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -9,6 +9,7 @@ mod file;
 mod forecast;
 mod interrupt;
 mod invoker;
+mod left_over;
 mod options;
 mod output;
 mod paths;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::{self, Purpose, Turn};
+use hugewise_linux::machine::turn::{self, Purpose, Settings, Turn};
 use hugewise_linux::proc::pid_stat::read_age;
 use hugewise_linux::proc::process::read_command_line;
 use hugewise_model::base::units::{parse_duration, rough};
 use hugewise_model::text::wrap::{plain, shortened};
 
-use crate::exit;
 use crate::stderr::message;
+use crate::{exit, left_over};
 
 /// How long to wait while another experiment has the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl FromStr for Wait {
 }
 
 /// Reads what depends on the machine, and takes the machine. After a wait it is read anew: the
-/// experiment before may have had other settings in force.
+/// experiment before may have had other settings in force, or have been killed.
 ///
 /// # Errors
 /// Those of reading; another experiment still has the machine; a lock cannot be opened.
@@ -66,11 +66,18 @@ pub fn take_with<T>(
     wait: Option<Wait>,
     read: impl Fn() -> Result<T>,
 ) -> Result<(Turn, T)> {
+    let root = Root::real();
+    left_over::put_back(&root)?;
     let before = read()?;
-    Ok(match take(purpose, wait)? {
-        (turn, Waited::No) => (turn, before),
-        (turn, Waited::Yes) => (turn, read()?),
-    })
+    let (turn, waited) = take(purpose, wait)?;
+    if waited == Waited::No {
+        return Ok((turn, before));
+    }
+    if let Settings::Ours(hold) = &turn.settings {
+        left_over::put_back_under(hold, &root)?;
+    }
+    let after = read()?;
+    Ok((turn, after))
 }
 
 /// Whether somebody else had the machine first.

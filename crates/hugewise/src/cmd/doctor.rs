@@ -133,9 +133,7 @@ fn undo_text(report: &UndoReport) -> String {
             }
         }
     }
-    let restored = report.restored.iter();
-    lines
-        .extend(restored.map(|one| format!("/{}: `{}` is `{}` again", one.path, one.from, one.to)));
+    lines.extend(report.restored.iter().map(ToString::to_string));
     lines.extend(report.left_behind.iter().map(ToString::to_string));
     lines.join("\n") + "\n"
 }

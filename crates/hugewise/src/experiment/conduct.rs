@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
@@ -32,7 +31,7 @@ use crate::interrupt::Interrupt;
 use crate::options::{Demands, Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
-use crate::{invoker, paths, turn};
+use crate::{invoker, left_over, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags.
 #[derive(Clone, Copy, Debug, Default)]
@@ -164,7 +163,7 @@ fn measure(
     let wanted: Vec<_> = header.realisations.values().collect();
     let fragmentation = Fragmentation::begin(root, &header, &interrupt)?;
     let mut machine = paths::begin(root, turn.settings, &wanted)?;
-    report_recovered(&machine);
+    left_over::tell(machine.recovered());
     let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
@@ -290,19 +289,6 @@ pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
-}
-
-/// Reports the settings of a killed experiment that were restored just now.
-fn report_recovered(machine: &Machine) {
-    for restored in &machine.recovered().restored {
-        message(format_args!(
-            "an earlier experiment was killed: /{} is restored to `{}`",
-            restored.path, restored.to
-        ));
-    }
-    for left in &machine.recovered().left_behind {
-        message(left);
-    }
 }
 
 /// What could not be put back, in words for the record and for stderr.

@@ -5,7 +5,6 @@ mod analyse;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use predicates::prelude::*;
@@ -14,7 +13,6 @@ use predicates::str::contains;
 use crate::harness::{self, Case, is_root, one_at_a_time, skip, wait_until};
 use agent::{Agent, rows};
 
-const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const STOP: &str = "/etc/hugewise/stop";
 const NEEDS_ROOT: &str = "needs root to write the machine's settings";
 
@@ -48,16 +46,10 @@ fn once(case: &Case, plan: &Path) -> assert_cmd::assert::Assert {
 
 /// A mode that is not the one in force.
 fn another_mode() -> &'static str {
-    match in_force().as_str() {
+    match harness::thp_mode().as_str() {
         "never" => "always",
         _ => "never",
     }
-}
-
-fn in_force() -> String {
-    let text = fs::read_to_string(ENABLED).expect("a setting");
-    let word = text.split(['[', ']']).nth(1);
-    word.expect("a mode").to_owned()
 }
 
 #[test]
@@ -166,7 +158,7 @@ fn whatever_ends_an_agent_puts_the_machine_back() {
         let case = Case::new();
         let path = plan(&case, "ended", &format!("thp={mode}"), "");
         let agent = Agent::start(&case, &path);
-        wait_until("the arm", || in_force() == mode);
+        wait_until("the arm", || harness::thp_mode() == mode);
         agent.signal(signal);
         wait_until("the old settings", || harness::settings() == before);
     }
@@ -181,18 +173,13 @@ fn settings_whose_guardian_was_killed_too_are_put_back_by_the_next_agent() {
     let (before, mode) = (harness::settings(), another_mode());
     let case = Case::new();
     let path = plan(&case, "left", &format!("thp={mode}"), "");
-    let agent = Agent::start(&case, &path);
-    wait_until("the arm", || in_force() == mode);
-    // As where a container is killed: the guardian first, which waits below the agent.
-    let below = Command::new("pkill")
-        .args(["-KILL", "-P", &agent.child.id().to_string()])
-        .status();
-    assert!(below.expect("pkill").success());
-    agent.signal("KILL");
+    let mut agent = Agent::start(&case, &path);
+    wait_until("the arm", || harness::thp_mode() == mode);
+    harness::kill_with_children(&mut agent.child);
     drop(agent);
-    assert_eq!(in_force(), mode);
+    assert_eq!(harness::thp_mode(), mode);
     once(&case, &path)
-        .stderr(contains("a killed experiment had left").and(contains("arm treated of left")));
+        .stderr(contains("after a killed experiment, /sys").and(contains("arm treated of left")));
     assert_eq!(harness::settings(), before);
 }
 
@@ -212,15 +199,15 @@ fn a_lease_a_stop_and_a_new_plan_end_the_arm_while_the_agent_lives() {
         wait_until(why, || agent.said().contains(why));
         assert_eq!(harness::settings(), before, "{why}");
     };
-    wait_until("the arm", || in_force() == mode);
+    wait_until("the arm", || harness::thp_mode() == mode);
     fs::remove_file(&path).expect("no plan");
     back("its lease has ended");
     plan(&case, &name, &policy, "");
-    wait_until("the arm after the lease", || in_force() == mode);
+    wait_until("the arm after the lease", || harness::thp_mode() == mode);
     let _stop = StopFile::of(&name);
     back("/etc/hugewise/stop stops");
     drop(_stop);
-    wait_until("the arm after the stop", || in_force() == mode);
+    wait_until("the arm after the stop", || harness::thp_mode() == mode);
     plan(&case, &name, "as-is", "");
     wait_until("the control's policy", || harness::settings() == before);
     plan(&case, &name, &policy, "band = [0, 0.000001]");

@@ -113,6 +113,14 @@ pub fn cgroups() -> Option<Vec<PathBuf>> {
     Some(paths.filter(is_ours).collect())
 }
 
+/// The mode that `thp=` sets.
+pub fn thp_mode() -> String {
+    let file = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let text = std::fs::read_to_string(file).expect("a setting");
+    let word = text.split(['[', ']']).nth(1);
+    word.expect("a mode").to_owned()
+}
+
 /// Every setting of the machine that a policy may write; counters are left out.
 pub fn settings() -> BTreeMap<PathBuf, String> {
     fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
@@ -253,6 +261,20 @@ impl Case {
         command.arg(record);
         Running::of(command, record)
     }
+}
+
+/// Kills a program with all its children, its guardian too, as where a container is killed. It is
+/// stopped before, so that it puts nothing back when its children end.
+pub fn kill_with_children(program: &mut Child) {
+    let id = program.id().to_string();
+    let kill = |command: &str, arguments: [&str; 2]| {
+        let status = Plain::new(command).args(arguments).arg(&id).status();
+        assert!(status.expect("a signal").success());
+    };
+    kill("kill", ["-s", "STOP"]);
+    kill("pkill", ["-KILL", "-P"]);
+    kill("kill", ["-s", "KILL"]);
+    program.wait().expect("its end");
 }
 
 /// A running experiment.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hugewise_linux::machine::lock;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use serde_json::Value;
 
 use crate::harness::{self, Case, Running, is_root, one_at_a_time, skip};
 
@@ -370,4 +371,47 @@ fn a_killed_experiment_leaves_no_process_and_no_setting() {
         });
         assert_eq!(harness::settings(), before, "after a kill at {delay_ms} ms");
     }
+}
+
+#[test]
+fn settings_that_nobody_put_back_are_not_taken_for_the_machines_own() {
+    if !is_root() {
+        return skip(
+            "settings_that_nobody_put_back…",
+            "it changes settings as root",
+        );
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let own = harness::thp_mode();
+    let other = if own == "always" { "never" } else { "always" };
+    let policy = format!("thp={other}");
+    let mut exec = case.plain();
+    exec.args(["exec", "--system", "--policy", &policy, "--", "sleep", "60"]);
+    let mut exec = exec.spawn().expect("exec");
+    harness::wait_until("the policy", || harness::thp_mode() == other);
+    harness::kill_with_children(&mut exec);
+    assert_eq!(harness::thp_mode(), other, "nobody has put it back");
+    let record = case.path("record.jsonl");
+    case.hugewise()
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "1",
+            "--warmup",
+            "0",
+        ])
+        .args(["--wait", "60s", "--out"])
+        .arg(&record)
+        .args(["--", "true"])
+        .assert()
+        .success()
+        .stderr(contains("after a killed experiment, /sys"));
+    assert_eq!(harness::settings(), before);
+    let text = std::fs::read_to_string(&record).expect("the record");
+    let header: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(header["host"]["thp"]["enabled"], own);
 }

@@ -74,6 +74,13 @@ pub struct Restored {
     pub to: String,
 }
 
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, from, to } = self;
+        write!(f, "/{path} is `{to}` again, not `{from}`")
+    }
+}
+
 /// Which journal was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

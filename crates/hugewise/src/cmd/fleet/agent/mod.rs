@@ -14,13 +14,13 @@ use hugewise_model::fleet::unit::{UnitKind, check_unit};
 use super::stratum;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::left_over;
 use crate::paths;
 use crate::stderr::message;
 use crate::turn::Wait;
 
 mod hold;
 mod latency;
-mod left_over;
 mod orders;
 mod period;
 mod rows;

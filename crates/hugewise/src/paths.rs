@@ -13,6 +13,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::undo::{self, Place};
+use hugewise_model::base::calendar;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::realise::Realisation;
 
@@ -113,7 +114,7 @@ pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Resu
                 .collect()
         },
     );
-    let stamp = stamp(unix_ms);
+    let stamp = calendar::stamp(unix_ms);
     let free = (0_u32..)
         .map(|nth| match nth {
             0 => folder.join(format!("{stamp}-{program}.jsonl")),
@@ -199,53 +200,5 @@ fn private_temporary() -> Result<PathBuf> {
         false => Err(refused(
             "it is another user's, or open to others".to_owned(),
         )),
-    }
-}
-
-/// `20261121T054559Z`.
-pub fn stamp(unix_ms: u64) -> String {
-    let seconds = unix_ms / 1000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
-}
-
-/// `2026-11-21 05:45`.
-pub fn minute(unix_ms: u64) -> String {
-    let seconds = unix_ms / 1000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
-}
-
-/// Days since 1970 as a date of the Gregorian calendar, by counting from 1 March of year 0
-/// so that the leap day comes last.
-fn civil(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_have_their_names() {
-        assert_eq!(stamp(0), "19700101T000000Z");
-        assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
-        assert_eq!(stamp(1_795_239_959_000), "20261121T054559Z");
-        assert_eq!(minute(1_795_239_959_000), "2026-11-21 05:45");
     }
 }

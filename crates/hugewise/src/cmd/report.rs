@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::plan::Criterion;
-use hugewise_model::run::record::{Private, Record, redact};
+use hugewise_model::run::record::{Private, Record, redact, split};
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
 use hugewise_model::text::{page, to_text};
@@ -113,6 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let named = arguments.records.iter().map(|word| records::find(word));
     let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
     let files = read(&paths, arguments)?;
+    let (paths, files): (Vec<PathBuf>, Vec<Vec<u8>>) = files.into_iter().unzip();
     let parsed = paths.iter().zip(&files);
     let parsed = parsed.map(|(path, bytes)| recorder::parse(path, bytes));
     let records: Vec<Record> = parsed.collect::<Result<_>>()?;
@@ -132,53 +133,70 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         exports: &arguments.exports.files,
         page: Some(&arguments.exports.page),
     };
-    if arguments.exports.page.html.is_some() && files.len() > 1 {
-        return Err(exit::usage("--html needs one record; name only one"));
-    }
     report::show(&report, output, to, &arguments.demands.fail_if)?;
     let exit = report::judge(&arguments.demands, &report, output);
     report::write_page(report, to, || Ok(files.concat()))?;
     Ok(exit)
 }
 
-/// The bytes of these records, redacted where that is asked for.
-fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
-    if !arguments.redact {
-        return paths.iter().map(|path| record_bytes(path)).collect();
+/// The records in these files with their bytes, redacted where that is asked for.
+fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(records_in(path)?);
     }
-    if arguments.out.is_some() && paths.len() > 1 {
+    if !arguments.redact {
+        return Ok(all);
+    }
+    if arguments.out.is_some() && all.len() > 1 {
         return Err(exit::usage("--out needs one record; name only one"));
     }
-    let redacted = |path: &PathBuf| {
-        let bytes = redacted(path)?;
+    for (path, bytes) in &mut all {
+        *bytes = redacted(path, bytes)?;
         if let Some(out) = &arguments.out {
-            recorder::write_new(out, &bytes)?;
+            recorder::write_new(out, bytes)?;
         }
-        Ok(bytes)
-    };
-    paths.iter().map(redacted).collect()
+    }
+    Ok(all)
 }
 
-/// The bytes of a record, from its file or from a page that holds it.
-fn record_bytes(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of a record, or of each that a page holds: `PAGE#2` is its second.
+fn records_in(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let text = path.to_string_lossy();
+    if let Some((page, number)) = text.rsplit_once('#').filter(|_| !path.exists()) {
+        let all = records_in(Path::new(page))?;
+        let one = all.into_iter().find(|(name, _)| name == path);
+        let missing = || exit::usage(format!("{page} has no record {number}"));
+        return Ok(vec![one.ok_or_else(missing)?]);
+    }
     let bytes = recorder::read_bytes(path)?;
     let shown = path.display();
-    if let Some(again) = page::again(&bytes).filter(|again| *again != "hugewise report") {
+    if let Some(again) = page::again(&bytes).filter(|again| !again.starts_with("hugewise report")) {
         let hint = format!("{shown}: this page holds no record of `run`; write: {again} {shown}");
         return Err(exit::usage(hint));
     }
-    page::source(bytes).map_err(|error| exit::usage(format!("{shown}: {error}")))
+    if !page::is_page(&bytes) {
+        return Ok(vec![(path.to_owned(), bytes)]);
+    }
+    let source = page::source(bytes).map_err(|error| exit::usage(format!("{shown}: {error}")))?;
+    let records = split(&source);
+    let name = |index: usize| match records.len() {
+        1 => path.to_owned(),
+        _ => PathBuf::from(format!("{shown}#{}", index + 1)),
+    };
+    let names: Vec<PathBuf> = (0..records.len()).map(name).collect();
+    Ok(names.into_iter().zip(records).collect())
 }
 
 /// The bytes of a record without what is private; says what that was.
-fn redacted(path: &Path) -> Result<Vec<u8>> {
+fn redacted(path: &Path, record: &[u8]) -> Result<Vec<u8>> {
     let host_name = Root::real().read_trimmed("proc/sys/kernel/hostname");
     let private = Private {
         host_name: &host_name.unwrap_or_default(),
         home: &std::env::var("HOME").unwrap_or_default(),
     };
     let wrong = |error| exit::usage(format!("{}: {error}", path.display()));
-    let (bytes, removed) = redact(&record_bytes(path)?, private).map_err(wrong)?;
+    let (bytes, removed) = redact(record, private).map_err(wrong)?;
     message(format_args!(
         "removed: {removed}. The rest of the command line stays; look at it before you share this."
     ));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
+use hugewise_model::base::calendar::minute;
 use hugewise_model::base::jsonl::lines;
 use hugewise_model::run::record::{Header, Line};
 use hugewise_model::text::csv::Csv;
@@ -138,11 +139,7 @@ pub fn document(entries: &[Entry]) -> Document {
         let mut grid = Grid::headed(&["record", "began (UTC)", "command"]).aligned(&align);
         for entry in entries {
             let command = plain(&entry.command.join(" "));
-            grid.push([
-                entry.name.clone(),
-                paths::minute(entry.created_unix_ms),
-                command,
-            ]);
+            grid.push([entry.name.clone(), minute(entry.created_unix_ms), command]);
         }
         grid
     };

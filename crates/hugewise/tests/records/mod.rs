@@ -1,6 +1,7 @@
 //! What stays of an experiment: its record, the report of one, and where neither can be written.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use predicates::str::contains;
 
@@ -114,7 +115,7 @@ fn kept(case: &Case, name: &str) {
     let folder = case.path("state/hugewise");
     std::fs::create_dir_all(&folder).expect("a folder");
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs");
-    let fixture = std::path::Path::new(fixtures).join(name);
+    let fixture = Path::new(fixtures).join(name);
     std::fs::copy(fixture, folder.join(name)).expect("a record");
 }
 
@@ -333,5 +334,75 @@ fn rounds_are_not_added_under_other_circumstances() {
     assert_eq!(
         std::fs::read_to_string(&record).expect("the record"),
         changed
+    );
+}
+
+#[test]
+fn a_page_of_two_records_is_read_back_as_both() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let [one, two, page, again] =
+        ["one.jsonl", "two.jsonl", "page.html", "again.html"].map(|name| case.path(name));
+    case.quick_run(&one);
+    case.quick_run(&two);
+    let report = |arguments: &[&Path]| {
+        let mut command = case.hugewise();
+        command.args(["report", "--across"]).args(arguments);
+        command.assert().success()
+    };
+    report(&[&one, &two, Path::new("--html"), &page]);
+    let text = std::fs::read_to_string(&page).expect("a page");
+    for part in [
+        "two records",
+        "id=\"effects-by-record\"",
+        "How the second record was measured",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    report(&[&page]).stdout(contains("page.html#2"));
+    // Its second record by itself is what its file holds.
+    let second = PathBuf::from(format!("{}#2", page.display()));
+    let json = |record: &Path| {
+        let mut command = case.hugewise();
+        command.args(["report", "--format", "json"]).arg(record);
+        String::from_utf8(command.assert().success().get_output().stdout.clone()).expect("JSON")
+    };
+    let moved = json(&second).replace(&*second.to_string_lossy(), &two.to_string_lossy());
+    assert_eq!(moved, json(&two));
+    let third = PathBuf::from(format!("{}#3", page.display()));
+    case.hugewise()
+        .arg("report")
+        .arg(&third)
+        .assert()
+        .code(2)
+        .stderr(contains("has no record 3"));
+    report(&[&page, Path::new("--html"), &again]);
+    let again = std::fs::read_to_string(&again).expect("a page");
+    let held = |page: &str| {
+        page.split_once("<template")
+            .map(|(_, held)| held.to_owned())
+    };
+    assert_eq!(held(&again), held(&text), "the same records");
+}
+
+#[test]
+fn the_history_of_a_command_is_a_page() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    for name in ["one.jsonl", "two.jsonl"] {
+        case.quick_run(&case.path(name));
+    }
+    let page = case.path("page.html");
+    let mut command = case.hugewise();
+    command.arg("history").arg("--folder").arg(case.path("."));
+    command.arg("--html").arg(&page);
+    command
+        .assert()
+        .success()
+        .stdout(contains("2 records, read in"));
+    let text = std::fs::read_to_string(&page).expect("a page");
+    assert!(
+        text.contains("over time") && text.contains("id=\"levels\""),
+        "{text}"
     );
 }

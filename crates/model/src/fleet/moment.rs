@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer};
 use toml::value::{Datetime, Offset};
 
+use crate::base::calendar::days_since_1970;
+
 /// Seconds since 1970 (UTC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub i64);
@@ -49,15 +51,6 @@ fn of_datetime(parsed: &Datetime) -> Option<Moment> {
     Some(Moment(
         days * 86_400 + hour * 3600 + minute * 60 + second - east,
     ))
-}
-
-/// Days of the Gregorian calendar, whose leap day is the last day of a year that begins in March.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let month = (month + 9) % 12;
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

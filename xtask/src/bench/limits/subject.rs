@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
+use hugewise_model::fleet::simulate::Fleet;
 use serde_json::Value;
 
 use super::super::inspect::Subject as Held;
@@ -61,10 +62,40 @@ pub const AXES: &[Axis] = &[
         make: processes,
     },
     Axis {
+        what: "processes",
+        verb: "advise --all",
+        sizes: &[1, 250, 1000, 4000],
+        make: |place, count| crowd(place, count, &["advise", "--all"]),
+    },
+    Axis {
+        what: "processes",
+        verb: "doctor",
+        sizes: &[1, 250, 1000, 4000],
+        make: |place, count| crowd(place, count, &["doctor"]),
+    },
+    Axis {
+        what: "processes",
+        verb: "export --once --group",
+        sizes: &[1, 250, 1000, 4000],
+        make: |place, count| crowd(place, count, &["export", "--once", "--group", "all=*"]),
+    },
+    Axis {
+        what: "resident MiB in small pages",
+        verb: "collapse --dry-run PID",
+        sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
+        make: candidates,
+    },
+    Axis {
+        what: "threads",
+        verb: "stat -p PID",
+        sizes: &[1, 100, 300, 1000, 3000],
+        make: |place, count| watched(place, count, "stat"),
+    },
+    Axis {
         what: "threads",
         verb: "faults -p PID",
         sizes: &[1, 100, 300, 1000, 3000],
-        make: threads,
+        make: |place, count| watched(place, count, "faults"),
     },
     Axis {
         what: "page faults in one run",
@@ -82,7 +113,19 @@ pub const AXES: &[Axis] = &[
         what: "records in the folder",
         verb: "report",
         sizes: &[1, 100, 1000, 10_000],
-        make: records,
+        make: |place, count| records(place, count, "report"),
+    },
+    Axis {
+        what: "records in the folder",
+        verb: "history",
+        sizes: &[1, 100, 1000, 3000],
+        make: |place, count| records(place, count, "history"),
+    },
+    Axis {
+        what: "hosts with 8 rows each",
+        verb: "fleet analyse ROWS",
+        sizes: &[10, 100, 1000, 10_000],
+        make: fleet,
     },
 ];
 
@@ -119,6 +162,11 @@ fn resident(place: &Place<'_>, mib: u64) -> Result<Subject> {
 }
 
 fn processes(place: &Place<'_>, count: u64) -> Result<Subject> {
+    crowd(place, count, &["inspect", "--all"])
+}
+
+/// A verb that reads all processes, beside so many that do nothing.
+fn crowd(place: &Place<'_>, count: u64, words: &[&str]) -> Result<Subject> {
     let mut crowd = Crowd(Vec::new());
     for _ in 0..count {
         let mut sleep = Command::new("sleep");
@@ -127,13 +175,21 @@ fn processes(place: &Place<'_>, count: u64) -> Result<Subject> {
     }
     Ok(Subject {
         _crowd: crowd,
-        ..place.subject(&["inspect", "--all"], None)
+        ..place.subject(words, None)
     })
 }
 
-fn threads(place: &Place<'_>, count: u64) -> Result<Subject> {
+/// Memory that could be huge.
+fn candidates(place: &Place<'_>, mib: u64) -> Result<Subject> {
+    let pages = mib * 256;
+    let (pid, held) = place.held(&[("--count", 0), ("--pages", pages), ("--touch", pages)])?;
+    Ok(place.subject(&["collapse", "--dry-run", &pid], Some(held)))
+}
+
+/// A verb that opens events of each thread.
+fn watched(place: &Place<'_>, count: u64, verb: &str) -> Result<Subject> {
     let (pid, held) = place.held(&[("--count", 0), ("--threads", count)])?;
-    let words = ["faults", "--quiet", "--duration", "100ms", "-p", &pid];
+    let words = [verb, "--quiet", "--duration", "100ms", "-p", &pid];
     let mut subject = place.subject(&words, Some(held));
     // Each thread takes file descriptors, more than a shell usually allows.
     let raised = ["prlimit", "--nofile=100000"].map(str::to_owned);
@@ -184,7 +240,7 @@ fn repeated(record: &Path, count: u64) -> Result<String> {
     Ok(all)
 }
 
-fn records(place: &Place<'_>, count: u64) -> Result<Subject> {
+fn records(place: &Place<'_>, count: u64, verb: &str) -> Result<Subject> {
     let state = place.folder.file("state");
     let folder = Path::new(&state).join("hugewise");
     fs::create_dir_all(&folder)?;
@@ -192,10 +248,25 @@ fn records(place: &Place<'_>, count: u64) -> Result<Subject> {
     for index in 0..count {
         fs::write(folder.join(format!("{index}.jsonl")), &record)?;
     }
-    let mut subject = place.subject(&["report"], None);
+    let mut subject = place.subject(&[verb], None);
     let variable = ("XDG_STATE_HOME".to_owned(), state);
     subject.command.environment.push(variable);
     Ok(subject)
+}
+
+/// The rows of a simulated fleet.
+fn fleet(place: &Place<'_>, hosts: u64) -> Result<Subject> {
+    let fleet = Fleet {
+        hosts: usize::try_from(hosts)?,
+        ..Fleet::quiet()
+    };
+    let mut text = String::new();
+    for row in fleet.rows(1) {
+        writeln!(text, "{}", serde_json::to_string(&row)?)?;
+    }
+    let path = place.folder.file("rows.jsonl");
+    fs::write(&path, text)?;
+    Ok(place.subject(&["fleet", "analyse", &path], None))
 }
 
 /// Processes that end with the value.

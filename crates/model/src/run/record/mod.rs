@@ -200,6 +200,22 @@ pub enum StopReason {
     Measured,
 }
 
+/// How the first line of a record begins.
+const BEGIN: &[u8] = b"{\"format\":";
+
+/// The records in the bytes of files that were joined, as those of a page of two records.
+#[must_use]
+pub fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut records: Vec<Vec<u8>> = Vec::new();
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        match records.last_mut() {
+            Some(record) if !line.starts_with(BEGIN) => record.extend(line),
+            _ => records.push(line.to_vec()),
+        }
+    }
+    records
+}
+
 /// A line of the file. The header begins with its format, others with `line`; reading is in
 /// [`parse`].
 #[derive(Clone, Debug, Serialize, PartialEq)]

@@ -292,7 +292,7 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
         StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
         StopReason::OutOfReach => Some((
             Level::First,
-            "Stopped early: the time left would have decided nothing more; more time may.",
+            "Stopped early: the time left would have decided nothing more.",
         )),
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };

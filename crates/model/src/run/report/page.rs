@@ -1,6 +1,7 @@
 //! The report as a page.
 
 use super::Report;
+use crate::run::record::Header;
 use crate::text::document::{Block, Field, Section};
 use crate::text::figure::Figure;
 use crate::text::page::{Page, to_page};
@@ -14,11 +15,19 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
     let header = &report.record.header;
     // Tables have no lines to fit in.
     let mut document = report.document(usize::MAX);
-    document.push(circumstances(report));
+    document.push(circumstances("How it was measured", &report.record.header));
+    if let Some(other) = &report.other {
+        let title = "How the second record was measured";
+        document.push(circumstances(title, &other.record.header));
+    }
+    let records = match report.other {
+        None => "",
+        Some(_) => ", two records",
+    };
     let title = match &header.plan.bench {
-        Some(bench) => format!("hugewise bench {}", plain(&bench.suite)),
+        Some(bench) => format!("hugewise bench {}{records}", plain(&bench.suite)),
         None => format!(
-            "hugewise: {}",
+            "hugewise: {}{records}",
             shortened(&plain(&header.plan.command.join(" ")), LONGEST)
         ),
     };
@@ -27,13 +36,15 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
         document: &document,
         figures,
         source: record,
-        again: "hugewise report",
+        again: match report.other {
+            None => "hugewise report",
+            Some(_) => "hugewise report --across",
+        },
     })
 }
 
 /// With what and where it was measured.
-fn circumstances(report: &Report<'_>) -> Section {
-    let header = &report.record.header;
+fn circumstances(title: &str, header: &Header) -> Section {
     let host = &header.host;
     let fields = [
         ("Command", header.plan.command.join(" ")),
@@ -46,5 +57,5 @@ fn circumstances(report: &Report<'_>) -> Section {
         ),
     ];
     let fields = fields.map(|(label, text)| Field::new(label, plain(&text)));
-    Section::titled("How it was measured").with(Block::Fields(fields.to_vec()))
+    Section::titled(title).with(Block::Fields(fields.to_vec()))
 }

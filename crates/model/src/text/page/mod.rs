@@ -31,7 +31,8 @@ pub struct Page<'a> {
     pub document: &'a Document,
     /// The pictures, in order.
     pub figures: &'a [Figure],
-    /// The bytes of the record or recording, to be read back by [`source`].
+    /// The bytes of the record or recording, to be read back by [`source`]; none where a page is drawn
+    /// from files that stay where they are.
     pub source: &'a [u8],
     /// The command that reports again from a file.
     pub again: &'a str,
@@ -63,6 +64,10 @@ pub fn to_page(page: &Page<'_>) -> String {
 
 /// What it was made from, with the command that reads it.
 fn source_in(page: &Page<'_>) -> String {
+    if page.source.is_empty() {
+        return "<footer><p>The records stay in their files; they are not in this page.</p></footer>\n"
+            .to_owned();
+    }
     if page.source.len() > MOST_BYTES {
         let most = bytes_text(MOST_BYTES as u64);
         return format!(

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hugewise_model::base::calendar::date;
 use hugewise_model::fleet::Row;
 use hugewise_model::fleet::unit::file_name;
 
-use crate::paths;
 use crate::stderr::message;
 
 /// Periods that are kept while they cannot be written: a day of five minutes each.
@@ -99,8 +99,7 @@ impl Drop for Rows {
 
 fn place(row: &Row) -> PathBuf {
     let ms = u64::try_from(row.start).unwrap_or(0).saturating_mul(1000);
-    let minute = paths::minute(ms);
-    let date = minute.split(' ').next().unwrap_or_default();
+    let date = date(ms);
     let unit = file_name(&row.unit);
     PathBuf::from(format!("dt={date}"))
         .join(format!("experiment={}", row.experiment))

@@ -16,15 +16,20 @@ const ROUND: [f64; 14] = [
 ];
 
 /// An axis of logarithms of ratios, and what is written beside it.
-pub(super) struct ChangeAxis {
-    pub(super) axis: Axis,
-    pub(super) ticks: Vec<(f64, String)>,
+pub(in crate::run) struct ChangeAxis {
+    pub(in crate::run) axis: Axis,
+    pub(in crate::run) ticks: Vec<(f64, String)>,
 }
 
 impl ChangeAxis {
     /// The axis of these logarithms, on which the threshold is seen; it reaches as far as
     /// those that decide (`must`), however far that is.
-    pub(super) fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
+    pub(in crate::run) fn of(
+        logs: &[f64],
+        must: &[f64],
+        threshold: f64,
+        ends: (f64, f64),
+    ) -> Option<Self> {
         let known = |logs: &[f64]| -> Vec<f64> {
             logs.iter().copied().filter(|log| log.is_finite()).collect()
         };

@@ -20,6 +20,8 @@ mod rounds;
 mod seconds;
 mod shift;
 
+pub(in crate::run) use change_axis::ChangeAxis;
+
 /// All that the record has something for, in the order in which they are read.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     if report.other.is_some() {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
@@ -9,6 +10,11 @@ use crate::run::record::{Record, StopReason};
 use crate::run::stats::{ALPHA, splits};
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
+
+mod document;
+mod figures;
+#[cfg(test)]
+mod tests;
 
 /// What one record says, in short.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -28,9 +34,9 @@ pub struct Entry {
     pub policies: Vec<String>,
     /// The median under the baseline of the metric that decides; `None` where it was not read.
     pub baseline_value: Option<f64>,
-    /// The same with its unit, for people.
+    /// What it is counted in.
     #[serde(skip)]
-    pub baseline_text: Option<String>,
+    pub unit: Unit,
     /// Why no further round was run; `None` where it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<StopReason>,
@@ -69,17 +75,29 @@ impl Entry {
                 .map(|it| it.name.clone())
                 .collect(),
             baseline_value: value,
-            baseline_text: value.map(|value| quantity(&unit, value)),
+            unit,
             effects: effects.collect(),
             ended: record.end.as_ref().map(|end| end.reason),
             verdict: table.verdict,
         })
     }
 
+    /// The value under the baseline with its unit.
+    #[must_use]
+    pub fn baseline_text(&self) -> Option<String> {
+        Some(quantity(&self.unit, self.baseline_value?))
+    }
+
     /// A policy in the metric that decides.
     #[must_use]
     pub fn effect(&self, policy: &str) -> Option<&Comparison> {
         self.effects.iter().find(|it| it.policy == policy)
+    }
+
+    /// Whether the same metric decides against the same baseline.
+    fn is_like(&self, other: &Self) -> bool {
+        let (own, its) = (&self.verdict, &other.verdict);
+        own.metric == its.metric && own.baseline == its.baseline
     }
 
     /// The best policy with what it changes, `thp=always −19.8 %`; of a single policy, its value.
@@ -92,10 +110,7 @@ impl Entry {
             return "every trial failed".to_owned();
         }
         let Some(best) = &self.verdict.best else {
-            let value = self
-                .baseline_text
-                .clone()
-                .filter(|_| self.effects.is_empty());
+            let value = self.baseline_text().filter(|_| self.effects.is_empty());
             return value.unwrap_or_else(|| "not decided".to_owned());
         };
         let change = self.effect(best).and_then(|it| it.ratio);
@@ -113,6 +128,37 @@ impl Entry {
             Change::CannotTell => format!("({change})"),
             Change::Higher | Change::Lower => change,
         })
+    }
+}
+
+/// The records that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// The oldest first.
+    pub entries: Vec<Entry>,
+    /// Where one command changed; of several, nothing.
+    pub splits: Vec<Split>,
+    /// Whether all records are of one command.
+    is_of_one: bool,
+}
+
+impl History {
+    /// Sorts the entries, and looks for changes where all are of one command.
+    #[must_use]
+    pub fn of(mut entries: Vec<Entry>) -> Self {
+        entries.sort_by_key(|entry| entry.created_unix_ms);
+        let first = entries.first().map(|entry| &entry.command);
+        let is_of_one = entries.len() > 1 && entries.iter().all(|it| Some(&it.command) == first);
+        let splits = if is_of_one {
+            changes(&entries)
+        } else {
+            Vec::new()
+        };
+        Self {
+            entries,
+            splits,
+            is_of_one,
+        }
     }
 }
 
@@ -148,16 +194,12 @@ pub fn changes(entries: &[Entry]) -> Vec<Split> {
 }
 
 fn of_series(entries: &[Entry], last: &Entry, policy: Option<&str>, alpha: f64) -> Vec<Split> {
-    let alike = |entry: &Entry| {
-        let (own, its) = (&entry.verdict, &last.verdict);
-        own.metric == its.metric && own.baseline == its.baseline
-    };
     let value = |(at, entry): (usize, &Entry)| {
         let value = match policy {
             None => entry.baseline_value,
             Some(policy) => entry.effect(policy)?.ratio,
         };
-        Some((at, value.filter(|_| alike(entry))?))
+        Some((at, value.filter(|_| entry.is_like(last))?))
     };
     let known: Vec<(usize, f64)> = entries.iter().enumerate().filter_map(value).collect();
     let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
@@ -167,67 +209,4 @@ fn of_series(entries: &[Entry], last: &Entry, policy: Option<&str>, alpha: f64) 
         policy: policy.map(str::to_owned),
     });
     found.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(at: u64, value: f64, ratio: f64) -> Entry {
-        let effect = Comparison {
-            metric: "wall_seconds".to_owned(),
-            statistic: Statistic::Center,
-            policy: "thp=always".to_owned(),
-            baseline: "as-is".to_owned(),
-            baseline_value: Some(value),
-            policy_value: Some(value * ratio),
-            scale: crate::run::compare::Scale::Ratio,
-            ratio: Some(ratio),
-            difference: None,
-            low: None,
-            high: None,
-            p: None,
-            n: 12,
-            change: Change::Lower,
-            warnings: Vec::new(),
-        };
-        Entry {
-            path: format!("{at}.jsonl"),
-            created_unix_ms: at,
-            command: vec!["sort".to_owned()],
-            bench: None,
-            ended: None,
-            kernel: "6.18".to_owned(),
-            policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
-            baseline_value: Some(value),
-            baseline_text: None,
-            verdict: Verdict {
-                metric: "wall_seconds".to_owned(),
-                baseline: "as-is".to_owned(),
-                best: Some("thp=always".to_owned()),
-                ..Verdict::default()
-            },
-            effects: vec![effect],
-        }
-    }
-
-    #[test]
-    fn a_program_that_became_faster_has_a_new_level() {
-        let wobble = |at: u64| (at * 7 % 5) as f64 * 0.01;
-        let value = |at: u64| if at < 11 { 4.0 } else { 3.0 } + wobble(at);
-        let mut entries: Vec<Entry> = (0..20)
-            .map(|at| entry(at, value(at), 0.8 + wobble(at + 3) / 10.0))
-            .collect();
-        let split = Split {
-            at: 11,
-            policy: None,
-        };
-        assert_eq!(changes(&entries), [split]);
-        // Records of another metric say nothing about this one.
-        entries[15].verdict.metric = "user_seconds".to_owned();
-        entries[15].baseline_value = Some(40.0);
-        assert_eq!(changes(&entries).len(), 1);
-        assert_eq!(entries[3].best(), "thp=always −19.8 %");
-        assert!(changes(&entries[..7]).is_empty());
-    }
 }

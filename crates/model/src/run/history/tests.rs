@@ -1,0 +1,122 @@
+use super::*;
+use crate::run::compare::Scale;
+use crate::text::grid::Grid;
+
+fn entry(at: u64, value: f64, ratio: f64) -> Entry {
+    let effect = Comparison {
+        metric: "wall_seconds".to_owned(),
+        statistic: Statistic::Center,
+        policy: "thp=always".to_owned(),
+        baseline: "as-is".to_owned(),
+        baseline_value: Some(value),
+        policy_value: Some(value * ratio),
+        scale: Scale::Ratio,
+        ratio: Some(ratio),
+        difference: None,
+        low: None,
+        high: None,
+        p: None,
+        n: 12,
+        change: Change::Lower,
+        warnings: Vec::new(),
+    };
+    Entry {
+        path: format!("{at}.jsonl"),
+        created_unix_ms: at,
+        command: vec!["sort".to_owned()],
+        bench: None,
+        ended: None,
+        kernel: "6.18".to_owned(),
+        policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
+        baseline_value: Some(value),
+        unit: Unit::Seconds,
+        verdict: Verdict {
+            metric: "wall_seconds".to_owned(),
+            baseline: "as-is".to_owned(),
+            best: Some("thp=always".to_owned()),
+            ..Verdict::default()
+        },
+        effects: vec![effect],
+    }
+}
+
+#[test]
+fn a_program_that_became_faster_has_a_new_level() {
+    let wobble = |at: u64| (at * 7 % 5) as f64 * 0.01;
+    let value = |at: u64| if at < 11 { 4.0 } else { 3.0 } + wobble(at);
+    let mut entries: Vec<Entry> = (0..20)
+        .map(|at| entry(at, value(at), 0.8 + wobble(at + 3) / 10.0))
+        .collect();
+    let split = Split {
+        at: 11,
+        policy: None,
+    };
+    assert_eq!(changes(&entries), [split]);
+    // Records of another metric say nothing about this one.
+    entries[15].verdict.metric = "user_seconds".to_owned();
+    entries[15].baseline_value = Some(40.0);
+    assert_eq!(changes(&entries).len(), 1);
+    assert_eq!(entries[3].best(), "thp=always −19.8 %");
+    assert!(changes(&entries[..7]).is_empty());
+}
+
+/// Sixteen records of a program that takes longer from the tenth on, on a newer kernel.
+fn slower() -> History {
+    let wobble = |at: u64| (at * 7 % 5) as f64 * 0.01;
+    let entries = (0..16).map(|at| {
+        let level = if at < 9 { 3.0 } else { 4.0 };
+        let mut entry = entry(at * 86_400_000, level + wobble(at), 0.8 + wobble(at) / 10.0);
+        if at >= 9 {
+            entry.kernel = "6.19".to_owned();
+        }
+        (entry.effects[0].low, entry.effects[0].high) = (Some(0.78), Some(0.83));
+        entry
+    });
+    History::of(entries.collect())
+}
+
+#[test]
+fn a_page_shows_where_a_new_level_begins() {
+    let history = slower();
+    assert_eq!(history.splits.len(), 1, "{:?}", history.splits);
+    let figures = history.figures();
+    let ids: Vec<&str> = figures.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["levels", "changes"]);
+    let fences = |svg: &str| svg.matches("\"fence\"").count();
+    assert_eq!((fences(&figures[0].svg), fences(&figures[1].svg)), (1, 0));
+    for kernel in ["6.18", "6.19"] {
+        assert!(
+            figures[0].svg.contains(&format!(">{kernel}</text>")),
+            "{}",
+            figures[0].svg
+        );
+    }
+    let page = history.page();
+    assert!(page.contains("sort over time"), "{page}");
+    assert_eq!(page, slower().page());
+    assert!(!page.contains("<template"), "it holds no record");
+}
+
+/// The table behind a picture, the text and the JSON come from the same entries.
+#[test]
+fn the_numbers_behind_a_picture_are_those_of_the_text() {
+    let history = slower();
+    let [levels, changes] = <[_; 2]>::try_from(history.figures()).expect("two figures");
+    let cell = |grid: &Grid, row: usize, column: usize| grid.rows[row][column].text.clone();
+    let of_rows = 1..=history.entries.len();
+    for (row, entry) in of_rows.zip(&history.entries) {
+        assert_eq!(Some(cell(&levels.table, row, 2)), entry.baseline_text());
+        assert_eq!(
+            Some(cell(&changes.table, row, 2)),
+            entry.change("thp=always")
+        );
+        let is_new = cell(&levels.table, row, 3) == "*";
+        assert_eq!(is_new, history.splits.iter().any(|it| it.at == row - 1));
+    }
+    let mut mixed = history.entries;
+    mixed[0].command = vec!["uniq".to_owned()];
+    assert!(
+        History::of(mixed).figures().is_empty(),
+        "values of two commands"
+    );
+}

@@ -183,11 +183,11 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the file ends in the middle of its first line: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `start`, `started_unix_ms`, `outcome`, `failure_ignored`, `outlived`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        torn in the middle: line 2, column 100: EOF while parsing a string; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        two headers: line 2: a second header; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        after the end: line 3: a line follows the end; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before"#]].assert_eq(&said.join("\n"));
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `start`, `started_unix_ms`, `outcome`, `failure_ignored`, `outlived`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was written by another version of hugewise, or it was changed or damaged: read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before
+        torn in the middle: line 2, column 100: EOF while parsing a string; the file was written by another version of hugewise, or it was changed or damaged: read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before
+        strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was written by another version of hugewise, or it was changed or damaged: read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before
+        two headers: line 2: a second header; the file was written by another version of hugewise, or it was changed or damaged: read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before
+        after the end: line 3: a line follows the end; the file was written by another version of hugewise, or it was changed or damaged: read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before"#]].assert_eq(&said.join("\n"));
 }
 
 #[test]

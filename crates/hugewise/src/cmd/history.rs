@@ -69,8 +69,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The entries of the records whose command line has these words in it. A record that cannot be
-/// read is named and passed over.
+/// The entries of the records whose command line has these words in it. Records that cannot be
+/// read are passed over and counted.
 fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
     let asked = files.iter().filter(|path| {
         let header = records::header(path);
@@ -80,10 +80,19 @@ fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
         let record = recorder::read(path)?;
         Ok(Entry::of(&record, path.display().to_string())?)
     };
-    let read = asked.filter_map(|path| {
-        let read = entry(path);
-        read.map_err(|error| message(format_args!("passed over: {}", chain(&error))))
-            .ok()
-    });
-    read.collect()
+    let (mut entries, mut errors) = (Vec::new(), Vec::new());
+    for path in asked {
+        match entry(path) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => errors.push(error),
+        }
+    }
+    if let Some(first) = errors.first() {
+        let records = counted(errors.len() as u64, "record");
+        message(format_args!(
+            "{records} passed over; the first: {}",
+            chain(first)
+        ));
+    }
+    entries
 }

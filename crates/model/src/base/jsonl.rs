@@ -82,8 +82,8 @@ pub enum LineError {
     TornHeader,
     /// A line cannot be understood.
     #[error(
-        "line {line}{}: {error}; the file was changed or damaged: \
-         restore it, or delete this line and what follows it to read the part before",
+        "line {line}{}: {error}; the file was written by another version of hugewise, or it was changed or damaged: \
+         read it with the program that wrote it, restore it, or delete this line and what follows it to read the part before",
         column.map(|column| format!(", column {column}")).unwrap_or_default()
     )]
     Damaged {

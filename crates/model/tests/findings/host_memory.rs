@@ -119,7 +119,7 @@ fn warmed_trials_leave_out_the_price_of_a_cold_start() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: a start after a few seconds of rest takes about 1.93 s longer, more than the 825 ms gained, because the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise. To compare such starts: --host-memory rest:3s
+            thp=always: a start after a few seconds of rest takes about 1.93 s longer, more than the 825 ms gained, because the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise
         "#]],
     );
     let record = warmed(&[5.1, 5.4, 5.2]);
@@ -129,7 +129,7 @@ fn warmed_trials_leave_out_the_price_of_a_cold_start() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: a start after a few seconds of rest takes 1.81 s longer, more than the 825 ms gained, because the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise. The 3 trials after a rest took 5.20 s, the others 3.39 s. To compare such starts: --host-memory rest:3s
+            thp=always: a start after a few seconds of rest takes 1.81 s longer, more than the 825 ms gained, because the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise. The 3 trials after a rest took 5.20 s, the others 3.39 s
         "#]],
     );
     assert_eq!(

@@ -2,7 +2,7 @@
 //! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
-use super::{Context, Finding, Rule};
+use super::{Context, Finding, Outcome, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
@@ -144,8 +144,7 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let gain = beside_gain(view, start.1);
     Claim::Shown(format!(
         "{}: a start after a few seconds of rest takes {} longer{gain}, because the host takes free memory \
-         back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}. To \
-         compare such starts: --host-memory rest:3s",
+         back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}",
         view.policy,
         start.0,
         seconds(cold_seconds),
@@ -191,7 +190,7 @@ fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ((Stri
 
 /// Whether a cold start costs more than the policy was shown to gain. The time of a load is not that
 /// of its server's start.
-fn beside_gain(view: &PolicyView<'_, '_>, longer: f64) -> String {
+fn beside_gain(view: &mut PolicyView<'_, '_>, longer: f64) -> String {
     let is_service = view.context.record.header.plan.service.is_some();
     let row = view.context.comparison(MetricId::WallSeconds, view.policy);
     let row = row.filter(|row| row.change == Change::Lower && !is_service);
@@ -199,8 +198,20 @@ fn beside_gain(view: &PolicyView<'_, '_>, longer: f64) -> String {
     let Some(gain) = gain else {
         return String::new();
     };
+    view.evidence.figure("gained_seconds", gain);
     let than = if longer > gain { "more" } else { "less" };
     format!(", {than} than the {} gained", seconds(gain))
+}
+
+/// What a start after a rest takes longer, where that is more than the policy was shown to gain.
+pub(in crate::run) fn dearer_start(findings: &[Finding], policy: &str) -> Option<f64> {
+    let finding = findings.iter().find(|finding| {
+        let is_price = finding.id == HostColdMemory.id() && finding.outcome == Outcome::Shown;
+        is_price && finding.policy.as_deref() == Some(policy)
+    })?;
+    let figure = |name: &str| finding.evidence.get(name)?.as_f64();
+    let longer = figure("cold_start_seconds").or(figure("cold_start_expected_seconds"))?;
+    (longer > figure("gained_seconds")?).then_some(longer)
 }
 
 /// What a huge page cost more in the slow quarter.

@@ -63,10 +63,9 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     );
     Ok(if needed > ran {
         Claim::Shown(format!(
-            "{policy}: the {} ended before khugepaged could act. {lead} and would need at least {}; \
-             the run took {}",
-            view.context.runner(),
+            "{policy}: khugepaged would need at least {}, and the {} took {}. {lead}",
             long_time(needed),
+            view.context.runner(),
             told(MetricId::WallSeconds, ran)
         ))
     } else {

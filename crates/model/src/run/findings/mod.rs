@@ -21,7 +21,7 @@ mod copy_on_write_after_fork;
 mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
-mod host_cold_memory;
+pub(super) mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod huge_code;
 mod khugepaged_filled_gaps;

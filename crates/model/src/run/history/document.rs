@@ -30,6 +30,11 @@ impl History {
             true => self.over_time(&mut section),
             false => {
                 section.push_brief(self.list(MOST));
+                if self.entries.len() > MOST {
+                    let rest =
+                        format!("The newest {MOST} of {}; -v lists all.", self.entries.len());
+                    section.push_brief(rest);
+                }
                 section.push_detail(self.list(usize::MAX));
             }
         }

@@ -7,6 +7,7 @@ use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
 use crate::run::record::{Record, StopReason};
+use crate::run::report::{HugePages, Report};
 use crate::run::stats::{ALPHA, splits};
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
@@ -40,6 +41,9 @@ pub struct Entry {
     /// Why no further round was run; `None` where it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<StopReason>,
+    /// What huge pages do; `None` where no policy is about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<HugePages>,
     /// The answer.
     pub verdict: Verdict,
     /// Each policy in the metric that decides.
@@ -54,6 +58,9 @@ impl Entry {
     pub fn of(record: &Record, path: String) -> Result<Self, CompareError> {
         let table = deciding(record)?;
         let header = &record.header;
+        let report = Report::new(record, table, Vec::new(), None);
+        let huge_pages = report.conclusion().map(|it| it.huge_pages);
+        let table = report.table;
         let metric = &table.verdict.metric;
         let effects = table.comparisons.into_iter();
         let effects =
@@ -78,6 +85,7 @@ impl Entry {
             unit,
             effects: effects.collect(),
             ended: record.end.as_ref().map(|end| end.reason),
+            huge_pages,
             verdict: table.verdict,
         })
     }
@@ -111,11 +119,21 @@ impl Entry {
         }
         let Some(best) = &self.verdict.best else {
             let value = self.baseline_text().filter(|_| self.effects.is_empty());
-            return value.unwrap_or_else(|| "not decided".to_owned());
+            return value.unwrap_or_else(|| self.without_best().to_owned());
         };
         let change = self.effect(best).and_then(|it| it.ratio);
         let change = change.map(|ratio| format!(" {}", effect_of_ratio(ratio)));
         format!("{}{}", plain(best), change.unwrap_or_default())
+    }
+
+    /// What is known where no policy is the best.
+    fn without_best(&self) -> &'static str {
+        match self.huge_pages {
+            Some(HugePages::DoNotMatter) => "no difference",
+            Some(HugePages::NotTried) => "could not be tried",
+            Some(HugePages::HelpSometimes) => "helps some runs",
+            _ => "not decided",
+        }
     }
 
     /// What a policy changes: in brackets where that is not decided, `=` where nothing is changed.

@@ -26,6 +26,7 @@ fn entry(at: u64, value: f64, ratio: f64) -> Entry {
         command: vec!["sort".to_owned()],
         bench: None,
         ended: None,
+        huge_pages: None,
         kernel: "6.18".to_owned(),
         policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
         baseline_value: Some(value),

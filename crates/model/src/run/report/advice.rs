@@ -85,7 +85,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     } else if with(&[Answer::Mixed]) {
         unless_rare(report, &baseline)
     } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
-        format!("Keep {baseline}: nothing was shown to be better.")
+        format!("No advice yet: nothing was shown to be better than {baseline}.")
     } else {
         format!("Keep {baseline}: nothing is better.")
     };

@@ -12,6 +12,7 @@ use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::Metric;
 use crate::run::plan::JudgeBy;
 use crate::run::plan::service::CommandLine;
+use crate::run::record::StopReason;
 use crate::run::stats::Quantile;
 use crate::text::wrap::plain;
 use crate::text::wrap::shortened;
@@ -38,6 +39,9 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
     if report.compares_programs() {
         return programs::answers(report);
     }
+    if let Some(text) = cut_short(report) {
+        return vec![text];
+    }
     match conclude(report) {
         Some(conclusion) => {
             let mut answers = vec![headline::headline(report, &conclusion)];
@@ -46,6 +50,19 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
         }
         None => by_policy(report),
     }
+}
+
+/// That the experiment was interrupted before anything could be compared.
+fn cut_short(report: &Report<'_>) -> Option<String> {
+    let end = report.record.end.as_ref()?;
+    let mut rows = report.table.comparisons.iter();
+    let is_empty = rows.all(|row| row.n == 0) && !report.table.verdict.policies.is_empty();
+    (end.reason == StopReason::Interrupted && is_empty).then(|| {
+        format!(
+            "Interrupted before one round of {} was complete: nothing can be compared yet.",
+            command(report)
+        )
+    })
 }
 
 /// A sentence for each policy.

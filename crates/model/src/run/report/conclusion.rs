@@ -8,6 +8,7 @@ use super::answer::judged;
 use super::pages::more_huge_bytes;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
+use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::win_with_a_loss::losses;
 use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
@@ -115,7 +116,8 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
     let both = [Answer::Mixed, Answer::DependsOnOrder];
     let found = |huge_pages, arm: &Arm<'_>| Conclusion::of(huge_pages, arm);
     if let Some(arm) = largest(&[Answer::Better], 1.0) {
-        let is_free = losses(context, arm.policy).is_empty();
+        let is_free = losses(context, arm.policy).is_empty()
+            && dearer_start(&report.findings, arm.policy).is_none();
         let help = match is_free {
             true => HugePages::Help,
             false => HugePages::HelpAtAPrice,

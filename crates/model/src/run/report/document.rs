@@ -7,6 +7,7 @@ use super::blocks::{blocks, legend};
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
+use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::{Finding, Outcome};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
@@ -83,7 +84,11 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
         }
     }
     if let Some(finding) = at_rest {
-        section.push(Paragraph::new(plain(&finding.headline())).hang(4));
+        let mut text = plain(&finding.headline());
+        if best(report).is_some_and(|best| dearer_start(&report.findings, best).is_some()) {
+            text += " To compare such starts: --host-memory rest:3s.";
+        }
+        section.push(Paragraph::new(text).hang(4));
     }
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));
@@ -215,6 +220,8 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
     // How large the noise is stands in the answer then.
     let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotDecided);
+    // Noise hides nothing where no page differs.
+    let is_open = is_open || conclusion.is_some_and(|it| it.policy.is_none());
     let id = finding.id.as_str();
     is_answer(finding)
         || cold_start(report).is_some_and(|told| told.id == id)

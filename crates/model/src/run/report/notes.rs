@@ -139,7 +139,7 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are medians within rounds, not ratios of the two medians.",
+    "Changes are medians within rounds, which drift does not move.",
     "Changes are medians over all pairs of trials; the medians beside them may differ.",
 ];
 
@@ -194,7 +194,8 @@ fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> 
         .iter()
         .filter(|it| !it.marks.is_empty())
         .count();
-    let level = match 2 * marked > record.trials.len() {
+    // From a quarter on, what disturbed them may be in the interval.
+    let level = match 4 * marked >= record.trials.len() {
         true => Level::First,
         false => Level::Detail,
     };

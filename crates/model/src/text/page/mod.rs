@@ -31,10 +31,10 @@ pub struct Page<'a> {
     pub document: &'a Document,
     /// The pictures, in order.
     pub figures: &'a [Figure],
-    /// The bytes of the record or recording, to be read back by [`source`]; none where a page is drawn
-    /// from files that stay where they are.
+    /// The bytes of the record or recording, to be read back by [`source`].
     pub source: &'a [u8],
-    /// The command that reports again from a file.
+    /// The command that reports again from a file; empty where a page is drawn from files that stay
+    /// where they are, and holds none of them.
     pub again: &'a str,
 }
 
@@ -64,7 +64,7 @@ pub fn to_page(page: &Page<'_>) -> String {
 
 /// What it was made from, with the command that reads it.
 fn source_in(page: &Page<'_>) -> String {
-    if page.source.is_empty() {
+    if page.again.is_empty() {
         return "<footer><p>The records stay in their files; they are not in this page.</p></footer>\n"
             .to_owned();
     }

@@ -5,14 +5,16 @@ use super::super::conclusion::{Conclusion, HugePages};
 use super::effect::Effect;
 use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
+use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
+use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::win_with_a_loss::{losses, tell};
-use crate::run::findings::{Context, Finding};
+use crate::run::findings::{Context, Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::Quantile;
-use crate::text::number::chosen_percent;
+use crate::text::number::{chosen_percent, quantity};
 use crate::text::wrap::plain;
 
 pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
@@ -95,6 +97,12 @@ fn beside(report: &Report<'_>, row: &Comparison) -> String {
         .iter()
         .map(|it| tell(&context, it).replace(", ", " "))
         .collect();
+    let dearer = dearer_start(&report.findings, &row.policy);
+    let dearer = dearer.map(|seconds| {
+        let longer = quantity(&Unit::Seconds, seconds);
+        format!("a start after a rest takes {longer} longer")
+    });
+    let worse: Vec<String> = worse.into_iter().chain(dearer).collect();
     if !worse.is_empty() {
         text += &format!(", but {}", worse.join(", "));
     }
@@ -185,7 +193,23 @@ fn why_not_tried(report: &Report<'_>, finding: Option<&Finding>) -> String {
     };
     let policy = finding.and_then(|finding| finding.policy.as_deref());
     match policy.is_some_and(|policy| !explains(policy)) {
-        true => format!("no page was huge, even with {}", plain(widest)),
+        true => {
+            let had_no_time = report.findings.iter().find(|finding| {
+                let is_of_widest = finding.policy.as_deref() == Some(widest);
+                finding.id == "khugepaged-had-no-time"
+                    && finding.outcome == Outcome::Shown
+                    && is_of_widest
+            });
+            let why = had_no_time.map(|finding| {
+                let claim = plain(&finding.claim());
+                format!(": {}", claim.trim_end_matches('.'))
+            });
+            let widest = plain(widest);
+            format!(
+                "no page was huge, even with {widest}{}",
+                why.unwrap_or_default()
+            )
+        }
         false => why_alike(report, finding),
     }
 }

@@ -98,7 +98,10 @@ fn programs_that_want_different_modes_are_served_by_their_own_means() {
         .collect();
     assert_eq!(means, [None, Some("hugewise exec --policy thp=never")]);
     let text = to_text(&advice.document(), &Style::default());
-    assert!(text.contains("Both: set enabled to always"), "{text}");
+    assert!(
+        text.contains("set enabled to always for the machine, and give bbb what the last"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -69,6 +69,20 @@ impl Machine {
         symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).expect("a link");
     }
 
+    /// A process of another user: its name and its status are all that may be read.
+    fn closed(&self, pid: u32, parent: u32, words: &str) {
+        let file = |name: &str, text: &str| self.file(&format!("proc/{pid}/{name}"), text);
+        file("cmdline", &words.replace(' ', "\0"));
+        file(
+            "stat",
+            &format!("{pid} (x) S {parent} {}\n", "0 ".repeat(48)),
+        );
+        file(
+            "status",
+            &format!("Name:\tx\nPid:\t{pid}\nUid:\t0\t0\t0\t0\nRssAnon:\t 8 kB\nThreads:\t1\n"),
+        );
+    }
+
     fn advise(&self, case: &Case, words: &[&str]) -> assert_cmd::assert::Assert {
         let mut command = case.hugewise();
         command.args(["advise", "--host"]).arg(&self.folder);
@@ -202,6 +216,9 @@ fn a_pool_that_a_pod_may_not_use_is_found() {
     doctor.args(["doctor", "--host"]).arg(&machine.folder);
     let found = contains("States that break programs").and(contains("postgres (90): "));
     doctor.assert().success().stdout(found);
+    doctor.args(["--format", "csv"]);
+    let row = contains("state,postgresql-kubernetes-sigbus,breaks,");
+    doctor.assert().success().stdout(row);
     fs::remove_file(
         machine
             .folder
@@ -212,6 +229,111 @@ fn a_pool_that_a_pod_may_not_use_is_found() {
     doctor.args(["doctor", "--host"]).arg(&machine.folder);
     let none = contains("States that break programs").not();
     doctor.assert().success().stdout(none);
+}
+
+#[test]
+fn what_may_not_be_read_is_counted_and_workers_belong_to_their_server() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.closed(90, 1, "/usr/lib/postgresql/16/bin/postgres -D /data");
+    machine.closed(91, 90, "postgres:_checkpointer");
+    machine.closed(92, 90, "postgres:_walwriter");
+    let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+    let programs = advice["programs"].as_array().unwrap();
+    let closed: Vec<_> = programs
+        .iter()
+        .filter(|one| one["access"] == "closed")
+        .collect();
+    assert_eq!(closed.len(), 1, "{programs:?}");
+    assert_eq!(closed[0]["parts"][0]["version"], "16");
+    machine.advise(&case, &[]).success().stdout(contains(
+        "The memory of 1 process of another user could not be read; root can read it.",
+    ));
+}
+
+#[test]
+fn page_tables_are_walked_where_a_rule_asks_for_it() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    for (pid, program) in [(70, "redis-server"), (71, "unknown")] {
+        let path = format!("/usr/bin/{program}");
+        machine.process(pid, &path, &path, "/a.slice");
+        let status = "Uid:\t0\t0\t0\t0\nRssAnon:\t 65536 kB\nThreads:\t1\nTHP_enabled:\t1\n";
+        machine.file(&format!("proc/{pid}/status"), status);
+    }
+    let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+    let walked = |name: &str| {
+        let mut programs = advice["programs"].as_array().unwrap().iter();
+        let own = programs.find(|one| one["name"] == name).unwrap();
+        assert_eq!(own["facts"]["process.anon.bytes"], 64 << 20);
+        own["facts"].get("process.anon_huge.bytes").is_some()
+    };
+    assert!(walked("redis-server"));
+    assert!(!walked("unknown"));
+}
+
+#[test]
+fn a_profile_of_tuned_that_sets_another_mode_is_found() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.file("etc/tuned/active_profile", "mssql\n");
+    machine.file(
+        "usr/lib/tuned/profiles/mssql/tuned.conf",
+        "[main]\ninclude=throughput-performance\n[vm]\ntransparent_hugepages=always\n",
+    );
+    let told = "tuned sets another THP mode";
+    machine
+        .advise(&case, &["-v"])
+        .success()
+        .stdout(contains(told));
+    machine.file("etc/tuned/active_profile", "balanced\n");
+    machine
+        .advise(&case, &["-v"])
+        .success()
+        .stdout(contains(told).not());
+}
+
+#[test]
+fn a_version_is_asked_of_rpm_where_its_database_is() {
+    if Command::new("rpm").arg("--version").output().is_err() {
+        eprintln!("skipped: rpm is not installed");
+        return;
+    }
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    fs::remove_dir_all(machine.folder.join("var/lib/dpkg")).expect("the lists are there");
+    if let Err(why) = plant_package(&machine.folder) {
+        eprintln!("skipped: no package could be planted: {why}");
+        return;
+    }
+    machine.process(70, "/usr/bin/redis-server", "redis-server", "/a.slice");
+    let advice = json(&machine.advise(&case, &["70", "--format", "json"]).success());
+    assert_eq!(advice["programs"][0]["parts"][0]["version"], "7.2.4-3");
+}
+
+/// Puts a package that owns `/usr/bin/redis-server` into the machine's database of rpm.
+fn plant_package(folder: &Path) -> Result<(), String> {
+    const SPEC: &str = "Name: redis\nVersion: 7.2.4\nRelease: 3\nSummary: x\nLicense: MIT\n\
+        BuildArch: noarch\n%description\nx\n%install\nmkdir -p %{buildroot}/usr/bin\n\
+        echo x > %{buildroot}/usr/bin/redis-server\n%files\n/usr/bin/redis-server\n";
+    let work = folder.join("package");
+    let database = folder.join("var/lib/rpm");
+    for folder in [&work, &database] {
+        fs::create_dir_all(folder).map_err(|why| why.to_string())?;
+    }
+    fs::write(work.join("redis.spec"), SPEC).map_err(|why| why.to_string())?;
+    let script = format!(
+        "cd {work} && rpmbuild -bb --quiet --define \"_topdir $PWD\" redis.spec && \
+         rpm --dbpath {database} -i --justdb --nodeps RPMS/noarch/*.rpm",
+        work = work.display(),
+        database = database.display(),
+    );
+    let done = Command::new("sh").args(["-c", &script]).output();
+    let done = done.map_err(|why| why.to_string())?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+    }
 }
 
 #[test]
@@ -229,7 +351,10 @@ fn an_application_is_judged_by_its_version_alone() {
         .stdout(contains("Cannot tell: ").and(contains("may apply  If ")));
     advise("mongodb=x")
         .code(2)
-        .stderr(contains("`x` is no version"));
+        .stderr(contains("`x` is no version").and(contains("did you mean").not()));
+    advise("redis=").code(2).stderr(contains(
+        "no version follows `=`; write redis=VERSION, or redis alone",
+    ));
 }
 
 #[test]

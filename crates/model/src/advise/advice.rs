@@ -166,7 +166,8 @@ impl Program {
         let (mut rulings, mut others) = (Vec::new(), 0);
         for (subject, facts) in subjects(knowledge, host, &observed) {
             for rule in rules(subject, &observed) {
-                match Ruling::of(subject, rule, &facts, &own) {
+                let tried = || knowledge.tried(rule);
+                match Ruling::of(subject, rule, &facts, &own).map(|it| it.with(tried())) {
                     Some(ruling) => rulings.push(ruling),
                     None => others += 1,
                 }
@@ -261,6 +262,11 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
     let subject = knowledge
         .called(name)
         .ok_or_else(|| format!("nothing is known about `{name}`"))?;
+    if version == Some("") {
+        return Err(format!(
+            "no version follows `=`; write {name}=VERSION, or {name} alone"
+        ));
+    }
     if let Some(version) = version
         && Version::parse(version, subject.order).is_none()
     {

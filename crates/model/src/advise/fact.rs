@@ -155,6 +155,8 @@ const NAMES: &[(&str, Kind, Owner)] = {
         ("distribution.id", Text, Host),
         ("distribution.version", Version, Host),
         ("systemd.version", Version, Host),
+        ("tuned.profile", Text, Host),
+        ("tuned.thp", Text, Host),
         ("host.container", Boolean, Host),
         ("host.virtual", Boolean, Host),
         ("cgroup.hugetlb_accounting", Boolean, Host),

@@ -17,4 +17,5 @@ pub mod persistent;
 pub mod rule;
 pub mod ruling;
 pub mod subject;
+pub mod tried;
 pub mod version;

@@ -234,6 +234,11 @@ pub struct Test {
     pub record: String,
     /// Its day.
     pub date: String,
+    /// The policy of the record that does what the rule says, or that the rule warns of.
+    pub policy: String,
+    /// The metric that shows it; that of the record's verdict where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// What came of it.
     pub verdict: TestVerdict,
 }

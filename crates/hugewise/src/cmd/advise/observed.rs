@@ -87,6 +87,10 @@ fn app(knowledge: &Knowledge, text: &str) -> Result<Observation> {
     named(knowledge, text).map_err(|why| {
         let name = text.split('=').next().unwrap_or_default();
         let names = knowledge.subjects().map(|subject| subject.name.as_str());
-        exit::usage(format!("--app {text}: {why}; {}", hint(name, names)))
+        let help = match knowledge.called(name) {
+            Some(_) => String::new(),
+            None => format!("; {}", hint(name, names)),
+        };
+        exit::usage(format!("--app {text}: {why}{help}"))
     })
 }

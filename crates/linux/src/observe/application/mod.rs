@@ -20,6 +20,7 @@ mod group;
 mod machine;
 mod package;
 mod process;
+mod tuned;
 mod version;
 
 pub use machine::read_machine;

@@ -47,7 +47,9 @@ impl Process {
         let argv: Vec<_> = words.split('\0').map(str::to_owned).collect();
         let mappings = read_mappings(root, pid);
         let exe = link(root, pid, "exe");
+        let status = read_status(root, pid).ok();
         let access = match (&mappings, &exe) {
+            (None, None) if status.is_none() => return None,
             (None, None) => Access::Closed,
             _ => Access::Open,
         };
@@ -62,7 +64,7 @@ impl Process {
                 argv,
                 files: files(&mappings.unwrap_or_default()),
             },
-            status: read_status(root, pid).ok(),
+            status,
         })
     }
 

@@ -84,16 +84,13 @@ impl Advice {
         let closed = closed.filter(|program| program.access == Access::Closed);
         let text = match (self.programs.len(), closed.count()) {
             (1, _) | (_, 0) => return Section::default(),
-            (_, 1) => {
-                "The memory of 1 process of another user could not be read; root can read it."
-                    .to_owned()
+            (_, 1) => "1 process may not be read here, and its memory is not judged.".to_owned(),
+            (_, more) => {
+                format!("{more} processes may not be read here, and their memory is not judged.")
             }
-            (_, more) => format!(
-                "The memory of {more} processes of other users could not be read; root can read it."
-            ),
         };
         let mut section = Section::default();
-        section.push_brief(text);
+        section.push_brief(format!("{text} Root may read those of all users."));
         section
     }
 

@@ -300,7 +300,8 @@ impl Rule {
     pub fn open_condition(&self, facts: &Facts, order: Order) -> Option<String> {
         let version = self.versions.as_ref().and_then(|range| {
             let known = within(Some(range), facts, "app.version", order);
-            matches!(known, Truth::CannotTell(_)).then(|| format!("its version is {range}"))
+            matches!(known, Truth::CannotTell(_))
+                .then(|| format!("its version is {}", range.words()))
         });
         let when = self.when.as_ref();
         let when = when.and_then(|condition| condition.remainder(facts, order));

@@ -12,9 +12,8 @@ impl Contradiction {
     pub(super) fn section(&self) -> Section {
         let now = self.now.as_deref().unwrap_or("not known");
         let setting = &self.setting;
-        let mut section = Section::titled(format!(
-            "Contradiction: programs want different values of {setting}, which is {now}"
-        ));
+        let mut section =
+            Section::titled(format!("Contradiction about {setting}, which is {now} now"));
         let align = [Align::Left, Align::Left, Align::Left, Align::Wrapped];
         let mut grid =
             Grid::headed(&["program", "wants", "said by", "or, for it alone"]).aligned(&align);
@@ -23,17 +22,12 @@ impl Contradiction {
                 plain(&wish.who()),
                 wish.value.clone(),
                 wish.by.to_string(),
-                wish.own_means
-                    .clone()
-                    .unwrap_or_else(|| "no way".to_owned()),
+                wish.own_means.clone().unwrap_or_else(|| "none".to_owned()),
             ]);
         }
         section.push(grid);
         section.push(match &self.solution {
-            Some(value) => format!(
-                "What to do: set {setting} to {value} for the machine{}.",
-                self.others(value)
-            ),
+            Some(value) => format!("To do: set {setting} to {value}{}.", self.others(value)),
             None => "No value serves all of them: run them on different hosts.".to_owned(),
         });
         section
@@ -46,10 +40,7 @@ impl Contradiction {
         let others: Vec<_> = others.into_iter().collect();
         match others.is_empty() {
             true => String::new(),
-            false => format!(
-                ", and give {} what the last column names",
-                others.join(", ")
-            ),
+            false => format!("; the last column serves {}", others.join(", ")),
         }
     }
 }

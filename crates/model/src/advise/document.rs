@@ -90,7 +90,7 @@ impl Advice {
             }
         };
         let mut section = Section::default();
-        section.push_brief(format!("{text} Root may read those of all users."));
+        section.push_brief(format!("{text} That needs root or CAP_SYS_PTRACE."));
         section
     }
 

@@ -1,5 +1,10 @@
 //! The experiments on rules: what is compiled in is what the kept records say.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read the records that are kept"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +22,10 @@ const MS_A_DAY: u64 = 86_400_000;
 
 /// Days from 1970 to a date of this century, whose every fourth year has one more.
 fn days(date: &str) -> u64 {
-    let parts: Vec<u64> = date.split('-').map(|part| part.parse().unwrap()).collect();
+    let parts: Vec<u64> = date
+        .split('-')
+        .map(|part| part.parse().expect("a number"))
+        .collect();
     let [year, month, day] = parts[..] else {
         panic!("{date} is no day");
     };
@@ -36,7 +44,7 @@ fn days(date: &str) -> u64 {
     ];
     let months: u64 = lengths
         .iter()
-        .take(usize::try_from(month - 1).unwrap())
+        .take(usize::try_from(month - 1).expect("a month"))
         .sum();
     (year - 1970) * 365 + (year - 1969) / 4 + months + day - 1
 }

@@ -146,7 +146,10 @@ impl Process {
             facts.set_known("process.hugetlb.bytes", status.hugetlb_bytes);
         }
         if !self.traces.files.is_empty() {
-            facts.set("process.static", !self.traces.files.iter().any(is_loader));
+            facts.set(
+                "process.static",
+                !self.traces.files.iter().any(|path| is_loader(path)),
+            );
         }
         facts.set("argv", self.traces.argv.join(" "));
         let empty = BTreeMap::new();
@@ -201,7 +204,7 @@ impl Process {
 }
 
 /// Whether a file is the loader of dynamic programs.
-fn is_loader(path: &String) -> bool {
+fn is_loader(path: &str) -> bool {
     let name = path.rsplit('/').next();
     name.is_some_and(|name| name.starts_with("ld-"))
 }

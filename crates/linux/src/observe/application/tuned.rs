@@ -22,9 +22,9 @@ const DEEPEST: usize = 8;
 pub(super) fn facts(root: &Root) -> Facts {
     let mut facts = Facts::default();
     let active = root.read_trimmed(ACTIVE).unwrap_or_default();
-    let modes = active.split_ascii_whitespace();
-    let modes = modes.filter_map(|name| mode_of(root, name, DEEPEST));
-    facts.set("tuned.thp", modes.last().unwrap_or_default());
+    let names = active.split_ascii_whitespace();
+    let mut modes = names.filter_map(|name| mode_of(root, name, DEEPEST));
+    facts.set("tuned.thp", modes.next_back().unwrap_or_default());
     facts.set("tuned.profile", active);
     facts
 }

@@ -1,6 +1,8 @@
 //! `advise` over a frozen machine with planted processes: what runs is named with its version, and
 //! what contradicts or breaks is found.
 
+mod planted;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -273,70 +275,6 @@ fn page_tables_are_walked_where_a_rule_asks_for_it() {
     };
     assert!(walked("redis-server"));
     assert!(!walked("unknown"));
-}
-
-#[test]
-fn a_profile_of_tuned_that_sets_another_mode_is_found() {
-    let case = Case::new();
-    let machine = Machine::new(&case, "debian12-6.18-vm-root");
-    machine.file("etc/tuned/active_profile", "mssql\n");
-    machine.file(
-        "usr/lib/tuned/profiles/mssql/tuned.conf",
-        "[main]\ninclude=throughput-performance\n[vm]\ntransparent_hugepages=always\n",
-    );
-    let told = "tuned sets another THP mode";
-    machine
-        .advise(&case, &["-v"])
-        .success()
-        .stdout(contains(told));
-    machine.file("etc/tuned/active_profile", "balanced\n");
-    machine
-        .advise(&case, &["-v"])
-        .success()
-        .stdout(contains(told).not());
-}
-
-#[test]
-fn a_version_is_asked_of_rpm_where_its_database_is() {
-    if Command::new("rpm").arg("--version").output().is_err() {
-        eprintln!("skipped: rpm is not installed");
-        return;
-    }
-    let case = Case::new();
-    let machine = Machine::new(&case, "debian12-6.18-vm-root");
-    fs::remove_dir_all(machine.folder.join("var/lib/dpkg")).expect("the lists are there");
-    if let Err(why) = plant_package(&machine.folder) {
-        eprintln!("skipped: no package could be planted: {why}");
-        return;
-    }
-    machine.process(70, "/usr/bin/redis-server", "redis-server", "/a.slice");
-    let advice = json(&machine.advise(&case, &["70", "--format", "json"]).success());
-    assert_eq!(advice["programs"][0]["parts"][0]["version"], "7.2.4-3");
-}
-
-/// Puts a package that owns `/usr/bin/redis-server` into the machine's database of rpm.
-fn plant_package(folder: &Path) -> Result<(), String> {
-    const SPEC: &str = "Name: redis\nVersion: 7.2.4\nRelease: 3\nSummary: x\nLicense: MIT\n\
-        BuildArch: noarch\n%description\nx\n%install\nmkdir -p %{buildroot}/usr/bin\n\
-        echo x > %{buildroot}/usr/bin/redis-server\n%files\n/usr/bin/redis-server\n";
-    let work = folder.join("package");
-    let database = folder.join("var/lib/rpm");
-    for folder in [&work, &database] {
-        fs::create_dir_all(folder).map_err(|why| why.to_string())?;
-    }
-    fs::write(work.join("redis.spec"), SPEC).map_err(|why| why.to_string())?;
-    let script = format!(
-        "cd {work} && rpmbuild -bb --quiet --define \"_topdir $PWD\" redis.spec && \
-         rpm --dbpath {database} -i --justdb --nodeps RPMS/noarch/*.rpm",
-        work = work.display(),
-        database = database.display(),
-    );
-    let done = Command::new("sh").args(["-c", &script]).output();
-    let done = done.map_err(|why| why.to_string())?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
-    }
 }
 
 #[test]

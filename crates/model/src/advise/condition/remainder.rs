@@ -93,7 +93,7 @@ fn phrase(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
     let is_zero = matches!(operand, Operand::Value(Value::Number(zero)) if *zero == 0.0);
     let has = match relation {
         Relation::Above if is_zero => "has",
-        Relation::Equal if is_zero => "has no",
+        Relation::Equal | Relation::AtMost if is_zero => "has no",
         _ => "",
     };
     match (name, has) {

@@ -98,7 +98,25 @@ fn programs_that_want_different_modes_are_served_by_their_own_means() {
         .collect();
     assert_eq!(means, [None, Some("hugewise exec --policy thp=never")]);
     let text = to_text(&advice.document(), &Style::default());
-    assert!(text.contains("Both: set enabled to always"), "{text}");
+    assert!(
+        text.contains("To do: set enabled to always; the last column serves bbb."),
+        "{text}"
+    );
+}
+
+#[test]
+fn programs_that_all_have_what_they_want_are_no_contradiction() {
+    let knowledge = knowledge(&[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)]);
+    let own = |pid, name: &str| running(&knowledge, pid, name, &[("thp.enabled", name_mode(name))]);
+    let both = vec![own(1, "aaa"), own(2, "bbb")];
+    let advice = advise(&knowledge, &host("madvise"), both, &[]);
+    assert_eq!(advice.contradictions, []);
+    assert_eq!(advice.programs[0].rulings[0].standing, Standing::Followed);
+}
+
+/// The mode in which each of the two programs would have its will.
+fn name_mode(name: &str) -> Value {
+    if name == "aaa" { "always" } else { "never" }.into()
 }
 
 #[test]
@@ -257,7 +275,7 @@ fn what_may_apply_to_an_application_is_on_the_first_screen_with_its_condition() 
     assert!(java.contains(condition), "{java}");
     let unknown = shown("redis");
     assert!(
-        unknown.contains("If its version is < 6.2: Switch"),
+        unknown.contains("If its version is below 6.2: Switch"),
         "{unknown}"
     );
     assert!(!unknown.contains("Nothing to do"), "{unknown}");

@@ -1,6 +1,8 @@
 //! `advise` over a frozen machine with planted processes: what runs is named with its version, and
 //! what contradicts or breaks is found.
 
+mod planted;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -67,6 +69,20 @@ impl Machine {
         );
         file("status", &status);
         symlink(exe, self.folder.join(format!("proc/{pid}/exe"))).expect("a link");
+    }
+
+    /// A process of another user: its name and its status are all that may be read.
+    fn closed(&self, pid: u32, parent: u32, words: &str) {
+        let file = |name: &str, text: &str| self.file(&format!("proc/{pid}/{name}"), text);
+        file("cmdline", &words.replace(' ', "\0"));
+        file(
+            "stat",
+            &format!("{pid} (x) S {parent} {}\n", "0 ".repeat(48)),
+        );
+        file(
+            "status",
+            &format!("Name:\tx\nPid:\t{pid}\nUid:\t0\t0\t0\t0\nRssAnon:\t 8 kB\nThreads:\t1\n"),
+        );
     }
 
     fn advise(&self, case: &Case, words: &[&str]) -> assert_cmd::assert::Assert {
@@ -202,6 +218,9 @@ fn a_pool_that_a_pod_may_not_use_is_found() {
     doctor.args(["doctor", "--host"]).arg(&machine.folder);
     let found = contains("States that break programs").and(contains("postgres (90): "));
     doctor.assert().success().stdout(found);
+    doctor.args(["--format", "csv"]);
+    let row = contains("state,postgresql-kubernetes-sigbus,breaks,");
+    doctor.assert().success().stdout(row);
     fs::remove_file(
         machine
             .folder
@@ -212,6 +231,50 @@ fn a_pool_that_a_pod_may_not_use_is_found() {
     doctor.args(["doctor", "--host"]).arg(&machine.folder);
     let none = contains("States that break programs").not();
     doctor.assert().success().stdout(none);
+}
+
+#[test]
+fn what_may_not_be_read_is_counted_and_workers_belong_to_their_server() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.closed(90, 1, "/usr/lib/postgresql/16/bin/postgres -D /data");
+    machine.closed(91, 90, "postgres:_checkpointer");
+    machine.closed(92, 90, "postgres:_walwriter");
+    let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+    let programs = advice["programs"].as_array().unwrap();
+    let closed: Vec<_> = programs
+        .iter()
+        .filter(|one| one["access"] == "closed")
+        .collect();
+    assert_eq!(closed.len(), 1, "{programs:?}");
+    assert_eq!(closed[0]["parts"][0]["version"], "16");
+    machine.advise(&case, &[]).success().stdout(contains(
+        "1 process may not be read here, and its memory is not judged.",
+    ));
+}
+
+#[test]
+fn page_tables_are_walked_where_a_rule_asks_for_it() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    for (pid, program) in [(70, "redis-server"), (71, "unknown")] {
+        let path = format!("/usr/bin/{program}");
+        machine.process(pid, &path, &path, "/a.slice");
+        let status = "Uid:\t0\t0\t0\t0\nRssAnon:\t 65536 kB\nThreads:\t1\nTHP_enabled:\t1\n";
+        machine.file(&format!("proc/{pid}/status"), status);
+    }
+    let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+    let walked = |name: &str| {
+        let mut programs = advice["programs"].as_array().unwrap().iter();
+        let own = programs.find(|one| one["name"] == name).unwrap();
+        assert_eq!(
+            own["facts"]["process.anon.bytes"].as_f64(),
+            Some(f64::from(64 << 20))
+        );
+        own["facts"].get("process.anon_huge.bytes").is_some()
+    };
+    assert!(walked("redis-server"));
+    assert!(!walked("unknown"));
 }
 
 #[test]
@@ -229,7 +292,10 @@ fn an_application_is_judged_by_its_version_alone() {
         .stdout(contains("Cannot tell: ").and(contains("may apply  If ")));
     advise("mongodb=x")
         .code(2)
-        .stderr(contains("`x` is no version"));
+        .stderr(contains("`x` is no version").and(contains("did you mean").not()));
+    advise("redis=").code(2).stderr(contains(
+        "no version follows `=`; write redis=VERSION, or redis alone",
+    ));
 }
 
 #[test]

@@ -17,6 +17,15 @@ pub struct Status {
     pub peak_rss_bytes: Option<u64>,
     /// `VmPTE`: page tables, in bytes; absent without memory.
     pub page_table_bytes: Option<u64>,
+    /// `VmRSS`: the resident set, in bytes; hugetlb is not in it. Like the next three it is absent
+    /// without memory, and may lag by some pages a processor.
+    pub rss_bytes: Option<u64>,
+    /// `RssAnon`: resident pages that belong to no file, in bytes (Linux 4.5).
+    pub anon_bytes: Option<u64>,
+    /// `RssShmem`: resident shared memory, in bytes (Linux 4.5).
+    pub shmem_bytes: Option<u64>,
+    /// `HugetlbPages`: memory from the hugetlb pool, in bytes (Linux 4.4).
+    pub hugetlb_bytes: Option<u64>,
     /// `THP_enabled`: whether prctl(2) allows huge pages; absent before Linux 5.0.
     pub thp_enabled: Option<bool>,
     /// `NoNewPrivs`: whether executing a file gives it no more rights, by its owner or capabilities.
@@ -47,6 +56,10 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
             "Threads" => status.threads = number(at, field, value)?,
             "VmHWM" => status.peak_rss_bytes = Some(kib(at, field, value)?),
             "VmPTE" => status.page_table_bytes = Some(kib(at, field, value)?),
+            "VmRSS" => status.rss_bytes = Some(kib(at, field, value)?),
+            "RssAnon" => status.anon_bytes = Some(kib(at, field, value)?),
+            "RssShmem" => status.shmem_bytes = Some(kib(at, field, value)?),
+            "HugetlbPages" => status.hugetlb_bytes = Some(kib(at, field, value)?),
             "THP_enabled" => status.thp_enabled = Some(number(at, field, value)? != 0),
             "NoNewPrivs" => status.no_new_privileges = number(at, field, value)? != 0,
             "Seccomp_filters" => status.seccomp_filters = Some(number(at, field, value)?),
@@ -74,6 +87,7 @@ mod tests {
     fn a_real_one() {
         let text = b"Name:\tsort\nUmask:\t0022\nState:\tt (tracing stop)\nPid:\t77\nPPid:\t76\n\
             Uid:\t1000\t0\t0\t0\nVmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmPTE:\t    1012 kB\n\
+            VmRSS:\t   90000 kB\nRssAnon:\t   80000 kB\nRssShmem:\t       8 kB\nHugetlbPages:\t 2048 kB\n\
             Threads:\t2\nSeccomp_filters:\t1\nTHP_enabled:\t0\nNoNewPrivs:\t1\n";
         let wanted = Status {
             process: None,
@@ -82,6 +96,10 @@ mod tests {
             threads: 2,
             peak_rss_bytes: Some(93_516 << 10),
             page_table_bytes: Some(1012 << 10),
+            rss_bytes: Some(90_000 << 10),
+            anon_bytes: Some(80_000 << 10),
+            shmem_bytes: Some(8 << 10),
+            hugetlb_bytes: Some(2 << 20),
             thp_enabled: Some(false),
             no_new_privileges: true,
             seccomp_filters: Some(1),

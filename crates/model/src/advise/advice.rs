@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
+use super::access::Access;
+use super::condition::Truth;
 use super::contradiction::{self, Contradiction};
-use super::fact::Facts;
+use super::fact::{Facts, WALKED};
 use super::knowledge::Knowledge;
 use super::measured::Measurement;
+use super::rule::Rule;
 use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
 use super::version::Version;
@@ -22,6 +25,8 @@ pub struct Observation {
     pub name: String,
     /// Its executable, where it is known.
     pub exe: Option<String>,
+    /// Whether its memory and executable may be read.
+    pub access: Access,
     /// The service that started it, where there is one.
     pub service: Option<String>,
     /// The subjects that it has.
@@ -102,6 +107,9 @@ pub struct Program {
     /// The service that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// Whether its memory and executable could be read.
+    #[serde(skip_serializing_if = "Access::is_open")]
+    pub access: Access,
     /// What it is and has.
     pub parts: Vec<Part>,
     /// What is known of it.
@@ -150,22 +158,16 @@ impl Program {
         observed: Observation,
         measurements: &[Measurement],
     ) -> Self {
-        let facts = host.with(&observed.facts).with(&parts_as_facts(&observed));
         let kernel = host.text("kernel.version").unwrap_or_default();
         let own: Vec<_> = measurements
             .iter()
             .filter(|one| one.is_of(&observed.name, kernel))
             .collect();
         let (mut rulings, mut others) = (Vec::new(), 0);
-        for (part, subject) in subjects(knowledge, &observed) {
-            let mut facts = facts.clone();
-            let version = part.and_then(|part| part.version.clone());
-            facts.set_known("app.version", version);
-            for rule in subject.rules.iter().filter(|rule| {
-                !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
-                    || rule.is_about_a_process() == observed.pid.is_some()
-            }) {
-                match Ruling::of(subject, rule, &facts, &own) {
+        for (subject, facts) in subjects(knowledge, host, &observed) {
+            for rule in rules(subject, &observed) {
+                let tried = || knowledge.tried(rule);
+                match Ruling::of(subject, rule, &facts, &own).map(|it| it.with(tried())) {
                     Some(ruling) => rulings.push(ruling),
                     None => others += 1,
                 }
@@ -175,6 +177,7 @@ impl Program {
         Self {
             pid: observed.pid,
             name: observed.name,
+            access: observed.access,
             service: observed.service,
             parts: observed.parts,
             facts: observed.facts,
@@ -191,17 +194,50 @@ impl Program {
     }
 }
 
-/// The subjects whose rules are judged: those that were found, and states, which name their own.
+/// Whether a rule that may apply to a process asks for what the kernel counts only by walking its
+/// page tables. It holds a lock of the process meanwhile, so nobody should ask in vain.
+#[must_use]
+pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observation) -> bool {
+    subjects(knowledge, host, observed).any(|(subject, facts)| {
+        rules(subject, observed).any(|rule| {
+            let conditions = rule.when.iter().chain(&rule.followed);
+            let mut names = conditions.flat_map(|condition| condition.facts());
+            names.any(|name| WALKED.contains(&name))
+                && rule.applies(&facts, subject.order) != Truth::No
+        })
+    })
+}
+
+/// The rules of a subject that are judged of what was observed: what concerns the machine is said
+/// of the machine alone.
+fn rules<'a>(subject: &'a Subject, observed: &Observation) -> impl Iterator<Item = &'a Rule> {
+    let is_process = observed.pid.is_some();
+    subject.rules.iter().filter(move |rule| {
+        !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
+            || rule.is_about_a_process() == is_process
+    })
+}
+
+/// The subjects whose rules are judged, with the facts for them: those that were found, and states,
+/// which name their own.
 fn subjects<'a>(
     knowledge: &'a Knowledge,
+    host: &Facts,
     observed: &'a Observation,
-) -> impl Iterator<Item = (Option<&'a Part>, &'a Subject)> {
+) -> impl Iterator<Item = (&'a Subject, Facts)> {
+    let facts = host.with(&observed.facts).with(&parts_as_facts(observed));
     let found = observed.parts.iter();
     let found = found.filter_map(|part| Some((Some(part), knowledge.subject(&part.subject)?)));
     let states = knowledge
         .subjects()
         .filter(|subject| subject.kind == Kind::State);
-    found.chain(states.map(|subject| (None, subject)))
+    let all = found.chain(states.map(|subject| (None, subject)));
+    all.map(move |(part, subject)| {
+        let mut facts = facts.clone();
+        let version = part.and_then(|part: &Part| part.version.clone());
+        facts.set_known("app.version", version);
+        (subject, facts)
+    })
 }
 
 /// `has.NAME` and `version.NAME` of the parts.
@@ -226,6 +262,11 @@ pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
     let subject = knowledge
         .called(name)
         .ok_or_else(|| format!("nothing is known about `{name}`"))?;
+    if version == Some("") {
+        return Err(format!(
+            "no version follows `=`; write {name}=VERSION, or {name} alone"
+        ));
+    }
     if let Some(version) = version
         && Version::parse(version, subject.order).is_none()
     {

@@ -297,7 +297,7 @@ mod tests {
             ),
             (
                 "not (flag.UseZGC == \"true\" or has.jemalloc)",
-                Some("its flag UseZGC is not true and it does not have jemalloc"),
+                Some("-XX:+UseZGC is not given and it does not have jemalloc"),
             ),
             (
                 "conf.huge_pages != \"\" and (argv contains \"-L\" or process.static)",
@@ -305,6 +305,10 @@ mod tests {
                     "its setting huge_pages is set and \
                      (its command line contains -L or it is linked statically)",
                 ),
+            ),
+            (
+                "not process.anon_huge.bytes > 0",
+                Some("it has no huge anonymous memory"),
             ),
             (
                 "process.rss.bytes > 0.5 * memory.bytes",

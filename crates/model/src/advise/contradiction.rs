@@ -38,6 +38,8 @@ pub struct Wish {
     pub by: Authority,
     /// The value.
     pub value: String,
+    /// How the rule stands now.
+    pub standing: Standing,
     /// How this program alone can have it, whatever the machine's value is.
     pub own_means: Option<String>,
 }
@@ -54,7 +56,7 @@ impl Wish {
 }
 
 /// The contradictions among the rules that apply and are not refuted. What a program's most
-/// believed rule says of a setting is what the program wants.
+/// believed rule says of a setting is what the program wants. Where all have it now, there is none.
 pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
     let mut wishes: BTreeMap<String, Vec<Wish>> = BTreeMap::new();
     for program in programs {
@@ -62,7 +64,10 @@ pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
             wishes.entry(setting).or_default().push(wish);
         }
     }
-    let differ = |wishes: &[Wish]| wishes.iter().any(|wish| wish.value != wishes[0].value);
+    let differ = |wishes: &[Wish]| {
+        wishes.iter().any(|wish| wish.value != wishes[0].value)
+            && wishes.iter().any(|wish| wish.standing < Standing::Followed)
+    };
     let contradictory = wishes.into_iter().filter(|(_, wishes)| differ(wishes));
     contradictory
         .map(|(setting, wishes)| Contradiction {
@@ -113,6 +118,7 @@ fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value
         rule: ruling.id.clone(),
         by: ruling.by,
         value: value.to_owned(),
+        standing: ruling.standing,
         own_means: (setting == MODE).then(|| own_means(set)).flatten(),
     }
 }

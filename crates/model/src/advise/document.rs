@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::access::Access;
 use super::advice::{Advice, Program};
 use super::ruling::Standing;
 use crate::text::Tone;
@@ -27,6 +28,7 @@ impl Advice {
         if groups.len() > 1 {
             document.push(overview(&groups));
         }
+        document.push(self.closed());
         for (program, _) in &groups {
             document.push(program.section(is_one));
         }
@@ -76,13 +78,28 @@ impl Advice {
         }
     }
 
+    /// How many of several programs could not be read in full.
+    fn closed(&self) -> Section {
+        let closed = self.programs.iter();
+        let closed = closed.filter(|program| program.access == Access::Closed);
+        let text = match (self.programs.len(), closed.count()) {
+            (1, _) | (_, 0) => return Section::default(),
+            (_, 1) => "1 process may not be read here, and its memory is not judged.".to_owned(),
+            (_, more) => {
+                format!("{more} processes may not be read here, and their memory is not judged.")
+            }
+        };
+        let mut section = Section::default();
+        section.push_brief(format!("{text} That needs root or CAP_SYS_PTRACE."));
+        section
+    }
+
     /// Whether nothing shows what the one program is, because it may not be read.
     fn is_blind(&self) -> bool {
         let [program] = &self.programs[..] else {
             return false;
         };
-        let is_read = program.facts.get("process.advised.bytes").is_some();
-        program.pid.is_some() && program.shown_parts().next().is_none() && !is_read
+        program.access == Access::Closed && program.shown_parts().next().is_none()
     }
 
     /// Rules that may apply to programs: facts are missing to tell.

@@ -121,6 +121,13 @@ impl Facts {
     }
 }
 
+/// Facts of a process that the kernel counts only by walking all its page tables.
+pub const WALKED: [&str; 3] = [
+    "process.anon_huge.bytes",
+    "process.shmem_huge.bytes",
+    "process.advised.bytes",
+];
+
 /// Facts with one name each.
 const NAMES: &[(&str, Kind, Owner)] = {
     use Kind::{Boolean, Number, Text, Version};
@@ -148,6 +155,8 @@ const NAMES: &[(&str, Kind, Owner)] = {
         ("distribution.id", Text, Host),
         ("distribution.version", Version, Host),
         ("systemd.version", Version, Host),
+        ("tuned.profile", Text, Host),
+        ("tuned.thp", Text, Host),
         ("host.container", Boolean, Host),
         ("host.virtual", Boolean, Host),
         ("cgroup.hugetlb_accounting", Boolean, Host),

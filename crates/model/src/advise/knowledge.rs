@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::rule::Rule;
 use super::subject::Subject;
+use super::tried::{Experiment, Tried, kept};
 
 /// The files of `knowledge/`: name and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));
@@ -14,6 +16,7 @@ const SCHEMA: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Knowledge {
     subjects: BTreeMap<String, Subject>,
+    experiments: Vec<Experiment>,
 }
 
 impl Knowledge {
@@ -24,6 +27,7 @@ impl Knowledge {
     pub fn compiled() -> Result<Self, String> {
         let mut all = Self {
             subjects: BTreeMap::new(),
+            experiments: kept()?,
         };
         for (name, text) in FILES {
             all.extend(name, text)?;
@@ -66,6 +70,22 @@ impl Knowledge {
         let rules = self.subjects().flat_map(|subject| &subject.rules);
         let mut conditions = rules.flat_map(|rule| rule.when.iter().chain(&rule.followed));
         conditions.any(|condition| condition.facts().contains(&fact))
+    }
+
+    /// The tests of a rule, each with what came of it where its record is kept.
+    #[must_use]
+    pub fn tried(&self, rule: &Rule) -> Vec<Tried> {
+        let tests = rule.tested.iter().cloned();
+        let tried = tests.map(|test| {
+            let mut kept = self.experiments.iter();
+            let own = kept.find(|it| it.record == test.record);
+            Tried {
+                machine: own.map(|it| it.machine.clone()),
+                effect: own.and_then(|it| it.effect_of(&test).cloned()),
+                test,
+            }
+        });
+        tried.collect()
     }
 
     /// The subject of a name.

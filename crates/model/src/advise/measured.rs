@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::rule::{Change, Effects, Rule};
+use super::tried::change_words;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::record::Record;
 
@@ -115,11 +116,7 @@ impl Measurement {
     /// The change with its interval, for people.
     #[must_use]
     pub fn words(&self) -> String {
-        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
-        let [change, low, high] = self.change.map(percent);
-        format!(
-            "wall time {change} (95 %: {low} to {high}) with {}",
-            self.policy
-        )
+        let change = change_words(&self.metric, self.change);
+        format!("{change} with {}", self.policy)
     }
 }

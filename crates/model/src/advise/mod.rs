@@ -3,6 +3,7 @@
 //! Knowledge is data: [`rule`](crate::advise::rule) in the files of `knowledge/`. A rule is judged over facts
 //! ([`fact`](crate::advise::fact)), and what rests on a fact that is not known says which.
 
+pub mod access;
 pub mod advice;
 pub mod condition;
 pub mod contradiction;
@@ -16,4 +17,5 @@ pub mod persistent;
 pub mod rule;
 pub mod ruling;
 pub mod subject;
+pub mod tried;
 pub mod version;

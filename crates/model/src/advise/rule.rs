@@ -234,6 +234,11 @@ pub struct Test {
     pub record: String,
     /// Its day.
     pub date: String,
+    /// The policy of the record that does what the rule says, or that the rule warns of.
+    pub policy: String,
+    /// The metric that shows it; that of the record's verdict where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// What came of it.
     pub verdict: TestVerdict,
 }
@@ -295,7 +300,8 @@ impl Rule {
     pub fn open_condition(&self, facts: &Facts, order: Order) -> Option<String> {
         let version = self.versions.as_ref().and_then(|range| {
             let known = within(Some(range), facts, "app.version", order);
-            matches!(known, Truth::CannotTell(_)).then(|| format!("its version is {range}"))
+            matches!(known, Truth::CannotTell(_))
+                .then(|| format!("its version is {}", range.words()))
         });
         let when = self.when.as_ref();
         let when = when.and_then(|condition| condition.remainder(facts, order));

@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::measured::{Belief, Measurement};
-use super::rule::{Authority, Effects, Rule, Settings, Status, Test};
+use super::rule::{Authority, Effects, Rule, Settings, Status};
 use super::subject::{Kind, Subject};
+use super::tried::Tried;
 use super::version::Order;
 
 /// A rule, and how it stands here.
@@ -54,7 +55,7 @@ pub struct Ruling {
     pub experiment: Option<String>,
     /// Tests that were made elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tested: Vec<Test>,
+    pub tested: Vec<Tried>,
     /// What was measured on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measurement>,
@@ -159,11 +160,16 @@ impl Ruling {
             effects: rule.effects,
             set: rule.set.clone(),
             experiment: rule.experiment.clone(),
-            tested: rule.tested.clone(),
+            tested: Vec::new(),
             measured: None,
             belief: None,
             binds: rule.binds(),
         }
+    }
+
+    /// The same with the tests that were made elsewhere.
+    pub(super) fn with(self, tested: Vec<Tried>) -> Self {
+        Self { tested, ..self }
     }
 
     /// What was measured here is believed most, then what is proved of the process, then words.

@@ -234,6 +234,21 @@ impl Range {
             .any(|bounds| bounds.iter().all(inside))
     }
 
+    /// The range in words: `at least 4.0 and below 6.2, or at least 7.0`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let alternatives = self.alternatives.iter().map(|bounds| {
+            let bounds = bounds.iter();
+            let words = bounds.map(|(relation, bound)| format!("{} {bound}", relation.words()));
+            words.collect::<Vec<_>>().join(" and ")
+        });
+        let words: Vec<_> = alternatives.collect();
+        words
+            .join(", or ")
+            .replacen("is ", "", 1)
+            .replace(" is ", " ")
+    }
+
     /// Whether the bounds of each alternative are written upwards.
     #[must_use]
     pub fn is_ordered(&self, order: Order) -> bool {

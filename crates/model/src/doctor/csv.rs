@@ -1,10 +1,10 @@
 //! The diagnosis as rows for programs.
 
-use super::{Diagnosis, FeatureReport, PolicyReport, Remark};
+use super::{BreakingState, Diagnosis, FeatureReport, PolicyReport, Remark};
 use crate::text::csv::Csv;
 
 impl Diagnosis {
-    /// One row per feature, policy and remark.
+    /// One row per feature, policy, state that breaks a program, and remark.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
@@ -13,6 +13,9 @@ impl Diagnosis {
         }
         for report in &self.policies {
             csv.row(policy(report));
+        }
+        for state in &self.breaking {
+            csv.row(breaking(state));
         }
         for (kind, remarks) in [("hazard", &self.hazards), ("setting", &self.settings)] {
             for remark in remarks {
@@ -43,6 +46,17 @@ fn policy(report: &PolicyReport) -> [String; 6] {
         report.means.clone().unwrap_or_default(),
         String::new(),
         report.obstacles.join("; "),
+    ]
+}
+
+fn breaking(state: &BreakingState) -> [String; 6] {
+    [
+        "state".to_owned(),
+        state.rule.clone(),
+        "breaks".to_owned(),
+        state.meaning.clone(),
+        state.who(),
+        state.remedy.clone(),
     ]
 }
 

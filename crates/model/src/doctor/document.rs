@@ -113,10 +113,7 @@ impl Diagnosis {
     fn breaking(&self) -> Section {
         let mut section = Section::titled("States that break programs");
         for state in &self.breaking {
-            let who = match state.pid {
-                Some(pid) => format!("{} ({pid})", plain(&state.program)),
-                None => plain(&state.program),
-            };
+            let who = plain(&state.who());
             let text = format!("{who}: {} {}", state.meaning, state.remedy);
             section.push(Paragraph::new(text).tone(Tone::Bad).hang(4));
         }

@@ -162,6 +162,17 @@ pub struct BreakingState {
     pub meaning: String,
 }
 
+impl BreakingState {
+    /// Name and number for people.
+    #[must_use]
+    pub fn who(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("{} ({pid})", self.program),
+            None => self.program.clone(),
+        }
+    }
+}
+
 /// Evidence, what it means, and what to do.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]

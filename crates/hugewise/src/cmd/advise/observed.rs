@@ -3,9 +3,7 @@
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{list_of_cgroup, list_processes};
-use hugewise_linux::observe::application::{
-    observe_command, observe_machine, observe_process, read_machine, without_workers,
-};
+use hugewise_linux::observe::application::{Observer, read_machine, without_workers};
 use hugewise_linux::probe;
 use hugewise_model::advise::advice::{Observation, named};
 use hugewise_model::advise::fact::Facts;
@@ -34,24 +32,23 @@ pub(super) fn find(
         let apps = arguments.app.iter();
         return apps.map(|text| app(knowledge, text)).collect();
     }
+    let observer = Observer::new(root, knowledge, host);
     if let Some((program, rest)) = arguments.command.split_first() {
         let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
-        let command = observe_command(root, knowledge, host, program, words.collect());
+        let command = observer.command(program, words.collect());
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
     let pids = processes(root, arguments)?;
     let own = std::process::id();
     let others = pids.into_iter().filter(|&pid| pid != own);
-    let mut observed: Vec<_> = others
-        .filter_map(|pid| observe_process(root, knowledge, host, pid))
-        .collect();
+    let mut observed: Vec<_> = others.filter_map(|pid| observer.process(pid)).collect();
     if observed.is_empty() && !arguments.targets.is_empty() {
         let named = arguments.targets.join(" ");
         return Err(exit::usage(format!("{named}: no such process")));
     }
     if arguments.targets.is_empty() {
         without_workers(root, &mut observed);
-        observed.push(observe_machine(knowledge, host));
+        observed.push(observer.machine());
     }
     Ok(observed)
 }
@@ -60,11 +57,10 @@ pub(super) fn find(
 pub(super) fn all(root: &Root, knowledge: &Knowledge, host: &Facts) -> Result<Vec<Observation>> {
     let own = std::process::id();
     let pids = list_processes(root)?.into_iter().filter(|&pid| pid != own);
-    let mut observed: Vec<_> = pids
-        .filter_map(|pid| observe_process(root, knowledge, host, pid))
-        .collect();
+    let observer = Observer::new(root, knowledge, host);
+    let mut observed: Vec<_> = pids.filter_map(|pid| observer.process(pid)).collect();
     without_workers(root, &mut observed);
-    observed.push(observe_machine(knowledge, host));
+    observed.push(observer.machine());
     Ok(observed)
 }
 
@@ -91,6 +87,10 @@ fn app(knowledge: &Knowledge, text: &str) -> Result<Observation> {
     named(knowledge, text).map_err(|why| {
         let name = text.split('=').next().unwrap_or_default();
         let names = knowledge.subjects().map(|subject| subject.name.as_str());
-        exit::usage(format!("--app {text}: {why}; {}", hint(name, names)))
+        let help = match knowledge.called(name) {
+            Some(_) => String::new(),
+            None => format!("; {}", hint(name, names)),
+        };
+        exit::usage(format!("--app {text}: {why}{help}"))
     })
 }

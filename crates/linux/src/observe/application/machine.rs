@@ -4,6 +4,7 @@ use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::observed::{host_facts, settings};
 use hugewise_model::base::host::Host;
 
+use super::tuned;
 use crate::machine::number;
 use crate::machine::root::Root;
 use crate::proc::mounts::parse_mounts;
@@ -45,7 +46,7 @@ pub fn read_machine(root: &Root, host: &Host) -> Facts {
         marks.iter().any(|path| root.path(path).exists()),
     );
     facts.set_known("cgroup.hugetlb_accounting", hugetlb_accounting(root));
-    facts
+    facts.with(&tuned::facts(root))
 }
 
 /// The number in `libsystemd-shared-252.so`, where systemd runs.

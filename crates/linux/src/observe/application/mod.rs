@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use hugewise_model::advise::advice::{Observation, Part};
+use hugewise_model::advise::access::Access;
+use hugewise_model::advise::advice::{Observation, Part, needs_page_walk};
 use hugewise_model::advise::condition::Truth;
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
@@ -17,24 +18,138 @@ use process::Process;
 mod configuration;
 mod group;
 mod machine;
+mod package;
 mod process;
+mod tuned;
 mod version;
 
 pub use machine::read_machine;
 
-/// The machine itself: its kernel, its distribution and what starts its services.
-#[must_use]
-pub fn observe_machine(knowledge: &Knowledge, host: &Facts) -> Observation {
-    let own = knowledge
-        .subjects()
-        .filter(|subject| subject.kind.is_of_the_machine());
-    let parts = own.filter(|subject| concerns(subject, host) == Truth::Yes);
-    Observation {
-        name: "this machine".to_owned(),
-        parts: parts
-            .map(|subject| Part::new(subject, version::of_machine(subject, host)))
-            .collect(),
-        ..Observation::default()
+/// What looks at a machine. What was found in a file is kept for the next process that has it.
+#[derive(Debug)]
+pub struct Observer<'a> {
+    root: &'a Root,
+    knowledge: &'a Knowledge,
+    host: &'a Facts,
+    versions: version::Found,
+}
+
+impl<'a> Observer<'a> {
+    /// One that knows the machine itself.
+    #[must_use]
+    pub fn new(root: &'a Root, knowledge: &'a Knowledge, host: &'a Facts) -> Self {
+        Self {
+            root,
+            knowledge,
+            host,
+            versions: version::Found::default(),
+        }
+    }
+
+    /// The machine itself: its kernel, its distribution and what starts its services.
+    #[must_use]
+    pub fn machine(&self) -> Observation {
+        let own = self
+            .knowledge
+            .subjects()
+            .filter(|subject| subject.kind.is_of_the_machine());
+        let parts = own.filter(|subject| concerns(subject, self.host) == Truth::Yes);
+        Observation {
+            name: "this machine".to_owned(),
+            parts: parts
+                .map(|subject| Part::new(subject, version::of_machine(subject, self.host)))
+                .collect(),
+            ..Observation::default()
+        }
+    }
+
+    /// What runs in a process; `None` where it is gone or has no program. What may not be read is
+    /// left out of its facts.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> Option<Observation> {
+        let process = Process::read(self.root, pid)?;
+        let group = group::facts(self.root, pid, self.host);
+        let mut observed = self.observe(&process, &group);
+        let is_told = observed.facts.get("process.anon.bytes").is_some();
+        if !is_told || needs_page_walk(self.knowledge, self.host, &observed) {
+            observed.facts = observed.facts.with(&process.memory(self.root));
+        }
+        Some(observed)
+    }
+
+    /// What a command would be. It is not started: what only a process has stays unknown.
+    ///
+    /// # Errors
+    /// There is no such program.
+    pub fn command(&self, program: &OsStr, words: Vec<String>) -> Result<Observation, String> {
+        let process = Process::of_command(self.root, program, words)
+            .ok_or_else(|| format!("{}: no such program", program.to_string_lossy()))?;
+        Ok(self.observe(&process, &Facts::default()))
+    }
+
+    fn observe(&self, process: &Process, group: &Facts) -> Observation {
+        let (root, knowledge) = (self.root, self.knowledge);
+        let mut facts = process.facts(knowledge).with(group);
+        let known = self.host.with(&facts);
+        let mut parts = Vec::new();
+        for subject in knowledge.subjects() {
+            let Some((part, file)) = self.found(subject, process, &known) else {
+                continue;
+            };
+            if subject.kind.names_a_process() || file.is_some() {
+                facts = facts.with(&configuration::facts(root, subject, knowledge, process));
+            }
+            parts.push(part);
+        }
+        parts.sort_by_key(|part| part.kind);
+        mark_absent(&mut facts);
+        let service = facts.text("cgroup.path").and_then(service);
+        Observation {
+            pid: process.pid,
+            name: process.name(),
+            service: service.map(str::to_owned),
+            exe: match process.access {
+                Access::Open => Some(process.traces.exe.clone()),
+                Access::Closed => None,
+            },
+            access: process.access,
+            parts,
+            facts,
+        }
+    }
+
+    /// A subject that a process has, and the file that shows it.
+    fn found(
+        &self,
+        subject: &Subject,
+        process: &Process,
+        facts: &Facts,
+    ) -> Option<(Part, Option<String>)> {
+        if subject.kind.is_of_the_machine() {
+            let version = version::of_machine(subject, facts);
+            return (concerns(subject, facts) == Truth::Yes)
+                .then(|| (Part::new(subject, version), None));
+        }
+        let detect = subject.detect.as_ref()?;
+        if detect.is_by_facts_alone() && detect.when.is_none() {
+            return None;
+        }
+        let held = detect
+            .when
+            .as_ref()
+            .map(|it| it.holds(facts, subject.order));
+        if held.is_some_and(|truth| truth != Truth::Yes) {
+            return None;
+        }
+        let file = match detect.is_by_facts_alone() {
+            true => process.traces.exe.clone(),
+            false => detect
+                .file(&process.traces, |name| process.has_section(self.root, name))?
+                .to_owned(),
+        };
+        let version =
+            version::of_process(self.root, subject, process, &file, facts, &self.versions);
+        Some((Part::new(subject, version), Some(file)))
     }
 }
 
@@ -50,118 +165,25 @@ fn concerns(subject: &Subject, facts: &Facts) -> Truth {
     }
 }
 
-/// What runs in a process; `None` where it is gone or has no program. What may not be read is
-/// left out of its facts.
-#[must_use]
-pub fn observe_process(
-    root: &Root,
-    knowledge: &Knowledge,
-    host: &Facts,
-    pid: u32,
-) -> Option<Observation> {
-    let process = Process::read(root, pid)?;
-    let group = group::facts(root, pid, host);
-    Some(observe(root, knowledge, host, &process, &group))
-}
-
-/// What a command would be. It is not started: what only a process has stays unknown.
-///
-/// # Errors
-/// There is no such program.
-pub fn observe_command(
-    root: &Root,
-    knowledge: &Knowledge,
-    host: &Facts,
-    program: &OsStr,
-    words: Vec<String>,
-) -> Result<Observation, String> {
-    let process = Process::of_command(root, program, words)
-        .ok_or_else(|| format!("{}: no such program", program.to_string_lossy()))?;
-    Ok(observe(root, knowledge, host, &process, &Facts::default()))
-}
-
-fn observe(
-    root: &Root,
-    knowledge: &Knowledge,
-    host: &Facts,
-    process: &Process,
-    group: &Facts,
-) -> Observation {
-    let mut facts = process.facts(root, knowledge).with(group);
-    let known = host.with(&facts);
-    let mut parts = Vec::new();
-    for subject in knowledge.subjects() {
-        let Some((part, file)) = found(root, subject, process, &known) else {
-            continue;
-        };
-        if subject.kind.names_a_process() || file.is_some() {
-            facts = facts.with(&configuration::facts(root, subject, knowledge, process));
-        }
-        parts.push(part);
-    }
-    parts.sort_by_key(|part| part.kind);
-    mark_absent(&mut facts);
-    Observation {
-        pid: process.pid,
-        name: process.name(),
-        service: facts
-            .text("cgroup.path")
-            .and_then(service)
-            .map(str::to_owned),
-        exe: Some(process.traces.exe.clone()),
-        parts,
-        facts,
-    }
-}
-
 /// Subjects that were looked for and not found are known not to be there.
 fn mark_absent(facts: &mut Facts) {
     facts.set("has.", false);
 }
 
-/// A subject that a process has, and the file that shows it.
-fn found(
-    root: &Root,
-    subject: &Subject,
-    process: &Process,
-    facts: &Facts,
-) -> Option<(Part, Option<String>)> {
-    if subject.kind.is_of_the_machine() {
-        let version = version::of_machine(subject, facts);
-        return (concerns(subject, facts) == Truth::Yes)
-            .then(|| (Part::new(subject, version), None));
-    }
-    let detect = subject.detect.as_ref()?;
-    if detect.is_by_facts_alone() && detect.when.is_none() {
-        return None;
-    }
-    let held = detect
-        .when
-        .as_ref()
-        .map(|it| it.holds(facts, subject.order));
-    if held.is_some_and(|truth| truth != Truth::Yes) {
-        return None;
-    }
-    let file = match detect.is_by_facts_alone() {
-        true => process.traces.exe.clone(),
-        false => detect
-            .file(&process.traces, |name| process.has_section(root, name))?
-            .to_owned(),
-    };
-    let version = version::of_process(root, subject, process, &file, facts);
-    Some((Part::new(subject, version), Some(file)))
-}
-
-/// Leaves out workers: processes whose parent runs the same program.
+/// Leaves out workers: processes whose parent runs the same program. Where an executable may not be
+/// read, the names are compared.
 pub fn without_workers(root: &Root, observed: &mut Vec<Observation>) {
-    let programs: BTreeMap<u32, String> = observed
+    let programs: BTreeMap<u32, Observation> = observed
         .iter()
-        .filter_map(|one| Some((one.pid?, one.exe.clone()?)))
+        .filter_map(|one| Some((one.pid?, one.clone())))
         .collect();
     let is_worker = |one: &Observation| {
         let parent = one.pid.and_then(|pid| read_pid_stat(root, pid).ok());
-        let of_parent = parent.and_then(|stat| programs.get(&stat.parent));
-        of_parent.is_some() && of_parent == one.exe.as_ref()
+        let parent = parent.and_then(|stat| programs.get(&stat.parent));
+        parent.is_some_and(|parent| match (&one.exe, &parent.exe) {
+            (Some(own), Some(other)) => own == other,
+            _ => one.name == parent.name,
+        })
     };
     observed.retain(|one| !is_worker(one));
 }

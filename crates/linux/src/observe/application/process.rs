@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use hugewise_model::advise::access::Access;
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::subject::Traces;
@@ -16,7 +18,7 @@ use super::flags;
 use crate::machine::root::Root;
 use crate::observe::address_space::parse_mappings;
 use crate::proc::process::parse_environment;
-use crate::proc::status::read_status;
+use crate::proc::status::{Status, read_status};
 
 /// What was read of a process.
 #[derive(Debug)]
@@ -24,11 +26,13 @@ pub(super) struct Process {
     /// Its number; none where it does not run.
     pub(super) pid: Option<u32>,
     pub(super) traces: Traces,
+    /// Whether its memory and its executable may be read.
+    pub(super) access: Access,
     /// Its folder, where that may be read.
     pub(super) folder: Option<String>,
     /// Its environment, where that may be read.
     pub(super) environment: Option<BTreeMap<String, String>>,
-    mappings: Vec<Mapping>,
+    status: Option<Status>,
 }
 
 impl Process {
@@ -42,18 +46,25 @@ impl Process {
         }
         let argv: Vec<_> = words.split('\0').map(str::to_owned).collect();
         let mappings = read_mappings(root, pid);
-        let exe = link(root, pid, "exe").unwrap_or_else(|| argv[0].clone());
+        let exe = link(root, pid, "exe");
+        let status = read_status(root, pid).ok();
+        let access = match (&mappings, &exe) {
+            (None, None) if status.is_none() => return None,
+            (None, None) => Access::Closed,
+            _ => Access::Open,
+        };
         let environment = root.read(format!("proc/{pid}/environ")).ok();
         Some(Self {
             pid: Some(pid),
+            access,
             folder: link(root, pid, "cwd"),
             environment: environment.map(|bytes| parse_environment(&bytes)),
             traces: Traces {
-                exe,
+                exe: exe.unwrap_or_else(|| argv[0].clone()),
                 argv,
-                files: files(&mappings),
+                files: files(&mappings.unwrap_or_default()),
             },
-            mappings,
+            status,
         })
     }
 
@@ -78,9 +89,10 @@ impl Process {
                 argv,
                 files: Vec::new(),
             },
+            access: Access::Open,
             folder: folder.map(|path| path.display().to_string()),
             environment: None,
-            mappings: Vec::new(),
+            status: None,
         })
     }
 
@@ -103,19 +115,41 @@ impl Process {
 
     /// The bytes of a file as the process sees it, which may be in a container.
     pub(super) fn file(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
+        self.places(path).find_map(|place| root.read(place).ok())
+    }
+
+    /// Which file that is: the numbers of its device and of itself.
+    pub(super) fn identity(&self, root: &Root, path: &str) -> Option<(u64, u64)> {
+        let found = self
+            .places(path)
+            .find_map(|place| fs::metadata(root.path(place)).ok());
+        found.map(|file| (file.dev(), file.ino()))
+    }
+
+    /// Where a file of the process may be read, below the root of the machine.
+    fn places(&self, path: &str) -> impl Iterator<Item = String> {
         let exe = (path == self.traces.exe).then(|| self.exe());
         let inside = self.pid.map(|pid| format!("proc/{pid}/root{path}"));
         let here = path.trim_start_matches('/').to_owned();
-        let places = exe.into_iter().chain(inside).chain([here]);
-        places.into_iter().find_map(|place| root.read(place).ok())
+        exe.into_iter().chain(inside).chain([here])
     }
 
     /// What is known of it, without its cgroup.
-    pub(super) fn facts(&self, root: &Root, knowledge: &Knowledge) -> Facts {
-        let mut facts = self.memory();
-        if let Some(Ok(status)) = self.pid.map(|pid| read_status(root, pid)) {
+    pub(super) fn facts(&self, knowledge: &Knowledge) -> Facts {
+        let mut facts = Facts::default();
+        if let Some(status) = &self.status {
             facts.set_known("process.thp_disabled", status.thp_enabled.map(|on| !on));
             facts.set("process.threads", status.threads);
+            facts.set_known("process.rss.bytes", status.rss_bytes);
+            facts.set_known("process.anon.bytes", status.anon_bytes);
+            facts.set_known("process.shmem.bytes", status.shmem_bytes);
+            facts.set_known("process.hugetlb.bytes", status.hugetlb_bytes);
+        }
+        if !self.traces.files.is_empty() {
+            facts.set(
+                "process.static",
+                !self.traces.files.iter().any(|path| is_loader(path)),
+            );
         }
         facts.set("argv", self.traces.argv.join(" "));
         let empty = BTreeMap::new();
@@ -133,11 +167,14 @@ impl Process {
         facts
     }
 
-    /// Its memory; nothing where its mappings may not be read.
-    fn memory(&self) -> Facts {
+    /// Its memory in full; nothing where that may not be read. The kernel walks all page tables for
+    /// it, and holds a lock of the process while it does.
+    pub(super) fn memory(&self, root: &Root) -> Facts {
         let mut facts = Facts::default();
-        let known: Vec<_> = self
-            .mappings
+        let smaps = self.pid.map(|pid| root.read(format!("proc/{pid}/smaps")));
+        let smaps = smaps.and_then(Result::ok).unwrap_or_default();
+        let mappings = parse_mappings(&smaps).unwrap_or_default();
+        let known: Vec<_> = mappings
             .iter()
             .filter_map(|one| Some((one, one.memory.as_ref()?)))
             .collect();
@@ -162,14 +199,14 @@ impl Process {
             "process.advised.bytes",
             advised.map(|(mapping, _)| mapping.bytes()).sum::<u64>(),
         );
-        let loader = |path: &String| {
-            path.rsplit('/')
-                .next()
-                .is_some_and(|name| name.starts_with("ld-"))
-        };
-        facts.set("process.static", !self.traces.files.iter().any(loader));
         facts
     }
+}
+
+/// Whether a file is the loader of dynamic programs.
+fn is_loader(path: &str) -> bool {
+    let name = path.rsplit('/').next();
+    name.is_some_and(|name| name.starts_with("ld-"))
 }
 
 /// The path of a program, looked for as a shell does.
@@ -194,9 +231,11 @@ fn link(root: &Root, pid: u32, name: &str) -> Option<String> {
     Some(path.to_owned())
 }
 
-fn read_mappings(root: &Root, pid: u32) -> Vec<Mapping> {
-    let bytes = root.read(format!("proc/{pid}/smaps")).unwrap_or_default();
-    parse_mappings(&bytes).unwrap_or_default()
+/// Its mappings; `None` where they may not be read. `maps` costs no walk of the page tables.
+fn read_mappings(root: &Root, pid: u32) -> Option<Vec<Mapping>> {
+    let names = ["maps", "smaps"].into_iter();
+    let mut texts = names.filter_map(|name| root.read(format!("proc/{pid}/{name}")).ok());
+    Some(parse_mappings(&texts.next()?).unwrap_or_default())
 }
 
 fn files(mappings: &[Mapping]) -> Vec<String> {

@@ -1,13 +1,40 @@
-//! The version of what runs, from its files: no program is started for it.
+//! The version of what runs, from its files: it is not started for it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::subject::{Subject, VersionSource, first_group};
 
+use super::package;
 use super::process::Process;
 use crate::machine::root::Root;
 
-/// Where dpkg keeps its lists, below the root of the process.
-const DPKG: &str = "var/lib/dpkg";
+/// Versions that were found in files, by device, file and source. Many processes have the same
+/// C library, and to look through it costs more than all else.
+#[derive(Debug, Default)]
+pub(super) struct Found(RefCell<BTreeMap<(u64, u64, String), Option<String>>>);
+
+impl Found {
+    /// The version that was found in this file before, else what `find` finds now.
+    fn or_find(
+        &self,
+        file: Option<(u64, u64)>,
+        source: &VersionSource,
+        find: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        let Some((device, number)) = file else {
+            return find();
+        };
+        let key = (device, number, format!("{source:?}"));
+        if let Some(version) = self.0.borrow().get(&key) {
+            return version.clone();
+        }
+        let version = find();
+        self.0.borrow_mut().insert(key, version.clone());
+        version
+    }
+}
 
 /// The version of a subject of the machine, which is a fact.
 pub(super) fn of_machine(subject: &Subject, facts: &Facts) -> Option<String> {
@@ -26,9 +53,18 @@ pub(super) fn of_process(
     process: &Process,
     file: &str,
     facts: &Facts,
+    known: &Found,
 ) -> Option<String> {
     let detect = subject.detect.as_ref()?;
-    let find = |source| from_source(root, source, process, file, facts);
+    let identity = || process.identity(root, file);
+    let find = |source: &VersionSource| match source {
+        VersionSource::Package | VersionSource::Exe { .. } => {
+            known.or_find(identity(), source, || {
+                from_source(root, source, process, file, facts)
+            })
+        }
+        _ => from_source(root, source, process, file, facts),
+    };
     detect.version.iter().find_map(find)
 }
 
@@ -41,7 +77,7 @@ fn from_source(
 ) -> Option<String> {
     let group = |pattern: &str, bytes: &[u8]| first_group(pattern, bytes).ok().flatten();
     match source {
-        VersionSource::Package => package(root, process, file),
+        VersionSource::Package => package::version(root, process.pid, file),
         VersionSource::Path { pattern } => group(pattern, file.as_bytes()),
         VersionSource::File { path, pattern } => group(
             pattern,
@@ -72,46 +108,6 @@ fn beside(file: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The version of the package of Debian that owns a file.
-fn package(root: &Root, process: &Process, file: &str) -> Option<String> {
-    let inside = process.pid.map(|pid| format!("proc/{pid}/root/{DPKG}"));
-    let folders = inside.into_iter().chain([DPKG.to_owned()]);
-    folders.into_iter().find_map(|folder| {
-        let names = root.list(format!("{folder}/info")).ok()?;
-        let lists = names.iter().filter_map(|name| name.strip_suffix(".list"));
-        let mut owners = lists.filter(|name| {
-            let list = root.read(format!("{folder}/info/{name}.list"));
-            list.is_ok_and(|list| owns(&list, file))
-        });
-        let owner = owners.next()?;
-        let status = root.read(format!("{folder}/status")).ok()?;
-        version_of(&String::from_utf8_lossy(&status), owner)
-    })
-}
-
-/// Whether a list names a file. Lists may still have the folder from before `/usr` was merged.
-fn owns(list: &[u8], file: &str) -> bool {
-    let before = file.strip_prefix("/usr").unwrap_or(file);
-    let mut lines = list.split(|&byte| byte == b'\n');
-    lines.any(|line| line == file.as_bytes() || line == before.as_bytes())
-}
-
-/// `name` may have its architecture behind it, as in `libc6:amd64`.
-fn version_of(status: &str, name: &str) -> Option<String> {
-    let (name, architecture) = name.split_once(':').unwrap_or((name, ""));
-    let field = |paragraph: &str, field: &str| -> Option<String> {
-        let mut lines = paragraph.lines();
-        lines.find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
-    };
-    let mut paragraphs = status.split("\n\n");
-    let own = paragraphs.find(|paragraph| {
-        field(paragraph, "Package:").as_deref() == Some(name)
-            && (architecture.is_empty()
-                || field(paragraph, "Architecture:").as_deref() == Some(architecture))
-    })?;
-    field(own, "Version:")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,14 +120,5 @@ mod tests {
             Some("/usr/lib/jvm/java-17/release")
         );
         assert_eq!(beside("/a/b", "c").as_deref(), Some("/a/c"));
-    }
-
-    #[test]
-    fn a_version_is_that_of_the_package_and_its_architecture() {
-        let status = "Package: libc6\nArchitecture: i386\nVersion: 1\n\nPackage: libc6\n\
-                      Architecture: amd64\nVersion: 2.36-9\n\nPackage: redis\nVersion: 5:7.0.15-1\n";
-        assert_eq!(version_of(status, "libc6:amd64").as_deref(), Some("2.36-9"));
-        assert_eq!(version_of(status, "redis").as_deref(), Some("5:7.0.15-1"));
-        assert!(owns(b"/.\n/bin/cat\n", "/usr/bin/cat"));
     }
 }

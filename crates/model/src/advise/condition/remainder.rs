@@ -43,6 +43,9 @@ impl Node {
             Self::Fact(name) => boolean(name, sense),
             Self::Compare(name, relation, operand) => {
                 let relation = sense.pick(*relation, relation.contrary());
+                if let Some(words) = phrase(name, relation, operand) {
+                    return Some(words);
+                }
                 format!("{} {}", subject(name), compared(name, relation, operand))
             }
             Self::OneOf(name, values) => {
@@ -85,6 +88,39 @@ fn boolean(name: &str, sense: Sense) -> String {
     sense.pick(asked, denied).to_owned()
 }
 
+/// A comparison that people say otherwise: that there is some, or that a flag is given.
+fn phrase(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
+    let is_zero = matches!(operand, Operand::Value(Value::Number(zero)) if *zero == 0.0);
+    let has = match relation {
+        Relation::Above if is_zero => "has",
+        Relation::Equal | Relation::AtMost if is_zero => "has no",
+        _ => "",
+    };
+    match (name, has) {
+        ("process.anon_huge.bytes", "has" | "has no") => {
+            Some(format!("it {has} huge anonymous memory"))
+        }
+        ("cgroup.anon_thp.bytes", "has" | "has no") => {
+            Some(format!("its cgroup {has} huge anonymous memory"))
+        }
+        _ => flag(name, relation, operand),
+    }
+}
+
+/// A flag of a JVM that is given or not.
+fn flag(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
+    let flag = name.strip_prefix("flag.")?;
+    let given = match operand {
+        Operand::Value(Value::Text(text)) if text == "true" => relation,
+        _ => return None,
+    };
+    match given {
+        Relation::Equal => Some(format!("-XX:+{flag} is given")),
+        Relation::Unequal => Some(format!("-XX:+{flag} is not given")),
+        _ => None,
+    }
+}
+
 fn compared(name: &str, relation: Relation, operand: &Operand) -> String {
     let other = match operand {
         Operand::Value(Value::Text(text)) if text.is_empty() => {
@@ -120,6 +156,7 @@ fn subject(name: &str) -> String {
         "process.rss.bytes" => "its resident memory",
         "process.anon.bytes" => "its anonymous memory",
         "process.anon_huge.bytes" => "its huge anonymous memory",
+        "cgroup.anon_thp.bytes" => "the huge anonymous memory of its cgroup",
         "process.shmem.bytes" => "its shared memory",
         "process.shmem_huge.bytes" => "its huge shared memory",
         "process.hugetlb.bytes" => "its memory from the hugetlb pool",

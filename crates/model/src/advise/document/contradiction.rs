@@ -1,5 +1,7 @@
 //! A setting that programs want different.
 
+use std::collections::BTreeSet;
+
 use crate::advise::contradiction::Contradiction;
 use crate::text::document::Section;
 use crate::text::grid::{Align, Grid};
@@ -9,10 +11,12 @@ impl Contradiction {
     /// A small matrix: who wants what, and what each can do alone.
     pub(super) fn section(&self) -> Section {
         let now = self.now.as_deref().unwrap_or("not known");
-        let mut section = Section::titled(format!("Contradiction: {} is {now}", self.setting));
+        let setting = &self.setting;
+        let mut section =
+            Section::titled(format!("Contradiction about {setting}, which is {now} now"));
         let align = [Align::Left, Align::Left, Align::Left, Align::Wrapped];
         let mut grid =
-            Grid::headed(&["program", "wants", "said by", "by its own means"]).aligned(&align);
+            Grid::headed(&["program", "wants", "said by", "or, for it alone"]).aligned(&align);
         for wish in &self.wishes {
             grid.push([
                 plain(&wish.who()),
@@ -23,14 +27,20 @@ impl Contradiction {
         }
         section.push(grid);
         section.push(match &self.solution {
-            Some(value) => format!(
-                "Both: set {} to {value} for the machine; the others use their own means.",
-                self.setting
-            ),
-            None => {
-                "No setting of the machine serves all of them: separate them by host.".to_owned()
-            }
+            Some(value) => format!("To do: set {setting} to {value}{}.", self.others(value)),
+            None => "No value serves all of them: run them on different hosts.".to_owned(),
         });
         section
+    }
+
+    /// Who wants another value than the machine gets.
+    fn others(&self, value: &str) -> String {
+        let wishes = self.wishes.iter().filter(|wish| wish.value != value);
+        let others: BTreeSet<_> = wishes.map(|wish| plain(&wish.program)).collect();
+        let others: Vec<_> = others.into_iter().collect();
+        match others.is_empty() {
+            true => String::new(),
+            false => format!("; the last column serves {}", others.join(", ")),
+        }
     }
 }

@@ -29,11 +29,20 @@ impl Ruling {
             .set
             .as_ref()
             .and_then(|set| means(set).into_iter().next());
-        let lines = [Some(self.why.clone()), means, self.test()];
+        let lines = [Some(self.why.clone()), means, self.evidence(), self.test()];
         let lines = lines.into_iter().flatten();
         lines
             .map(|line| vec![Cell::plain(""), Cell::plain(line)])
             .collect()
+    }
+
+    /// What was measured of it: here, else elsewhere.
+    fn evidence(&self) -> Option<String> {
+        if let Some(measured) = self.measured_words() {
+            return Some(format!("Measured here: {measured}"));
+        }
+        let tried = self.tested.first()?;
+        Some(format!("Measured elsewhere, {}", tried.words()))
     }
 
     fn test(&self) -> Option<String> {
@@ -63,18 +72,18 @@ impl Ruling {
             Some(self.effects.words()).filter(|words| !words.is_empty()),
         );
         add("Measured here", self.measured_words());
-        let tested = self
-            .tested
-            .iter()
-            .map(|test| format!("{} on {} ({})", test.verdict, test.date, test.record));
-        let tested: Vec<_> = tested.collect();
-        add(
-            "Tried",
-            Some(match tested.is_empty() {
-                true => "never by us".to_owned(),
-                false => tested.join(", "),
-            }),
-        );
+        if self.tested.is_empty() {
+            add("Tried", Some("never by us".to_owned()));
+        }
+        for tried in &self.tested {
+            let test = &tried.test;
+            let machine = tried.machine.as_deref().unwrap_or("another machine");
+            let place = format!("{machine}, {} ({})", test.date, test.record);
+            add(
+                "Measured elsewhere",
+                Some(format!("{}; {place}", tried.words())),
+            );
+        }
         add("Test", self.experiment.clone());
         let said = format!("{}, read on {}", self.authority(), self.checked);
         add("Said by", Some(said));

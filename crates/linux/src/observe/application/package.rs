@@ -1,0 +1,94 @@
+//! The version of the package that owns a file, by the lists of dpkg or by the database of rpm.
+
+use std::process::{Command, Stdio};
+
+use crate::machine::root::Root;
+
+/// Where dpkg keeps its lists, below the root of the process.
+const DPKG: &str = "var/lib/dpkg";
+
+/// Where rpm keeps its database, below the root of the process.
+const RPM: [&str; 2] = ["var/lib/rpm", "usr/lib/sysimage/rpm"];
+
+/// Names of the file of the database: SQLite, ndb and Berkeley DB.
+const DATABASES: [&str; 3] = ["rpmdb.sqlite", "Packages.db", "Packages"];
+
+/// The version of the package that owns a file, as the process sees it, which may be in a container.
+pub(super) fn version(root: &Root, pid: Option<u32>, file: &str) -> Option<String> {
+    let inside = pid.map(|pid| format!("proc/{pid}/root/"));
+    let roots = inside.into_iter().chain([String::new()]);
+    let mut roots = roots.collect::<Vec<_>>().into_iter();
+    roots.find_map(|own| by_dpkg(root, &own, file).or_else(|| by_rpm(root, &own, file)))
+}
+
+fn by_dpkg(root: &Root, own: &str, file: &str) -> Option<String> {
+    let folder = format!("{own}{DPKG}");
+    let names = root.list(format!("{folder}/info")).ok()?;
+    let lists = names.iter().filter_map(|name| name.strip_suffix(".list"));
+    let mut owners = lists.filter(|name| {
+        let list = root.read(format!("{folder}/info/{name}.list"));
+        list.is_ok_and(|list| owns(&list, file))
+    });
+    let owner = owners.next()?;
+    let status = root.read(format!("{folder}/status")).ok()?;
+    version_of(&String::from_utf8_lossy(&status), owner)
+}
+
+/// Whether a list names a file. Lists may still have the folder from before `/usr` was merged.
+fn owns(list: &[u8], file: &str) -> bool {
+    let before = file.strip_prefix("/usr").unwrap_or(file);
+    let mut lines = list.split(|&byte| byte == b'\n');
+    lines.any(|line| line == file.as_bytes() || line == before.as_bytes())
+}
+
+/// `name` may have its architecture behind it, as in `libc6:amd64`.
+fn version_of(status: &str, name: &str) -> Option<String> {
+    let (name, architecture) = name.split_once(':').unwrap_or((name, ""));
+    let field = |paragraph: &str, field: &str| -> Option<String> {
+        let mut lines = paragraph.lines();
+        lines.find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
+    };
+    let mut paragraphs = status.split("\n\n");
+    let own = paragraphs.find(|paragraph| {
+        field(paragraph, "Package:").as_deref() == Some(name)
+            && (architecture.is_empty()
+                || field(paragraph, "Architecture:").as_deref() == Some(architecture))
+    })?;
+    field(own, "Version:")
+}
+
+/// The database has several binary forms, so rpm reads it. It is asked only where there is one.
+fn by_rpm(root: &Root, own: &str, file: &str) -> Option<String> {
+    let mut folders = RPM.iter().map(|folder| root.path(format!("{own}{folder}")));
+    let folder = folders.find(|folder| DATABASES.iter().any(|name| folder.join(name).is_file()))?;
+    let asked = Command::new("rpm")
+        .arg("--dbpath")
+        .arg(folder)
+        .args([
+            "-qf",
+            "--queryformat",
+            "%{VERSION}-%{RELEASE}\n",
+            "--",
+            file,
+        ])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let answer = asked.ok().filter(|answer| answer.status.success())?;
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    text.lines().next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_that_of_the_package_and_its_architecture() {
+        let status = "Package: libc6\nArchitecture: i386\nVersion: 1\n\nPackage: libc6\n\
+                      Architecture: amd64\nVersion: 2.36-9\n\nPackage: redis\nVersion: 5:7.0.15-1\n";
+        assert_eq!(version_of(status, "libc6:amd64").as_deref(), Some("2.36-9"));
+        assert_eq!(version_of(status, "redis").as_deref(), Some("5:7.0.15-1"));
+        assert!(owns(b"/.\n/bin/cat\n", "/usr/bin/cat"));
+    }
+}

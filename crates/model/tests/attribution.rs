@@ -4,7 +4,7 @@ mod sample;
 
 use expect_test::expect;
 use hugewise_model::run::attribute::{
-    Attribution, Effect, Listing, Refusal, SitesFile, rows, whole,
+    Attribution, Effect, Listing, Refusal, SitesFile, rows, that_became_huge, whole,
 };
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
@@ -54,10 +54,12 @@ fn mapped(policy: &Policy) -> Vec<MappedSite> {
             mappings: 1,
             bytes: mib * MIB,
             chain: Vec::new(),
+            name: None,
             at_end: Some(SiteMemory {
                 mapped_bytes: mib * MIB,
                 resident_bytes: resident * MIB,
                 huge_bytes: if huge { mib * MIB } else { 0 },
+                reach_bytes: Some(mib * MIB),
             }),
         }
     };
@@ -145,7 +147,7 @@ fn the_report_says_which_memory_earns_it() {
 
         4 rounds of 8 rows; a run scatters by 0.4 %. A share is the mean over the runs
           in which the site is huge, less that of the others. Huge and added memory: at
-          the end of the main process; ? where it was unmapped by then.
+          the end; ? where it was unmapped by then.
         Again: hugewise attribute --from design.jsonl
     "#]]
     .assert_eq(&text(&found.document("design.jsonl")));
@@ -227,25 +229,43 @@ fn a_site_that_does_not_recur_is_refused() {
 }
 
 #[test]
-fn the_largest_sites_fit_into_a_design() {
+fn what_holds_most_is_listed_first_and_what_holds_nothing_is_refused() {
     let mut listed = record(vec![whole(Identity::Mapping, &[])[0].clone()], 2);
-    let many = |number: u32| MappedSite {
-        site: mapping(number, 25),
+    let holding = |(number, reach): (u32, u64)| MappedSite {
+        site: mapping(number, 30),
         mappings: 1,
-        bytes: u64::from(32 + number) * MIB,
+        bytes: 1024 * MIB,
         chain: Vec::new(),
-        at_end: None,
+        name: None,
+        at_end: Some(SiteMemory {
+            reach_bytes: Some(reach * MIB),
+            ..SiteMemory::default()
+        }),
     };
     for trial in &mut listed.trials {
-        traced(trial, (1..=40).map(many).collect());
+        let sites = [(1, 0), (2, 100), (3, 300)];
+        traced(trial, sites.map(holding).to_vec());
     }
     let listing = Listing::of(listed.trials.iter());
-    assert_eq!((listing.tried.len(), listing.refused.len()), (31, 9));
-    assert_eq!(listing.sites().first(), Some(&mapping(40, 25)));
-    assert!(
-        listing
-            .refused
-            .iter()
-            .all(|(_, why)| *why == Refusal::TooMany)
-    );
+    assert_eq!(listing.sites(), [mapping(3, 30), mapping(2, 30)]);
+    let refused = listing.refused.iter().map(|(it, why)| (it.site, *why));
+    assert!(refused.eq([(mapping(1, 30), Refusal::HoldsNothing)]));
+    // 10 parts of 32 MiB and 4; of 16 MiB there would be 26.
+    assert_eq!(listing.chunks(), Identity::chunks(32 * MIB));
+}
+
+#[test]
+fn what_never_became_huge_is_left_out() {
+    let mut whole_effect = record(whole(Identity::Mapping, &sites()).to_vec(), 3);
+    let [helps, hurts, inert] = sites();
+    assert_eq!(that_became_huge(&whole_effect, &sites()), sites());
+    for trial in &mut whole_effect.trials {
+        let tracing = trial.read_back.tracing.as_mut().expect("traced");
+        for mapped in tracing.sites.iter_mut().filter(|it| it.site == inert) {
+            let at_end = mapped.at_end.as_mut().expect("seen");
+            at_end.huge_bytes = 0;
+        }
+    }
+    let left = that_became_huge(&whole_effect, &sites());
+    assert_eq!(left, [helps, hurts]);
 }

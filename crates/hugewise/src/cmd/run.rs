@@ -84,6 +84,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         record: arguments.out.as_deref(),
         stdin: input.as_ref(),
         report: report_files(&arguments.exports),
+        ..Files::default()
     };
     let plan = |host: &Host| options.plan(host, seed);
     conduct(&root, &options, plan, files, &arguments.output)

@@ -22,6 +22,7 @@ use super::announcement::announce;
 use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
+use super::progress::Telling;
 use super::recorder::{self, Recorder};
 use super::report::{self, ReportFiles};
 use super::rounds::Rounds;
@@ -33,9 +34,11 @@ use crate::output::{self, Output};
 use crate::stderr::{chain, message};
 use crate::{invoker, left_over, paths, turn};
 
-/// The files of an experiment, in addition to those of the output flags.
+/// The files of an experiment, in addition to those of the output flags, and what is told of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
+    /// What is told meanwhile.
+    pub telling: Telling,
     /// Our own stdin, which each trial reads.
     pub stdin: Option<&'a Input>,
     /// The record; a new file in its usual place where none is named.
@@ -131,7 +134,9 @@ fn observe(
     files: Files<'_>,
     output: &Output,
 ) -> Result<(Record, PathBuf, Option<anyhow::Error>)> {
-    if let Beginning::New(header) = &beginning {
+    if let Beginning::New(header) = &beginning
+        && files.telling == Telling::Policies
+    {
         announce(header, options, output);
     }
     let beginning = beginning.under(&turn.settings);
@@ -167,6 +172,7 @@ fn measure(
     let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
+        .telling(files.telling)
         .run(&mut recorder, &mut machine);
     let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
     left.extend(changed_meanwhile(root, &header));

@@ -40,6 +40,6 @@ mod announcement;
 mod fragmentation;
 mod free_memory;
 mod latency_files;
-mod progress;
+pub mod progress;
 mod rounds;
 mod trial_output;

@@ -13,6 +13,16 @@ use hugewise_model::base::units::rough;
 
 use crate::stderr::{line, message};
 
+/// What is told of an experiment while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// How its policies do.
+    #[default]
+    Policies,
+    /// How far it is: its policies are no answer, such as the rows of a design.
+    Rows,
+}
+
 /// Who sees the progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
@@ -82,7 +92,7 @@ fn break_silence() -> Sender<()> {
 
 impl Progress {
     /// Begins.
-    pub fn begin(audience: Audience) -> Self {
+    pub fn begin(audience: Audience, telling: Telling) -> Self {
         let target = match audience {
             Audience::Person => ProgressDrawTarget::stderr_with_hz(5),
             Audience::Log | Audience::Nobody => ProgressDrawTarget::hidden(),
@@ -98,7 +108,10 @@ impl Progress {
             bar,
             told: Cell::new(Instant::now()),
             so_far: RefCell::default(),
-            silence: RefCell::new((audience == Audience::Log).then(break_silence)),
+            silence: RefCell::new(match (audience, telling) {
+                (Audience::Log, Telling::Policies) => Some(break_silence()),
+                _ => None,
+            }),
         }
     }
 
@@ -159,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_is_not_worked_out() {
-        let progress = Progress::begin(Audience::Nobody);
+        let progress = Progress::begin(Audience::Nobody, Telling::Policies);
         let asked = progress.round_over(None, || Err("asked"));
         assert_eq!(asked, Ok(()));
     }

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Case, lab, one_at_a_time, skip};
 
+mod variants;
+
 const MIB: u64 = 1 << 20;
 /// The sites of `hugewise-lab sites`, with their size and what of it is huge where it may be.
 const SITES: [(&str, u64, u64); 5] = [
@@ -157,4 +159,80 @@ fn what_the_design_decides_cannot_be_given() {
         .args(["--", "true"])
         .assert();
     exec.code(2).stderr(contains("expected hugewise-sites 1"));
+}
+
+/// Each part of a mapping is huge or small for itself.
+#[test]
+fn parts_of_a_mapping_are_huge_as_they_were_chosen() {
+    if !can_choose("parts_of_a_mapping_are_huge_as_they_were_chosen") {
+        return;
+    }
+    let output = Case::new()
+        .hugewise()
+        .args([
+            "exec",
+            "--policy",
+            "sites=chunk-64m:1-256m.1+1-256m.4+1-512m.2",
+            "--",
+        ])
+        .arg(lab())
+        .args(["sites", "--reads", "0"])
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&output.get_output().stdout);
+    let huge = |name: &str| -> u64 {
+        let line = said.lines().find(|line| line.starts_with(name));
+        let bytes = line.and_then(|line| line.split(' ').nth(2));
+        bytes.expect("a line").parse().expect("a number")
+    };
+    // A mapping that does not begin with a block has its last part in the block behind.
+    let about = |name: &str, mib: u64| (mib - 2..=mib).contains(&(huge(name) / MIB));
+    assert!(about("helps", 128) && about("hurts", 64), "{said}");
+    assert_eq!(
+        (huge("inert"), huge("left"), huge("right")),
+        (0, 0, 0),
+        "{said}"
+    );
+}
+
+#[test]
+fn servers_of_their_own_for_each_trial_are_required() {
+    Case::new()
+        .hugewise()
+        .args(["attribute", "--service", "true", "--ready", "tcp:{port}"])
+        .args(["--load", "true", "--interleave", "yes"])
+        .assert()
+        .code(2)
+        .stderr(contains("starts a server for each trial"));
+}
+
+/// Memory of a server's tree is seen, also of a process below its shell.
+#[test]
+fn the_memory_of_a_server_is_split() {
+    if !can_choose("the_memory_of_a_server_is_split") {
+        return;
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let lab = lab();
+    let lab = lab.display();
+    let server = format!(
+        "{lab} sites --reads 0 --divide 8 >&2; exec {lab} serve --port {{port}} --folder {{dir}} \
+         --pages 1"
+    );
+    let load = format!("{lab} ask --port {{port}} --requests 20");
+    let output = case
+        .hugewise()
+        .args(["attribute", "--force", "--rounds", "2", "--max-rounds", "1"])
+        .args(["--warmup", "0", "--host-memory", "as-is"])
+        .args(["--format", "json", "--ready", "tcp:{port}"])
+        .args(["--service", &server, "--load", &load])
+        .assert()
+        .success();
+    let found: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let sites = found["sites"].as_array().expect("a list");
+    let site = sites.iter().find(|it| it["huge_bytes"] == 32 * MIB);
+    let site = site.unwrap_or_else(|| panic!("{found:#}"));
+    let treated = [&site["failed_treatments"], &site["unseen"]];
+    assert_eq!(treated, [&json!(0), &json!(0)], "{site:#}");
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::ptr;
 
 use hugewise_model::base::host::ThpDisable;
-use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_model::run::policy::realise::ThpPrctl;
 
 use super::calls::{self, errno};
 use super::cgroup::CgroupPlan;
@@ -22,7 +22,7 @@ use super::placement::{Nodes, cpu_set};
 use super::sacrifice::Sacrifice;
 use super::step::{Failure, Step};
 use super::thp_switch::set_thp;
-use super::tracer::{self, Filter};
+use super::tracer::Filter;
 use super::usage::Usage;
 use super::wire::Order;
 
@@ -59,7 +59,7 @@ impl Settings {
             cpus: order.cpus.as_deref().map(cpu_set),
             nodes: order.numa.as_ref().map(Nodes::of),
             cgroup: order.cgroup.as_ref().map(CgroupPlan::door).transpose()?,
-            filter: (order.tracer != Tracer::None).then(|| Filter::new(tracer::block_bytes())),
+            filter: Filter::of(&order.tracer),
             sacrifice: Sacrifice::of_child(),
         })
     }

@@ -34,7 +34,7 @@ impl Injector {
     /// What a tracer of the main process must be told of from its start on.
     pub(super) fn options(&self) -> Option<Options> {
         match self {
-            Self::Advice(_) => Some(Options::TREE),
+            Self::Advice(tracer) => Some(tracer.options()),
             Self::Collapse(_) | Self::None => None,
         }
     }

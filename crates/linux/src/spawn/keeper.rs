@@ -241,7 +241,8 @@ impl Keeper {
     /// Lets a stopped tracee do what it would have done without us.
     fn answer(&mut self, pid: i32, status: i32) {
         let stop = tracee::reason(status);
-        if stop == Stop::Exit && pid == self.child.pid {
+        let is_held = self.order.at_exit == AtExit::Hold;
+        if stop == Stop::Exit && pid == self.child.pid && is_held {
             return self.hold(pid);
         }
         if self.injector.answer(pid, stop) {

@@ -9,21 +9,27 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::rough;
-use hugewise_model::run::attribute::{self, Attribution, Design, Listing, SitesFile, WholeEffect};
+use hugewise_model::run::attribute::{
+    self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect,
+};
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Record, StopReason};
-use hugewise_model::run::site::Identity;
+use hugewise_model::run::site::{Identity, Site};
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, gather};
+use crate::experiment::progress::Telling;
 use crate::experiment::{recorder, records};
-use crate::options::Options;
+use crate::options::{InterleaveChoice, Options};
 use crate::output::{self, Output};
 use crate::stderr::message;
 
+mod by;
 mod csv;
 mod names;
+
+use by::By;
 
 /// Flags of `attribute`.
 #[derive(Debug, Args)]
@@ -32,12 +38,14 @@ pub struct Arguments {
     #[command(flatten)]
     options: Options,
 
-    /// What a site is: mapping, site [default: mapping]
+    /// Sites by mapping (default), site, chunk, library
     ///
     /// `mapping` is the number of a mapping among those of its size class in its process. `site` is
-    /// the chain of calls that maps it, with the size class.
+    /// the chain of calls that maps it, with the size class. `chunk` cuts each mapping into parts of
+    /// equal size, for runtimes that map all memory at once; `chunk-64m` says the size. `library` is
+    /// the file that asks for the memory.
     #[arg(long, value_name = "WHAT", default_value = "mapping", hide_default_value = true, help_heading = ATTRIBUTE)]
-    by: Identity,
+    by: By,
 
     /// Rounds of the design [default: at least 64 trials]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..), help_heading = ATTRIBUTE)]
@@ -99,8 +107,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         let record = recorder::read(&path)?;
         return report(&record, &path, arguments);
     }
-    let options = arguments.options.clone().complete()?;
+    let mut options = arguments.options.clone().complete()?;
     check(&options)?;
+    // What a server's sites hold is seen at its end, so that each trial has its own.
+    options.server.interleave = Some(InterleaveChoice::No);
     output::check_file(&arguments.output)?;
     output::check_writable("--sites", arguments.sites.as_deref())?;
     let experiment = Experiment {
@@ -121,11 +131,16 @@ fn check(options: &Options) -> Result<()> {
         ("--system", options.system),
         ("--fragment", options.fragment.is_some()),
     ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((flag, _)) => Err(exit::usage(format!(
+    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        return Err(exit::usage(format!(
             "{flag}: `attribute` itself says what is tried; leave it out"
-        ))),
+        )));
+    }
+    match options.server.interleave {
+        Some(InterleaveChoice::Yes) => Err(exit::usage(
+            "--interleave yes: `attribute` starts a server for each trial; leave it out",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -139,14 +154,14 @@ struct Experiment<'a> {
 
 impl Experiment<'_> {
     fn run(&self) -> Result<Exit> {
-        let by = self.arguments.by;
+        let by = self.identity()?;
         let listing = self.list(by)?;
         let sites = listing.sites();
         self.say(&names::listing_text(&listing));
-        let Some(design) = Design::new(sites.len()) else {
+        if sites.is_empty() {
             message("no site recurs in every run, so there is nothing to attribute");
             return Ok(Exit::Done);
-        };
+        }
         let whole = attribute::whole(by, &sites).to_vec();
         let (record, _) = self.measure(whole, None, None)?;
         let effect = WholeEffect::of(&record).map_err(exit::usage)?;
@@ -156,15 +171,52 @@ impl Experiment<'_> {
             message(format_args!("{why}; --force goes on nevertheless"));
             return Ok(Exit::Done);
         }
+        let huge = attribute::that_became_huge(&record, &sites);
+        self.say(&names::never_huge_text(&sites, &huge));
+        let sites = self.screen(by, huge, &record)?;
+        let Some(design) = Design::new(sites.len()) else {
+            message("no site that became huge was shown to matter, so none is split");
+            return Ok(Exit::Done);
+        };
         let rows = attribute::rows(by, &sites).unwrap_or_default();
-        let rounds = self
-            .arguments
-            .rounds
-            .unwrap_or_else(|| usual_rounds(&design));
+        let rounds = self.rounds(&design);
         self.say(&design_text(&design, rounds, &record));
         let out = self.arguments.out.as_deref();
         let (record, path) = self.measure(rows, Some(rounds), out)?;
         report(&record, &path, self.arguments)
+    }
+
+    /// By what sites are told apart. How memory is cut into parts depends on how much there is.
+    fn identity(&self) -> Result<Identity> {
+        Ok(match self.arguments.by {
+            By::Known(by) => by,
+            By::Chunk => self.list(Identity::Mapping)?.chunks(),
+        })
+    }
+
+    /// As long as sites are too many for a design: in groups at random, of which the active stay.
+    fn screen(&self, by: Identity, mut sites: Vec<Site>, whole: &Record) -> Result<Vec<Site>> {
+        let mut seed = self.seed;
+        while let Some(groups) = Groups::at_random(&sites, seed) {
+            let rounds = self.rounds(groups.design());
+            self.say(&names::screening_text(&groups));
+            self.say(&design_text(groups.design(), rounds, whole));
+            let (record, path) = self.measure(groups.rows(by), Some(rounds), None)?;
+            let too_few = || {
+                let path = path.display();
+                exit::trial_failed(format!("{path}: too few whole rounds to screen the groups"))
+            };
+            let screened = groups.screened(&record).ok_or_else(too_few)?;
+            self.say(&names::screened_text(&screened));
+            sites = screened.sites;
+            seed = seed.wrapping_add(1);
+        }
+        Ok(sites)
+    }
+
+    fn rounds(&self, design: &Design) -> u32 {
+        let asked = self.arguments.rounds;
+        asked.unwrap_or_else(|| usual_rounds(design))
     }
 
     /// Two runs list the sites, and show which of them recur.
@@ -195,14 +247,15 @@ impl Experiment<'_> {
         };
         let files = Files {
             record: out,
+            // A row of a design is no answer: what is said of policies would mislead.
+            telling: match rounds {
+                Some(_) => Telling::Rows,
+                None => Telling::Policies,
+            },
             ..Files::default()
         };
-        // A row of a design is no answer: what is said of policies would mislead.
-        let output = Output {
-            quiet: self.arguments.output.quiet || rounds.is_some(),
-            ..self.arguments.output.clone()
-        };
-        let (record, path) = gather(&self.root, &options, plan, files, &output)?;
+        let output = &self.arguments.output;
+        let (record, path) = gather(&self.root, &options, plan, files, output)?;
         let end = record.end.as_ref().map(|end| end.reason);
         if end == Some(StopReason::Interrupted) {
             let path = path.display();
@@ -217,7 +270,7 @@ impl Experiment<'_> {
     }
 
     fn say(&self, text: &str) {
-        if !self.arguments.output.quiet {
+        if !self.arguments.output.quiet && !text.is_empty() {
             message(text);
         }
     }
@@ -244,6 +297,8 @@ fn fixed(bounds: Bounds, rounds: u32) -> Bounds {
         min_rounds: rounds.saturating_add(1),
         max_rounds: rounds,
         max_time: None,
+        // What came before has warmed the machine up; a run of each row would double the design.
+        warmup_rounds: 0,
         least_rounds: None,
         precision: None,
         ..bounds

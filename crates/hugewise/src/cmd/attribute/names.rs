@@ -2,42 +2,37 @@
 
 use hugewise_linux::perf::symbols::Symbols;
 use hugewise_model::base::units::bytes_text;
-use hugewise_model::run::attribute::{Attribution, Listed, Listing, Refusal};
+use hugewise_model::run::attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
+use hugewise_model::run::site::Site;
 use hugewise_model::run::trial::Frame;
 use hugewise_model::text::number::counted;
 
-/// Looks up the line of source of each site: of the innermost call that is not the same for all
-/// sites, because the function that maps memory for all of them tells nothing.
+/// As many sites are listed by name.
+const LISTED: usize = 31;
+
+/// Looks up the line of source of each site: of the innermost call that no other site has, because
+/// a function that maps memory for several sites tells nothing.
 pub(super) fn name_places(attribution: &mut Attribution) {
-    let chains: Vec<Vec<Frame>> = attribution
-        .sites
-        .iter()
-        .map(|it| it.chain.clone())
-        .collect();
-    let chains: Vec<&[Frame]> = chains
-        .iter()
-        .map(Vec::as_slice)
-        .filter(|it| !it.is_empty())
-        .collect();
-    let shared = shared(&chains);
+    let sites = attribution.sites.iter();
+    let chains: Vec<Vec<Frame>> = sites.map(|it| it.chain.clone()).collect();
     let symbols = Symbols::default();
-    for site in &mut attribution.sites {
-        let own = site.chain.iter().skip(shared);
-        let mut named = own.filter_map(|frame| place(&symbols, frame));
-        site.place = named.next();
+    for (index, site) in attribution.sites.iter_mut().enumerate() {
+        if matches!(site.site, Site::Library { .. }) {
+            site.place = site.chain.first().map(file_name);
+            continue;
+        }
+        let others = || chains.iter().enumerate().filter(|(it, _)| *it != index);
+        let is_own = |frame: &&Frame| !others().any(|(_, chain)| chain.contains(frame));
+        let own = site.chain.iter().filter(is_own);
+        // Where the size alone tells two sites apart, all calls are shared.
+        let mut named = own.chain(&site.chain);
+        site.place = named.find_map(|frame| place(&symbols, frame));
     }
 }
 
-/// How many of the innermost calls all chains have in common; none where there is one chain.
-fn shared(chains: &[&[Frame]]) -> usize {
-    let Some((first, others)) = chains
-        .split_first()
-        .filter(|(_, others)| !others.is_empty())
-    else {
-        return 0;
-    };
-    let is_shared = |&index: &usize| others.iter().all(|it| it.get(index) == first.get(index));
-    (0..first.len()).take_while(is_shared).count()
+fn file_name(frame: &Frame) -> String {
+    let name = frame.file.rsplit('/').next();
+    name.unwrap_or_default().to_owned()
 }
 
 /// `function file:line`, where debug information has it.
@@ -53,20 +48,62 @@ fn place(symbols: &Symbols, frame: &Frame) -> Option<String> {
 /// The list of the sites, as it is told before anything is measured.
 pub(super) fn listing_text(listing: &Listing) -> String {
     let count = counted(listing.tried.len() as u64, "site");
-    let line = |it: &Listed| format!("  {}: {}", it.site, bytes_text(it.bytes));
     let mut lines = vec![format!("{count} of large memory")];
-    lines.extend(listing.tried.iter().map(line));
-    lines.extend(listing.refused.iter().map(|(it, why)| {
-        let why = match why {
-            Refusal::DoesNotRecur => {
-                format!(
-                    "recurs in {:.0} % of its bytes from run to run",
-                    100.0 * it.recurrence
-                )
-            }
-            Refusal::TooMany => "is smaller than those that fit into a design".to_owned(),
-        };
-        format!("{}: not tried, because it {why}", line(it))
+    lines.extend(listing.tried.iter().take(LISTED).map(line));
+    let more = listing.tried.len().saturating_sub(LISTED);
+    lines.extend((more > 0).then(|| format!("  and {}", counted(more as u64, "smaller site"))));
+    let of = |refusal: Refusal| {
+        let refused = listing.refused.iter();
+        refused.filter(move |(_, why)| *why == refusal)
+    };
+    lines.extend(of(Refusal::DoesNotRecur).take(LISTED).map(|(it, _)| {
+        let recurs = 100.0 * it.recurrence;
+        let line = line(it);
+        format!("{line}: not tried, because it recurs in {recurs:.0} % of its bytes")
     }));
+    for (refusal, why) in [
+        (Refusal::HoldsNothing, "without memory that could be huge"),
+        (Refusal::TooMany, "behind the largest"),
+    ] {
+        let count = of(refusal).count() as u64;
+        let sites = counted(count, "site");
+        lines.extend((count > 0).then(|| format!("  not tried: {sites} {why}")));
+    }
     lines.join("\n")
+}
+
+fn line(site: &Listed) -> String {
+    let name = site.name.as_ref().map(|name| format!(", {name}"));
+    let bytes = bytes_text(site.held_bytes());
+    format!("  {}: {bytes}{}", site.site, name.unwrap_or_default())
+}
+
+/// The sites that are left out because huge pages did not come; nothing where there are none.
+pub(super) fn never_huge_text(sites: &[Site], huge: &[Site]) -> String {
+    let never = sites.iter().filter(|site| !huge.contains(site));
+    let never: Vec<String> = never.map(ToString::to_string).collect();
+    match never.is_empty() {
+        true => String::new(),
+        false => format!("left out, because never huge: {}", never.join(", ")),
+    }
+}
+
+/// What a screening is about to do.
+pub(super) fn screening_text(groups: &Groups) -> String {
+    let sites: usize = groups.groups().iter().map(Vec::len).sum();
+    format!(
+        "{sites} sites are more than a design tells apart: {} groups of them, by chance",
+        groups.groups().len()
+    )
+}
+
+/// What a screening has left.
+pub(super) fn screened_text(screened: &Screened) -> String {
+    let active = counted(screened.active as u64, "active group");
+    let left = counted(screened.sites.len() as u64, "site");
+    let dropped = match screened.dropped {
+        0 => String::new(),
+        dropped => format!("; the {dropped} weakest are left out"),
+    };
+    format!("{active}{dropped}: {left} left")
 }

@@ -111,6 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
             page: Some(&common.page),
         },
         stdin: None,
+        ..Files::default()
     };
     conduct(
         &root,

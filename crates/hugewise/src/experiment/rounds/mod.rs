@@ -20,7 +20,7 @@ use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::FreeMemory;
 use crate::experiment::idle_policies::IdlePolicies;
-use crate::experiment::progress::{Audience, Progress};
+use crate::experiment::progress::{Audience, Progress, Telling};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
 use crate::experiment::trial_output::TrialOutput;
@@ -81,6 +81,7 @@ pub struct Rounds<'a> {
     is_warm: Cell<bool>,
     /// Whether it was said what is to come.
     plan_told: Cell<bool>,
+    telling: Telling,
 }
 
 /// Where a trial stands in the experiment.
@@ -139,6 +140,7 @@ impl<'a> Rounds<'a> {
             outlived_told: Cell::new(false),
             is_warm: Cell::new(false),
             plan_told: Cell::new(false),
+            telling: Telling::default(),
             audience: match quiet {
                 true => Audience::Nobody,
                 false => Audience::of_stderr(),
@@ -156,7 +158,7 @@ impl<'a> Rounds<'a> {
 
     /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
-        let progress = Progress::begin(self.audience);
+        let progress = Progress::begin(self.audience, self.telling);
         let measured = match self.hook("--setup", self.options.setup.as_deref()) {
             Ok(()) => self.measure(recorder, machine, &progress),
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
@@ -240,6 +242,9 @@ impl<'a> Rounds<'a> {
             return Ok(Some(StopReason::MaxTime));
         }
         progress.round_over(self.time_left(recorder.record(), round + 1), || {
+            if self.telling == Telling::Rows {
+                return Ok(so_far_text(so_far.rounds, &[]));
+            }
             let mut rows = running(recorder.record()).map_err(exit::usage)?;
             // What was decided or dropped does not change any more.
             rows.retain(|row| recorder.record().is_run(&row.policy, round + 1));

@@ -1,5 +1,6 @@
 //! The time limit of an experiment: messages about it, and whether it is over.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,12 +11,22 @@ use hugewise_model::text::number::counted;
 
 use super::Rounds;
 use super::forecast::plan_text;
-use crate::experiment::progress::Progress;
+use crate::experiment::progress::{Progress, Telling};
 
 /// A round that began in time may end so much later than planned.
 const OVERRUN: f64 = 1.1;
 
 impl Rounds<'_> {
+    /// The same, of which this is told.
+    pub fn telling(self, telling: Telling) -> Self {
+        Self {
+            // What a design takes is said before it begins.
+            plan_told: Cell::new(telling == Telling::Rows),
+            telling,
+            ..self
+        }
+    }
+
     /// Whether there is no time for a round after those that are done.
     pub(super) fn is_time_over(
         &self,

@@ -5,18 +5,32 @@ use hugewise_model::run::trial::MappedSite;
 
 use super::range::Range;
 use super::sites::Sites;
+use super::thread::Advised;
+use crate::spawn::tracee::Options;
 
 /// How a range came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// By mmap(2).
+    /// By mmap(2), where the kernel found room.
     Mapped,
+    /// By mmap(2) at an address of the program's own, such as in memory that it reserved before.
+    Placed,
     /// By mremap(2), from a range with this address.
     Moved(u64),
     /// The heap has grown.
     Heap,
     /// The program has it from its file on.
     Data,
+}
+
+impl Origin {
+    /// Of a mapping with these flags of mmap(2).
+    pub(super) fn of_mapping(flags: u64) -> Self {
+        match flags & libc::MAP_FIXED as u64 {
+            0 => Self::Mapped,
+            _ => Self::Placed,
+        }
+    }
 }
 
 /// Who says what is advised.
@@ -29,14 +43,14 @@ pub(super) enum Advisor {
 }
 
 impl Advisor {
-    /// `None` where nothing is traced.
-    pub(super) fn new(advice: &Advice) -> Option<Self> {
+    /// Huge pages have `block` bytes. `None` where nothing is traced.
+    pub(super) fn new(advice: &Advice, block: u64) -> Option<Self> {
         Some(match advice {
             Advice::None => return None,
             // The same stops and the same call, which changes nothing.
             Advice::Idle => Self::Same(libc::MADV_NORMAL),
             Advice::Huge => Self::Same(libc::MADV_HUGEPAGE),
-            Advice::Sites(choice) => Self::Sites(Box::new(Sites::new(choice.clone()))),
+            Advice::Sites(choice) => Self::Sites(Box::new(Sites::new(choice.clone(), block))),
         })
     }
 
@@ -46,13 +60,35 @@ impl Advisor {
         (thread, process): (i32, i32),
         origin: Origin,
         range: Range,
-    ) -> libc::c_int {
-        match self {
-            Self::Same(advice) => *advice,
-            Self::Sites(sites) => match sites.has_got((thread, process), origin, range) {
+    ) -> Vec<Advised> {
+        let advised = |(range, is_huge): (Range, bool)| Advised {
+            range,
+            advice: match is_huge {
                 true => libc::MADV_HUGEPAGE,
                 false => libc::MADV_NOHUGEPAGE,
             },
+        };
+        match self {
+            &mut Self::Same(advice) => vec![Advised { range, advice }],
+            Self::Sites(sites) => {
+                let parts = sites.has_got((thread, process), origin, range);
+                parts.into_iter().map(advised).collect()
+            }
+        }
+    }
+
+    /// What is to be told of a tree: the ends of its processes where their memory is looked at.
+    pub(super) fn options(&self) -> Options {
+        match self {
+            Self::Same(_) => Options::TREE,
+            Self::Sites(_) => Options::TREE.and(Options::END),
+        }
+    }
+
+    /// A process is about to unmap a range.
+    pub(super) fn unmaps(&mut self, process: i32, range: Range) {
+        if let Self::Sites(sites) = self {
+            sites.loses(process, range);
         }
     }
 
@@ -81,7 +117,14 @@ impl Advisor {
     pub(super) fn mapped(&self) -> Vec<MappedSite> {
         match self {
             Self::Same(_) => Vec::new(),
-            Self::Sites(sites) => sites.mapped().to_vec(),
+            Self::Sites(sites) => sites.mapped(),
         }
+    }
+}
+
+impl super::Tracer {
+    /// What is to be told of its tree.
+    pub(in crate::spawn) fn options(&self) -> Options {
+        self.advice.options()
     }
 }

@@ -195,15 +195,46 @@ impl Tables {
     }
 }
 
+/// The calls from the file on that asked for memory: those inside the C library and the runtimes of
+/// languages serve everybody.
+pub(super) fn from_its_library(mut chain: Vec<Frame>) -> Vec<Frame> {
+    const SERVING: [&str; 7] = [
+        "libc.so",
+        "libc-",
+        "libc.musl",
+        "ld-",
+        "libpthread",
+        "libstdc++",
+        "libc++",
+    ];
+    let serves = |frame: &Frame| SERVING.iter().any(|it| file_name(frame).starts_with(it));
+    if let Some(first) = chain.iter().position(|frame| !serves(frame)) {
+        chain.drain(..first);
+    }
+    chain
+}
+
+fn file_name(frame: &Frame) -> &str {
+    frame.file.rsplit('/').next().unwrap_or_default()
+}
+
+/// A number for the file of the first call.
+pub(super) fn hash_of_file(chain: &[Frame]) -> u32 {
+    let name = chain.first().map(file_name).unwrap_or_default();
+    fnv(name.bytes())
+}
+
 /// A number for a chain: the same for the same files, wherever they are mapped and whatever folder
-/// they lie in (FNV-1a, 32 bits).
+/// they lie in.
 pub(super) fn hash(chain: &[Frame]) -> u32 {
+    let bytes = |frame| file_name(frame).bytes().chain(frame.offset.to_le_bytes());
+    fnv(chain.iter().flat_map(bytes))
+}
+
+/// FNV-1a, 32 bits.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
-    let bytes = chain.iter().flat_map(|frame| {
-        let name = frame.file.rsplit('/').next().unwrap_or_default();
-        name.bytes().chain(frame.offset.to_le_bytes())
-    });
     bytes.fold(BASIS, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(PRIME)
     })
@@ -228,6 +259,23 @@ mod tests {
         let other = [frame("/a/lib.so", 4096), frame("/a/prog", 18)];
         assert_ne!(hash(&chain), hash(&other));
         assert_ne!(hash(&chain), hash(&chain[..1]));
+    }
+
+    #[test]
+    fn a_library_is_that_which_asks_the_c_library() {
+        let chain = ["/lib/libc.so.6", "/lib/libduckdb.so", "/bin/python3"];
+        let chain: Vec<Frame> = chain.iter().map(|file| frame(file, 1)).collect();
+        let own = from_its_library(chain.clone());
+        assert_eq!(own, chain[1..]);
+        assert_eq!(
+            hash_of_file(&own),
+            hash_of_file(&[frame("/x/libduckdb.so", 9)])
+        );
+        assert_eq!(
+            from_its_library(chain[..1].to_vec()),
+            chain[..1],
+            "nobody else"
+        );
     }
 
     /// The published value of FNV-1a for no bytes.

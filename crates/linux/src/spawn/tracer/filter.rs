@@ -5,39 +5,9 @@
 
 use std::io;
 
-/// Which call stopped, as the data of `SECCOMP_RET_TRACE`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub(super) enum Call {
-    /// mmap(2) of private anonymous memory of at least one huge page.
-    Map = 1,
-    /// mremap(2) to at least one huge page.
-    Remap,
-    /// brk(2) that sets the end of the heap.
-    Break,
-    /// A call of another ABI: 32-bit or x32.
-    Foreign,
-    /// The program installs a seccomp filter of its own.
-    Filter,
-    /// The program traces another.
-    Trace,
-}
+use hugewise_model::run::policy::realise::Tracer as Advice;
 
-impl Call {
-    const ALL: [Self; 6] = [
-        Self::Map,
-        Self::Remap,
-        Self::Break,
-        Self::Foreign,
-        Self::Filter,
-        Self::Trace,
-    ];
-
-    /// The call behind the message of a stop.
-    pub(super) fn of(message: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|&call| call as u64 == message)
-    }
-}
+use super::call::Call;
 
 /// `AUDIT_ARCH_…` of linux/audit.h for the ABI of this program.
 #[cfg(target_arch = "x86_64")]
@@ -68,12 +38,29 @@ const fn high(argument: u32) -> u32 {
     low(argument) + 4
 }
 
+/// Whether a tree stops where memory goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unmapping {
+    Stops,
+    Passes,
+}
+
 /// A filter for memory whose huge pages have `block` bytes.
 #[derive(Debug)]
 pub(in crate::spawn) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    pub(in crate::spawn) fn new(block: u64) -> Self {
+    /// What the tracer of a policy needs; `None` where there is none.
+    pub(in crate::spawn) fn of(advice: &Advice) -> Option<Self> {
+        let unmapping = match advice {
+            Advice::None => return None,
+            Advice::Sites(_) => Unmapping::Stops,
+            Advice::Huge | Advice::Idle => Unmapping::Passes,
+        };
+        Some(Self::new(super::block_bytes(), unmapping))
+    }
+
+    fn new(block: u64, unmapping: Unmapping) -> Self {
         let block = u32::try_from(block).unwrap_or(u32::MAX);
         let mut code = vec![
             load(ARCH),
@@ -86,6 +73,9 @@ impl Filter {
         code.extend(section(libc::SYS_mmap, Self::map(block)));
         code.extend(section(libc::SYS_brk, Self::break_()));
         code.extend(section(libc::SYS_mremap, large(2, block, Call::Remap)));
+        if unmapping == Unmapping::Stops {
+            code.extend(section(libc::SYS_munmap, large(1, block, Call::Unmap)));
+        }
         code.extend(section(libc::SYS_ptrace, vec![trace(Call::Trace)]));
         code.extend(section(libc::SYS_seccomp, vec![trace(Call::Filter)]));
         code.extend(section(libc::SYS_prctl, Self::prctl()));
@@ -156,7 +146,7 @@ impl Filter {
 /// # Errors
 /// What the kernel answered to the first of the two that it refused.
 pub fn try_tracing() -> io::Result<()> {
-    let filter = Filter::new(super::block_bytes());
+    let filter = Filter::new(super::block_bytes(), Unmapping::Passes);
     // SAFETY: the child makes system calls only, and leaves at once.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -281,7 +271,7 @@ mod tests {
 
     #[test]
     fn only_what_may_need_advice_stops() {
-        let filter = Filter::new(2 << 20);
+        let filter = Filter::new(2 << 20, Unmapping::Stops);
         let ours = |number, arguments| answer(&filter, ABI, number, arguments);
         let map = |length: u64, flags: i32| {
             ours(libc::SYS_mmap, [0, length, 3, flags as u64, u64::MAX, 0])
@@ -307,6 +297,11 @@ mod tests {
         );
         let remap = |size| ours(libc::SYS_mremap, [1 << 40, 4096, size, 1, 0, 0]);
         assert_eq!((remap(4 << 20), remap(1 << 20)), (Call::Remap as u32, pass));
+        let unmap = |size| ours(libc::SYS_munmap, [1 << 40, size, 0, 0, 0, 0]);
+        assert_eq!((unmap(4 << 20), unmap(4096)), (Call::Unmap as u32, pass));
+        let plain = Filter::new(2 << 20, Unmapping::Passes);
+        let large = [1 << 40, 4 << 20, 0, 0, 0, 0];
+        assert_eq!(answer(&plain, ABI, libc::SYS_munmap, large), pass);
         assert_eq!(ours(libc::SYS_read, [3, 1 << 40, 1 << 40, 0, 0, 0]), pass);
         assert_eq!(ours(libc::SYS_ptrace, [0; 6]), Call::Trace as u32);
         assert_eq!(ours(libc::SYS_seccomp, [1; 6]), Call::Filter as u32);

@@ -16,20 +16,24 @@ use hugewise_model::run::policy::realise::Tracer as Advice;
 use hugewise_model::run::trial::Tracing;
 
 use super::registers::{OwnState, Registers, SignalMask, SystemCall};
-use super::tracee::{self, Options, Stop};
+use super::tracee::{self, Stop};
 use crate::machine::root::Root;
 use crate::sys::thp;
 
 mod advisor;
+mod call;
 mod chain;
 mod filter;
 mod heap;
+mod memory_now;
+mod piece;
 mod range;
 mod sites;
+mod space;
 mod thread;
 
 use advisor::{Advisor, Origin};
-use filter::Call;
+use call::Call;
 use heap::Heap;
 use range::Range;
 use thread::{Advised, Step, Thread};
@@ -61,9 +65,10 @@ pub(super) struct Tracer {
 impl Tracer {
     /// A tracer of the tree below `main`; `None` where the tree is not to be traced.
     pub(super) fn new(advice: &Advice, main: i32) -> Option<Self> {
+        let block = block_bytes();
         Some(Self {
-            advice: Advisor::new(advice)?,
-            block: block_bytes(),
+            advice: Advisor::new(advice, block)?,
+            block,
             main,
             threads: HashMap::new(),
             heaps: HashMap::new(),
@@ -71,7 +76,7 @@ impl Tracer {
         })
     }
 
-    /// Answers a stop that is no end of the main process.
+    /// Answers a stop, but that of the main process where that is held at its end.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) {
         self.meet(pid);
         match stop {
@@ -81,8 +86,17 @@ impl Tracer {
             Stop::Exec => self.executed(pid),
             Stop::Group => tracee::leave_stopped(pid),
             Stop::Signal(signal) => self.go_on(pid, signal),
-            Stop::Exit | Stop::Tracing => self.go_on(pid, 0),
+            Stop::Exit => self.ending(pid),
+            Stop::Tracing => self.go_on(pid, 0),
         }
+    }
+
+    /// A thread is at its end: with the first thread of a process, its memory ends.
+    fn ending(&mut self, pid: i32) {
+        if self.threads.get(&pid).is_some_and(|it| it.process == pid) {
+            self.advice.look(pid);
+        }
+        tracee::resume(pid, 0);
     }
 
     /// Forgets a thread that has ended.
@@ -98,8 +112,7 @@ impl Tracer {
             return;
         }
         if pid != self.main {
-            // Only the end of the main process is looked at.
-            tracee::set_options(pid, Options::TREE);
+            tracee::set_options(pid, self.advice.options());
         }
         let thread = Thread {
             process: heap::process_of(pid),
@@ -165,16 +178,16 @@ impl Tracer {
         }
     }
 
-    /// Says once what cannot be reached.
+    /// A call that is not followed to its end: what cannot be reached is said once.
     fn note(&mut self, pid: i32, call: Call) {
-        let program = program_of(pid);
-        let sentence = match call {
-            Call::Foreign => format!("{program} runs 32-bit code, which is not traced"),
-            Call::Filter => format!("{program} filters its own system calls (seccomp)"),
-            Call::Trace => format!("{program} traces another process (ptrace)"),
-            Call::Map | Call::Remap | Call::Break => return,
-        };
-        self.tracing.say(sentence);
+        if let Some(sentence) = call.beyond(&program_of(pid)) {
+            self.tracing.say(sentence);
+        }
+        let process = self.threads.get(&pid).map(|thread| thread.process);
+        if let (Call::Unmap, Some(process), Ok(entry)) = (call, process, Registers::read(pid)) {
+            let range = Range::of(entry.argument(0), entry.argument(1));
+            self.advice.unmaps(process, range);
+        }
     }
 
     /// A call has begun or ended.
@@ -218,7 +231,10 @@ impl Tracer {
         };
         let block = self.block;
         let found = match call {
-            Call::Map => Some((Origin::Mapped, Range::of(start, registers.argument(1)))),
+            Call::Map => {
+                let range = Range::of(start, registers.argument(1));
+                Some((Origin::of_mapping(registers.argument(3)), range))
+            }
             Call::Remap => {
                 let moved = Range::of(start, registers.argument(2));
                 Some((Origin::Moved(from), moved))
@@ -239,11 +255,11 @@ impl Tracer {
         let Some(thread) = self.threads.get_mut(&pid) else {
             return;
         };
-        let advice = self.advice.of((pid, thread.process), origin, range);
-        thread.ranges.push(Advised { range, advice });
+        let advised = self.advice.of((pid, thread.process), origin, range);
+        thread.ranges.extend(advised);
     }
 
-    /// Reads what the memory of the sites of the main process has become, which is at its end.
+    /// Reads what the memory of the sites of a process has become, which is at its end.
     pub(super) fn look(&mut self, pid: i32) {
         self.advice.look(pid);
     }

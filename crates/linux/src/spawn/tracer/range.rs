@@ -17,9 +17,14 @@ impl Range {
         self.end.saturating_sub(self.start)
     }
 
+    /// What two parts share; without bytes where that is nothing.
+    pub(super) fn common(self, other: Self) -> Self {
+        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
+        Self { start, end }
+    }
+
     /// How many bytes two parts share.
     pub(super) fn shared(self, other: Self) -> u64 {
-        let end = self.end.min(other.end);
-        end.saturating_sub(self.start.max(other.start))
+        self.common(other).bytes()
     }
 }

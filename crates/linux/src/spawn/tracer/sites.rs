@@ -1,122 +1,157 @@
 //! The sites at which a tree maps its large memory, and what becomes of that.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use hugewise_model::run::site::{Choice, Identity, Site, size_class};
-use hugewise_model::run::trial::{Frame, MappedSite, SiteMemory};
+use hugewise_model::run::site::{Arena, Choice, Identity, Site, size_class};
+use hugewise_model::run::trial::{MappedSite, SiteMemory};
 
 use super::advisor::Origin;
 use super::chain::{self, Chains};
+use super::memory_now::MemoryNow;
+use super::piece::Piece;
 use super::range::Range;
-use crate::machine::root::Root;
-use crate::proc::smaps_memory;
+use super::space::{Known, Space};
+
+/// What is unmapped again and again is looked at so often.
+const MOST_LOOKS: u32 = 16;
 
 /// The sites of one tree.
 #[derive(Debug)]
 pub(super) struct Sites {
     choice: Choice,
+    block: u64,
     processes: HashMap<i32, Space>,
     mapped: Vec<MappedSite>,
+    /// What was unmapped of each site: the most at once, and how often it was looked at.
+    unmapped: HashMap<usize, (SiteMemory, u32)>,
+    indices: HashMap<Site, usize>,
     chains: Chains,
 }
 
-/// The memory of one process.
-#[derive(Clone, Debug, Default)]
-struct Space {
-    /// How many mappings of each size class it has made.
-    numbers: HashMap<u8, u32>,
-    /// Its ranges by their first address, with the index of their site.
-    ranges: BTreeMap<u64, (u64, usize)>,
-}
-
-impl Space {
-    /// What lay there before has been unmapped since.
-    fn insert(&mut self, range: Range, site: usize) {
-        let below = self.ranges.range(..range.end).rev();
-        let overlapped = below.take_while(|(_, (end, _))| *end > range.start);
-        let overlapped: Vec<(u64, (u64, usize))> = overlapped.map(|(&at, &it)| (at, it)).collect();
-        for (start, (end, other)) in overlapped {
-            self.ranges.remove(&start);
-            if start < range.start {
-                self.ranges.insert(start, (range.start, other));
-            }
-            if end > range.end {
-                self.ranges.insert(range.end, (end, other));
-            }
-        }
-        self.ranges.insert(range.start, (range.end, site));
-    }
-
-    /// The site of an address.
-    fn site_at(&self, address: u64) -> Option<usize> {
-        let (_, (end, site)) = self.ranges.range(..=address).next_back()?;
-        (address < *end).then_some(*site)
-    }
-}
-
 impl Sites {
-    pub(super) fn new(choice: Choice) -> Self {
+    /// Huge pages have `block` bytes.
+    pub(super) fn new(choice: Choice, block: u64) -> Self {
         Self {
             choice,
+            block,
             processes: HashMap::new(),
             mapped: Vec::new(),
+            unmapped: HashMap::new(),
+            indices: HashMap::new(),
             chains: Chains::default(),
         }
     }
 
-    /// Notes a range that a thread of a process has got; whether it is to be huge.
+    /// Notes a range that a thread of a process has got; which parts of it are to be huge, and
+    /// which not.
     pub(super) fn has_got(
         &mut self,
         (thread, process): (i32, i32),
         origin: Origin,
         range: Range,
-    ) -> bool {
-        let index = self.index_of((thread, process), origin, range);
-        let known = &mut self.mapped[index];
-        known.mappings += 1;
-        known.bytes += range.bytes();
-        let is_huge = self.choice.has(known.site);
-        self.space(process).insert(range, index);
-        is_huge
+    ) -> Vec<(Range, bool)> {
+        let pieces = self.pieces((thread, process), origin, range);
+        let pieces: Vec<Piece> = match self.choice.by.part_bytes() {
+            Some(bytes) => {
+                let cut = |it: Piece| it.cut(bytes, self.block);
+                pieces.into_iter().flat_map(cut).collect()
+            }
+            None => pieces,
+        };
+        let mut advised: Vec<(Range, bool)> = Vec::new();
+        for piece in pieces {
+            let range = piece.range;
+            let is_huge = self.choice.has(piece.site);
+            self.note(process, piece);
+            match advised.last_mut() {
+                Some((last, other)) if last.end == range.start && *other == is_huge => {
+                    last.end = range.end;
+                }
+                _ => advised.push((range, is_huge)),
+            }
+        }
+        advised
+    }
+
+    fn note(&mut self, process: i32, piece: Piece) {
+        let count = self.mapped.len();
+        let index = *self.indices.entry(piece.site).or_insert(count);
+        if index == count {
+            self.mapped.push(MappedSite {
+                site: piece.site,
+                mappings: 0,
+                bytes: 0,
+                chain: piece.chain,
+                name: None,
+                at_end: None,
+            });
+        }
+        let mapped = &mut self.mapped[index];
+        mapped.mappings += 1;
+        mapped.bytes += piece.new_bytes;
+        let known = Known {
+            site: index,
+            base: piece.base,
+            owner: process,
+        };
+        self.space(process).insert(piece.range, known);
     }
 
     fn space(&mut self, process: i32) -> &mut Space {
         self.processes.entry(process).or_default()
     }
 
-    /// The index of the site of a range, which is noted where it is new.
-    fn index_of(&mut self, (thread, process): (i32, i32), origin: Origin, range: Range) -> usize {
-        if let Origin::Moved(from) = origin
-            && let Some(index) = self.space(process).site_at(from)
-        {
-            return index;
+    /// A range by what it belongs to, before it is cut into parts.
+    fn pieces(
+        &mut self,
+        (thread, process): (i32, i32),
+        origin: Origin,
+        range: Range,
+    ) -> Vec<Piece> {
+        match origin {
+            Origin::Heap => {
+                let before = self.space(process).at(range.start.saturating_sub(1));
+                let before = before.or_else(|| self.space(process).at(range.start));
+                let heap =
+                    before.filter(|it| self.mapped[it.site].site.arena() == Some(Arena::Heap));
+                let base = heap.map_or(range.start, |it| it.base);
+                vec![Piece::new(range, Site::Heap, base)]
+            }
+            Origin::Data => vec![Piece::new(range, Site::Data, range.start)],
+            Origin::Mapped => vec![self.identified((thread, process), range)],
+            Origin::Moved(from) => match self.space(process).at(from) {
+                Some(known) => {
+                    let base = range.start.saturating_sub(from.saturating_sub(known.base));
+                    vec![Piece::new(range, self.mapped[known.site].site, base)]
+                }
+                None => vec![self.identified((thread, process), range)],
+            },
+            Origin::Placed => {
+                let found = self.space(process).pieces(range);
+                let mut pieces = Vec::new();
+                for (range, known) in found {
+                    match known {
+                        Some(known) => pieces.push(Piece {
+                            new_bytes: 0,
+                            ..Piece::new(range, self.mapped[known.site].site, known.base)
+                        }),
+                        None if range.bytes() >= self.block => {
+                            pieces.push(self.identified((thread, process), range));
+                        }
+                        None => {}
+                    }
+                }
+                pieces
+            }
         }
-        let (site, chain) = match origin {
-            Origin::Heap => (Site::Heap, Vec::new()),
-            Origin::Data => (Site::Data, Vec::new()),
-            Origin::Mapped | Origin::Moved(_) => self.identify((thread, process), range),
-        };
-        let known = self.mapped.iter().position(|it| it.site == site);
-        known.unwrap_or_else(|| {
-            self.mapped.push(MappedSite {
-                site,
-                mappings: 0,
-                bytes: 0,
-                chain,
-                at_end: None,
-            });
-            self.mapped.len() - 1
-        })
     }
 
-    /// The site of a new mapping, and the calls that made it where these tell it.
-    fn identify(&mut self, (thread, process): (i32, i32), range: Range) -> (Site, Vec<Frame>) {
+    /// A new mapping with its site, and the calls that made it where these tell it.
+    fn identified(&mut self, (thread, process): (i32, i32), range: Range) -> Piece {
         let class = size_class(range.bytes());
-        match self.choice.by {
-            Identity::Mapping => {
-                let number = self.space(process).numbers.entry(class).or_default();
-                *number += 1;
-                let number = *number;
+        let (site, chain) = match self.choice.by {
+            Identity::Mapping | Identity::Chunk { .. } => {
+                let number = self.space(process).next_number(class);
                 (Site::Mapping { number, class }, Vec::new())
             }
             Identity::Chain => {
@@ -124,6 +159,15 @@ impl Sites {
                 let hash = chain::hash(&chain);
                 (Site::Chain { hash, class }, chain)
             }
+            Identity::Library => {
+                let chain = chain::from_its_library(self.chains.of(thread, process));
+                let hash = chain::hash_of_file(&chain);
+                (Site::Library { hash }, chain)
+            }
+        };
+        Piece {
+            chain,
+            ..Piece::new(range, site, range.start)
         }
     }
 
@@ -140,118 +184,102 @@ impl Sites {
         self.chains.forget(process);
     }
 
-    /// Reads what the memory of a process has become. Mappings that the kernel has merged were
-    /// advised alike, and their pages are shared out by length.
+    /// Reads what the memory of a process has become: of what it mapped itself, because what a
+    /// child has from its parent is counted there.
     pub(super) fn look(&mut self, process: i32) {
         let Some(space) = self.processes.get(&process) else {
             return;
         };
-        let memory = smaps_memory::read(&Root::real(), process.unsigned_abs());
-        for (&start, &(end, index)) in &space.ranges {
-            let range = Range { start, end };
-            for mapping in memory.iter().filter(|it| it.start < end && it.end > start) {
-                let whole = Range {
-                    start: mapping.start,
-                    end: mapping.end,
-                };
-                let shared = range.shared(whole);
-                let part = |bytes: u64| {
-                    (bytes as f64 * shared as f64 / whole.bytes() as f64).round() as u64
-                };
-                let seen = self.mapped[index]
-                    .at_end
-                    .get_or_insert(SiteMemory::default());
-                seen.mapped_bytes += shared;
-                seen.resident_bytes += part(mapping.resident_bytes);
-                seen.huge_bytes += part(mapping.huge_bytes);
+        let own = space.own(process);
+        if own.is_empty() {
+            return;
+        }
+        let now = MemoryNow::read(process, self.block);
+        for (range, index) in own {
+            let mapped = &mut self.mapped[index];
+            let memory = now.of(range);
+            if memory.mapped_bytes > 0 {
+                let seen = mapped.at_end.get_or_insert_default();
+                *seen = together(*seen, memory);
+            }
+            let name = now.name(range).map(str::to_owned);
+            mapped.name = name.or_else(|| mapped.name.take());
+        }
+    }
+
+    /// A process is about to unmap a range. Memory that goes as it came, without a page, was a try
+    /// to find a place: the next one is the same site.
+    pub(super) fn loses(&mut self, process: i32, range: Range) {
+        let Some(space) = self.processes.get_mut(&process) else {
+            return;
+        };
+        let mut gone = space.remove(range);
+        gone.retain(|(_, known)| known.owner == process);
+        let looks = |index| self.unmapped.get(&index).map_or(0, |(_, looks)| *looks);
+        if gone
+            .iter()
+            .all(|(_, known)| looks(known.site) >= MOST_LOOKS)
+        {
+            return;
+        }
+        let now = MemoryNow::read(process, self.block);
+        let gone: Vec<_> = gone
+            .into_iter()
+            .map(|(range, known)| (range, known, now.of(range)))
+            .collect();
+        let holds_nothing = gone.iter().all(|(.., memory)| memory.resident_bytes == 0);
+        for (range, known, memory) in gone {
+            let (most, looks) = self.unmapped.entry(known.site).or_default();
+            *looks += 1;
+            if memory.resident_bytes >= most.resident_bytes {
+                *most = memory;
+            }
+            if holds_nothing && !self.space(process).has_of(known.base) {
+                self.undo(process, range, known);
             }
         }
     }
 
-    /// What was mapped at each site.
-    pub(super) fn mapped(&self) -> &[MappedSite] {
-        &self.mapped
+    fn undo(&mut self, process: i32, range: Range, known: Known) {
+        let mapped = &mut self.mapped[known.site];
+        mapped.mappings = mapped.mappings.saturating_sub(1);
+        mapped.bytes = mapped.bytes.saturating_sub(range.bytes());
+        if let Some(Arena::Mapping { number, class }) = mapped.site.arena() {
+            self.space(process).free_number(number, class);
+        }
+    }
+
+    /// What was mapped at each site. Of parts, those that nobody chose and that held nothing are
+    /// left out: a reservation has many, and its edges may be unmapped at once.
+    pub(super) fn mapped(&self) -> Vec<MappedSite> {
+        let seen = |(index, it): (usize, &MappedSite)| {
+            let unmapped = self.unmapped.get(&index).map(|(most, _)| *most);
+            let at_end = it.at_end.or(unmapped);
+            MappedSite {
+                at_end,
+                ..it.clone()
+            }
+        };
+        let is_empty = |it: &MappedSite| {
+            let is_part = matches!(it.site, Site::Part { .. });
+            is_part && it.at_end.is_some_and(|memory| memory.resident_bytes == 0)
+        };
+        let matters =
+            |it: &MappedSite| self.choice.names(it.site) || !(it.mappings == 0 || is_empty(it));
+        let all = self.mapped.iter().enumerate().map(seen);
+        all.filter(matters).collect()
+    }
+}
+
+fn together(one: SiteMemory, other: SiteMemory) -> SiteMemory {
+    let reach = one.reach_bytes.unwrap_or(0);
+    SiteMemory {
+        mapped_bytes: one.mapped_bytes + other.mapped_bytes,
+        resident_bytes: one.resident_bytes + other.resident_bytes,
+        huge_bytes: one.huge_bytes + other.huge_bytes,
+        reach_bytes: other.reach_bytes.map(|it| it + reach),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIB: u64 = 1 << 20;
-
-    fn sites(choice: &str) -> Sites {
-        Sites::new(choice.parse().expect("a choice"))
-    }
-
-    fn at(start: u64, mib: u64) -> Range {
-        Range::of(start * MIB, mib * MIB)
-    }
-
-    fn names(sites: &Sites) -> Vec<(String, u64, u64)> {
-        let named = |it: &MappedSite| (it.site.to_string(), it.mappings, it.bytes / MIB);
-        sites.mapped().iter().map(named).collect()
-    }
-
-    #[test]
-    fn mappings_are_counted_by_class_and_process() {
-        let mut sites = sites("mapping:2-16m+heap");
-        let one = (1, 1);
-        assert!(!sites.has_got(one, Origin::Mapped, at(100, 16)));
-        assert!(!sites.has_got(one, Origin::Mapped, at(200, 64)));
-        assert!(sites.has_got(one, Origin::Mapped, at(300, 20)));
-        assert!(sites.has_got(one, Origin::Heap, at(10, 4)));
-        assert!(
-            !sites.has_got((5, 5), Origin::Mapped, at(300, 16)),
-            "another process"
-        );
-        let expected = [
-            ("1-16m", 2, 32),
-            ("1-64m", 1, 64),
-            ("2-16m", 1, 20),
-            ("heap", 1, 4),
-        ];
-        assert_eq!(
-            names(&sites),
-            expected.map(|(name, n, mib)| (name.to_owned(), n, mib))
-        );
-    }
-
-    #[test]
-    fn memory_that_moves_keeps_its_site() {
-        let mut sites = sites("mapping:1-16m");
-        assert!(sites.has_got((1, 1), Origin::Mapped, at(100, 16)));
-        assert!(sites.has_got((1, 1), Origin::Moved(100 * MIB), at(500, 128)));
-        assert!(
-            !sites.has_got((1, 1), Origin::Moved(900 * MIB), at(900, 128)),
-            "unknown"
-        );
-    }
-
-    #[test]
-    fn a_child_has_the_memory_of_its_parent_until_it_runs_another_program() {
-        let mut sites = sites("mapping:1-16m");
-        sites.has_got((1, 1), Origin::Mapped, at(100, 16));
-        sites.fork(1, 2);
-        assert!(
-            !sites.has_got((2, 2), Origin::Mapped, at(300, 16)),
-            "its second"
-        );
-        sites.forget(2);
-        assert!(
-            sites.has_got((2, 2), Origin::Mapped, at(300, 16)),
-            "its first"
-        );
-    }
-
-    #[test]
-    fn memory_that_is_mapped_anew_belongs_to_its_last_site() {
-        let mut space = Space::default();
-        space.insert(at(100, 40), 0);
-        space.insert(at(110, 10), 1);
-        let sites = [105, 115, 125, 139, 140].map(|at| space.site_at(at * MIB));
-        assert_eq!(sites, [Some(0), Some(1), Some(0), Some(0), None]);
-        space.insert(at(90, 100), 2);
-        assert_eq!(space.ranges.len(), 1);
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! A thread of a traced tree.
 
-use super::filter::Call;
+use super::call::Call;
 use super::range::Range;
 use crate::spawn::registers::OwnState;
 

@@ -114,6 +114,9 @@ pub struct SiteShare {
     pub failed_treatments: usize,
     /// Runs at whose end its memory was unmapped, so that nothing was seen.
     pub unseen: usize,
+    /// What the program calls its memory, where it says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The calls that mapped it, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
@@ -166,7 +169,7 @@ impl Attribution {
         Self {
             format: "hugewise-attribution 1".to_owned(),
             command: record.header.plan.command.clone(),
-            by: by.word().to_owned(),
+            by: by.to_string(),
             metric: record.header.plan.verdict_metric.clone(),
             label: label_of(
                 record,
@@ -202,7 +205,7 @@ impl Attribution {
 }
 
 /// The logarithms of the metric: whole rounds alone, with the rows in their order.
-fn responses(record: &Record) -> Vec<Vec<f64>> {
+pub(super) fn responses(record: &Record) -> Vec<Vec<f64>> {
     let plan = &record.header.plan;
     let value = |round: u32, policy: &str| -> Option<f64> {
         let mut trials = arm_trials(record, policy);
@@ -232,7 +235,7 @@ fn site_share(
     let resident = |runs: &[Option<SiteMemory>]| seen(runs, |it| it.resident_bytes);
     let block = record.header.host.pmd_bytes().unwrap_or(2 << 20);
     let not_huge = huge.iter().flatten().filter(|it| it.huge_bytes == 0);
-    let not_huge = not_huge.filter(|it| it.resident_bytes >= block);
+    let not_huge = not_huge.filter(|it| it.reach_bytes.unwrap_or(it.resident_bytes) >= block);
     let not_small = small.iter().flatten().filter(|it| it.huge_bytes > 0);
     let unseen = huge.iter().chain(&small).filter(|it| it.is_none());
     SiteShare {
@@ -249,6 +252,7 @@ fn site_share(
             .map(|(huge, small)| (huge - small) as i64),
         failed_treatments: not_huge.count() + not_small.count(),
         unseen: unseen.count(),
+        name: listed.and_then(|it| it.name.clone()),
         chain: listed.map(|it| it.chain.clone()).unwrap_or_default(),
         place: None,
     }

@@ -1,5 +1,6 @@
 //! What an attribution says.
 
+use super::Listed;
 use super::attribution::{Attribution, Change, Effect, SiteShare};
 use crate::base::units::bytes_text;
 use crate::run::compare::labels::effect_of_ratio;
@@ -75,7 +76,7 @@ impl Attribution {
                 Cell::plain(interval(site.share)),
                 Cell::plain(site.huge_bytes.map_or_else(|| "?".to_owned(), bytes_text)),
                 Cell::plain(site.added_bytes.map_or_else(|| "?".to_owned(), added)),
-                Cell::plain(site.place.clone().unwrap_or_default()),
+                Cell::plain(told(site).unwrap_or_default()),
             ]);
         }
         grid
@@ -133,22 +134,54 @@ impl Attribution {
         Some(grid)
     }
 
+    /// What is said of the sites whose memory was not as the rows say.
+    fn failed(&self) -> Option<String> {
+        let failed = self.sites.iter().filter(|it| it.failed_treatments > 0);
+        let runs = failed.clone().map(|it| it.failed_treatments).max()?;
+        let names: Vec<String> = failed.map(|it| it.site.to_string()).collect();
+        let (runs, names) = (counted(runs as u64, "run"), names.join(", "));
+        Some(format!(
+            "In up to {runs} the memory of {names} was not as the row says, so that share is too \
+             small."
+        ))
+    }
+
+    /// What is said of the sites that no row made huge: of the largest each, of the others together.
+    fn small_in_all(&self) -> Vec<String> {
+        const NAMED: usize = 3;
+        let holding = self.not_tried.iter().filter(|it| it.held_bytes() > 0);
+        let holding: Vec<&Listed> = holding.collect();
+        let (named, others) = holding.split_at(holding.len().min(NAMED));
+        let each = named.iter().map(|it| {
+            let bytes = bytes_text(it.held_bytes());
+            let recurs = 100.0 * it.recurrence;
+            format!(
+                "{} ({bytes}, recurs in {recurs:.0} %) was small in all runs.",
+                it.site
+            )
+        });
+        let mut lines: Vec<String> = each.collect();
+        if !others.is_empty() {
+            let bytes = others.iter().map(|it| it.held_bytes()).sum();
+            lines.push(format!(
+                "{} with {} together were small in all runs.",
+                counted(others.len() as u64, "smaller site"),
+                bytes_text(bytes)
+            ));
+        }
+        lines
+    }
+
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "{} of {} rows; a run scatters by {:.1} %. A share is the mean over the runs in which \
-             the site is huge, less that of the others. Huge and added memory: at the end of the \
-             main process; ? where it was unmapped by then.",
+             the site is huge, less that of the others. Huge and added memory: at the end; ? \
+             where it was unmapped by then.",
             counted(self.rounds as u64, "round"),
             self.rows,
             100.0 * self.noise,
         )];
-        let failed: usize = self.sites.iter().map(|it| it.failed_treatments).sum();
-        if failed > 0 {
-            notes.push(format!(
-                "In {} the memory of a site was not as the row says, so its share is too small.",
-                counted(failed as u64, "case")
-            ));
-        }
+        notes.extend(self.failed());
         notes.extend(self.sites.iter().filter(|it| Self::is_unsteady(it)).map(|it| {
             format!(
                 "{} recurs in {:.0} % of its bytes only, so its share is of different memory.",
@@ -156,21 +189,19 @@ impl Attribution {
                 100.0 * it.recurrence
             )
         }));
-        notes.extend(self.not_tried.iter().map(|it| {
-            let bytes = bytes_text(it.bytes);
-            let recurs = 100.0 * it.recurrence;
-            format!(
-                "{} ({bytes}, recurs in {recurs:.0} %) was small in all runs.",
-                it.site
-            )
-        }));
+        notes.extend(self.small_in_all());
         notes
     }
 }
 
+/// Where a site is mapped, or what the program calls its memory.
+fn told(share: &SiteShare) -> Option<String> {
+    share.place.clone().or_else(|| share.name.clone())
+}
+
 /// A site, and where it is mapped.
 fn named(share: &SiteShare) -> String {
-    match &share.place {
+    match told(share) {
         Some(place) => format!("{} ({place})", share.site),
         None => match share.site {
             Site::Heap => "the heap".to_owned(),

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::MOST_SITES;
-use crate::run::site::Site;
+use crate::run::site::{Identity, Site};
 use crate::run::trial::{Frame, MappedSite, Trial};
 
 /// A site whose bytes recur less than this from run to run is not told from others.
@@ -20,9 +19,23 @@ pub struct Listed {
     pub bytes: u64,
     /// The fewest bytes that a run mapped there, as a share of the most.
     pub recurrence: f64,
+    /// The most bytes at the end of a run that could be huge, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach_bytes: Option<u64>,
+    /// What the program calls its memory, where it says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The calls of the first mapping, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
+}
+
+impl Listed {
+    /// The bytes that huge pages may change: those of address space where no more is known.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.reach_bytes.unwrap_or(self.bytes)
+    }
 }
 
 /// Why a site is not tried.
@@ -31,9 +44,14 @@ pub struct Listed {
 pub enum Refusal {
     /// Its bytes differ from run to run.
     DoesNotRecur,
-    /// More sites are larger than fit into a design.
+    /// No memory of it at the end could be huge.
+    HoldsNothing,
+    /// So many sites hold more that it was left out.
     TooMany,
 }
+
+/// More sites than these would make the names of policies too long.
+const MOST_LISTED: usize = 1000;
 
 /// The sites of a program: those that are tried, the largest first, and the others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,9 +68,11 @@ impl Listing {
     pub fn of<'a>(trials: impl Iterator<Item = &'a Trial>) -> Self {
         let mut listing = Self::default();
         for site in listed(trials) {
-            if site.recurrence < LEAST_RECURRENCE {
+            if site.reach_bytes == Some(0) {
+                listing.refused.push((site, Refusal::HoldsNothing));
+            } else if site.recurrence < LEAST_RECURRENCE {
                 listing.refused.push((site, Refusal::DoesNotRecur));
-            } else if listing.tried.len() == MOST_SITES {
+            } else if listing.tried.len() == MOST_LISTED {
                 listing.refused.push((site, Refusal::TooMany));
             } else {
                 listing.tried.push(site);
@@ -66,6 +86,23 @@ impl Listing {
     pub fn sites(&self) -> Vec<Site> {
         self.tried.iter().map(|it| it.site).collect()
     }
+
+    /// Parts into which the memory of these sites is best cut: the smallest power of two with which
+    /// they fit into a design of 32 rows. Where there are too many sites for that, the largest
+    /// makes eight parts.
+    #[must_use]
+    pub fn chunks(&self) -> Identity {
+        const PARTS: u64 = 15;
+        const OF_LARGEST: u64 = 8;
+        const SMALLEST: u64 = 2 << 20;
+        let held = || self.tried.iter().map(Listed::held_bytes);
+        let largest = held().max().unwrap_or(0);
+        let fits = |bytes: &u64| held().map(|it| it.div_ceil(*bytes)).sum::<u64>() <= PARTS;
+        let mut sizes = std::iter::successors(Some(SMALLEST), |bytes| bytes.checked_mul(2))
+            .take_while(|&bytes| bytes <= largest);
+        let eighth = largest.div_ceil(OF_LARGEST).next_power_of_two();
+        Identity::chunks(sizes.find(fits).unwrap_or(eighth))
+    }
 }
 
 /// All sites of some runs, the largest first.
@@ -75,30 +112,30 @@ pub(super) fn listed<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Listed>
         .filter_map(|trial| trial.read_back.tracing.as_ref())
         .map(|tracing| tracing.sites.as_slice())
         .collect();
-    let mut found: BTreeMap<Site, (Vec<u64>, &[Frame])> = BTreeMap::new();
+    let mut found: BTreeMap<Site, Vec<&MappedSite>> = BTreeMap::new();
     for mapped in runs.iter().copied().flatten() {
-        let (bytes, _) = found
-            .entry(mapped.site)
-            .or_insert((Vec::new(), &mapped.chain));
-        bytes.push(mapped.bytes);
+        found.entry(mapped.site).or_default().push(mapped);
     }
-    let listed = found.into_iter().map(|(site, (bytes, chain))| {
-        let most = bytes.iter().copied().max().unwrap_or(0);
-        let is_in_all = bytes.len() == runs.len();
-        let fewest = bytes
-            .iter()
-            .copied()
-            .min()
-            .filter(|_| is_in_all)
-            .unwrap_or(0);
-        Listed {
-            site,
-            bytes: most,
-            recurrence: fewest as f64 / most.max(1) as f64,
-            chain: chain.to_vec(),
-        }
-    });
-    let mut listed: Vec<Listed> = listed.collect();
-    listed.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.site.cmp(&b.site)));
+    let listed = found.into_values();
+    let mut listed: Vec<Listed> = listed.filter_map(|it| one(&it, runs.len())).collect();
+    let order = |a: &Listed, b: &Listed| b.held_bytes().cmp(&a.held_bytes());
+    listed.sort_by(|a, b| order(a, b).then(a.site.cmp(&b.site)));
     listed
+}
+
+/// A site from what each of so many runs mapped there, if it did.
+fn one(mapped: &[&MappedSite], runs: usize) -> Option<Listed> {
+    let first = mapped.first()?;
+    let bytes = mapped.iter().map(|it| it.bytes);
+    let most = bytes.clone().max()?;
+    let fewest = bytes.min().filter(|_| mapped.len() == runs);
+    let reach = mapped.iter().filter_map(|it| it.at_end?.reach_bytes);
+    Some(Listed {
+        site: first.site,
+        bytes: most,
+        recurrence: fewest.unwrap_or(0) as f64 / most.max(1) as f64,
+        reach_bytes: reach.max(),
+        name: mapped.iter().find_map(|it| it.name.clone()),
+        chain: first.chain.clone(),
+    })
 }

@@ -6,6 +6,7 @@
 mod attribution;
 mod design;
 mod document;
+mod groups;
 mod listing;
 mod plan;
 mod share;
@@ -16,8 +17,9 @@ mod whole;
 
 pub use attribution::{Attribution, Change, Effect, SiteShare};
 pub use design::{Design, MOST_SITES};
+pub use groups::{Groups, Screened};
 pub use listing::{LEAST_RECURRENCE, Listed, Listing, Refusal};
 pub use plan::{choosing, rows, whole};
 pub use share::{Estimate, FEWEST_ROUNDS, Share, Shares, shares};
 pub use sites_file::SitesFile;
-pub use whole::WholeEffect;
+pub use whole::{WholeEffect, that_became_huge};

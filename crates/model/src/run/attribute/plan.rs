@@ -29,13 +29,19 @@ pub fn whole(by: Identity, sites: &[Site]) -> [Policy; 2] {
 #[must_use]
 pub fn rows(by: Identity, sites: &[Site]) -> Option<Vec<Policy>> {
     let design = Design::new(sites.len())?;
+    let each: Vec<&[Site]> = sites.iter().map(std::slice::from_ref).collect();
+    Some(rows_of(by, &design, &each))
+}
+
+/// The rows of a design, each of whose factors is some sites.
+pub(super) fn rows_of(by: Identity, design: &Design, factors: &[&[Site]]) -> Vec<Policy> {
     let rows = design.rows().iter().enumerate();
     let policy = |(index, row): (usize, &Vec<bool>)| {
-        let huge = sites.iter().zip(row).filter(|(_, huge)| **huge);
-        let choice = Choice::of(by, huge.map(|(site, _)| *site));
-        choosing(&format!("row {}", index + 1), choice)
+        let huge = factors.iter().zip(row).filter(|(_, huge)| **huge);
+        let sites = huge.flat_map(|(sites, _)| sites.iter().copied());
+        choosing(&format!("row {}", index + 1), Choice::of(by, sites))
     };
-    Some(rows.map(policy).collect())
+    rows.map(policy).collect()
 }
 
 /// The sites of a record whose policies are the rows of a design, with that design.

@@ -46,6 +46,8 @@ pub struct Share {
     pub effect: Estimate,
     /// The p-value of no effect, after Holm's correction over the sites.
     pub p: f64,
+    /// The same before the correction.
+    pub own_p: f64,
 }
 
 impl Share {
@@ -95,10 +97,12 @@ pub fn shares(design: &Design, rounds: &[Vec<f64>]) -> Option<Shares> {
     let p: Vec<f64> = contrasts.iter().map(|it| responses.p(it)).collect();
     let adjusted = holm(&p);
     let levels = levels(&p);
-    let shares = contrasts.iter().zip(&adjusted).zip(levels);
-    let sites = shares.map(|((contrast, &p), alpha)| Share {
+    let tests = adjusted.iter().zip(&p).zip(levels);
+    let shares = contrasts.iter().zip(tests);
+    let sites = shares.map(|(contrast, ((&p, &own_p), alpha))| Share {
         effect: responses.estimate(contrast, alpha),
         p,
+        own_p,
     });
     let sum = summed(&contrasts, rows);
     let whole = whole(design);

@@ -2,7 +2,8 @@
 
 use fastrand::Rng;
 
-use super::{Design, Shares, shares};
+use super::{Design, Groups, MOST_SITES, Shares, shares};
+use crate::run::site::Site;
 
 /// What is true of simulated sites, in logarithms.
 struct Truth {
@@ -179,4 +180,85 @@ fn an_interval_excludes_zero_where_the_effect_is_shown() {
         sites.all(|share| share.is_shown() != share.effect.covers(0.0))
     });
     assert_eq!(agree, EXPERIMENTS);
+}
+
+/// A screening of so many sites to its end, as `attribute` does it: the sites that were shown.
+fn screening(truth: &Truth, random: &mut Rng) -> Vec<usize> {
+    let number = |site: &Site| match site {
+        Site::Mapping { number, .. } => *number as usize - 1,
+        _ => unreachable!("all are mappings"),
+    };
+    let all = 1..=u32::try_from(truth.sites.len()).expect("a number");
+    let mut left: Vec<Site> = all
+        .map(|number| Site::Mapping { number, class: 21 })
+        .collect();
+    while let Some(groups) = Groups::at_random(&left, random.u64(..)) {
+        let factors: Vec<Vec<usize>> = groups
+            .groups()
+            .iter()
+            .map(|sites| sites.iter().map(number).collect())
+            .collect();
+        left = groups.left(&measured(truth, &factors, random)).sites;
+    }
+    let factors: Vec<Vec<usize>> = left.iter().map(|site| vec![number(site)]).collect();
+    if factors.is_empty() {
+        return Vec::new();
+    }
+    let shares = measured(truth, &factors, random);
+    let shown = shares.sites.iter().zip(&left);
+    let shown = shown.filter(|(share, _)| share.is_shown());
+    shown.map(|(_, site)| number(site)).collect()
+}
+
+/// At least 64 trials and two rounds of a design, each of whose factors is some sites.
+fn measured(truth: &Truth, factors: &[Vec<usize>], random: &mut Rng) -> Shares {
+    let design = Design::new(factors.len()).expect("a design");
+    let rounds = 64_usize.div_ceil(design.rows().len()).max(2);
+    let mut round = || -> Vec<f64> {
+        let common = 0.05 * normal(random);
+        let rows = design.rows().iter();
+        rows.map(|row| {
+            let mut huge = vec![false; truth.sites.len()];
+            for (sites, _) in factors.iter().zip(row).filter(|(_, is)| **is) {
+                sites.iter().for_each(|&site| huge[site] = true);
+            }
+            common + truth.response(&huge) + 0.03 * normal(random)
+        })
+        .collect()
+    };
+    let rounds: Vec<Vec<f64>> = (0..rounds).map(|_| round()).collect();
+    shares(&design, &rounds).expect("whole rounds")
+}
+
+#[test]
+fn a_screening_finds_nothing_where_there_is_nothing() {
+    let mut random = Rng::with_seed(19);
+    let nothing = Truth::sites(&[0.0; 100]);
+    let found = (0..EXPERIMENTS).filter(|_| !screening(&nothing, &mut random).is_empty());
+    let found = found.count();
+    assert!(found <= FEW, "{found}");
+}
+
+#[test]
+fn a_screening_finds_what_is_planted_among_a_hundred_and_no_more() {
+    let mut random = Rng::with_seed(20);
+    let mut sites = [0.0; 100];
+    sites[41] = -0.05;
+    let planted = Truth::sites(&sites);
+    let (mut found, mut false_finds) = (0, 0);
+    for _ in 0..EXPERIMENTS {
+        let shown = screening(&planted, &mut random);
+        found += usize::from(shown.contains(&41));
+        false_finds += usize::from(shown.iter().any(|&site| site != 41));
+    }
+    assert!(found >= MOST, "{found}");
+    assert!(false_finds <= FEW, "{false_finds}");
+}
+
+#[test]
+fn a_screening_of_many_active_sites_ends() {
+    let mut random = Rng::with_seed(21);
+    let everywhere = Truth::sites(&[-0.05; 200]);
+    let shown = screening(&everywhere, &mut random);
+    assert!(!shown.is_empty() && shown.len() <= MOST_SITES, "{shown:?}");
 }

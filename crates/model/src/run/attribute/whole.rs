@@ -3,6 +3,8 @@
 use crate::run::compare::labels::{effect_of, label_of};
 use crate::run::compare::{self, Answer, CompareError, Comparison, Statistic};
 use crate::run::record::Record;
+use crate::run::site::Site;
+use crate::run::trial::{MappedSite, Trial};
 
 /// Whether there is an effect to split.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,4 +66,25 @@ impl WholeEffect {
         ];
         shown.contains(&self.answer)
     }
+}
+
+/// The sites that were huge in a run in which all are to be, or of which nothing was seen: no other
+/// can have a share.
+#[must_use]
+pub fn that_became_huge(record: &Record, sites: &[Site]) -> Vec<Site> {
+    let chosen = |trial: &&Trial| {
+        let policies = record.header.plan.policies.iter();
+        let own = policies.filter(|policy| policy.name == trial.policy);
+        own.filter_map(|policy| policy.settings.sites.as_ref())
+            .any(|choice| sites.iter().all(|&site| choice.has(site)))
+    };
+    let runs = record.trials.iter().filter(chosen);
+    let runs = runs.filter_map(|trial| trial.read_back.tracing.as_ref());
+    let mapped: Vec<&MappedSite> = runs.flat_map(|it| &it.sites).collect();
+    let may_matter = |site: &&Site| {
+        let own = mapped.iter().filter(|it| it.site == **site);
+        own.map(|it| it.at_end)
+            .any(|at_end| at_end.is_none_or(|memory| memory.huge_bytes > 0))
+    };
+    sites.iter().filter(may_matter).copied().collect()
 }

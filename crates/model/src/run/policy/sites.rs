@@ -5,7 +5,7 @@ use super::key::{Pair, Value};
 
 /// The value of the key.
 pub(super) const VALUE: Value = Value {
-    offered: || "mapping|site:all|none|SITE[+…]".to_owned(),
+    offered: || "mapping|site|library|chunk-SIZE:all|none|SITE[+…]".to_owned(),
     is_name: str::is_empty,
     set,
     get: |settings, _| {

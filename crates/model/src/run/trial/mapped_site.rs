@@ -17,7 +17,10 @@ pub struct MappedSite {
     /// The calls of the first mapping, the innermost first; none where they were not looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Frame>,
-    /// Its memory in the main process at the end; none where it was unmapped by then.
+    /// What the program calls its memory (`PR_SET_VMA_ANON_NAME`), where it says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its memory at the end of the processes that had it; none where it was unmapped by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_end: Option<SiteMemory>,
 }
@@ -42,4 +45,8 @@ pub struct SiteMemory {
     pub resident_bytes: u64,
     /// Bytes that a PMD maps.
     pub huge_bytes: u64,
+    /// Bytes of the blocks of one huge page that hold a page in memory: what could be huge. None
+    /// where the kernel does not tell pages apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach_bytes: Option<u64>,
 }

@@ -16,12 +16,13 @@ use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::site::{Identity, Site};
+use hugewise_model::text::page;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, gather};
 use crate::experiment::progress::Telling;
 use crate::experiment::{recorder, records};
-use crate::options::{InterleaveChoice, Options};
+use crate::options::{InterleaveChoice, Options, PageFile};
 use crate::output::{self, Output};
 use crate::stderr::message;
 
@@ -70,6 +71,9 @@ pub struct Arguments {
     from: Option<PathBuf>,
 
     #[command(flatten)]
+    page: PageFile,
+
+    #[command(flatten)]
     output: Output,
 }
 
@@ -84,9 +88,9 @@ const DESIGNED: [&str; 6] = [
 /// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
 /// that it does not take are in neither.
 pub fn with_short_help(command: clap::Command) -> clap::Command {
-    const KEPT: [&str; 11] = [
-        "by", "rounds", "force", "sites", "out", "from", "command", "format", "json", "verbose",
-        "help",
+    const KEPT: [&str; 12] = [
+        "by", "rounds", "force", "sites", "out", "from", "command", "html", "format", "json",
+        "verbose", "help",
     ];
     command.mut_args(|argument| {
         let name = argument.get_id().as_str();
@@ -104,7 +108,8 @@ pub fn with_short_help(command: clap::Command) -> clap::Command {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(named) = &arguments.from {
         let path = records::find(named)?;
-        let record = recorder::read(&path)?;
+        arguments.page.check()?;
+        let record = recorder::parse(&path, &source(&path)?)?;
         return report(&record, &path, arguments);
     }
     let mut options = arguments.options.clone().complete()?;
@@ -112,6 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     // What a server's sites hold is seen at its end, so that each trial has its own.
     options.server.interleave = Some(InterleaveChoice::No);
     output::check_file(&arguments.output)?;
+    arguments.page.check()?;
     output::check_writable("--sites", arguments.sites.as_deref())?;
     let experiment = Experiment {
         root: Root::real(),
@@ -313,6 +319,12 @@ fn usual_rounds(design: &Design) -> u32 {
     u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
+/// The bytes of a record, from its file or from a page that holds it.
+fn source(path: &Path) -> Result<Vec<u8>> {
+    let bytes = recorder::read_bytes(path)?;
+    page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}
+
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
     let mut attribution = Attribution::of(record).map_err(refused)?;
@@ -323,6 +335,9 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
         || attribution.document(&path.display().to_string()),
         || csv::rows(&attribution),
     )?;
+    let path = path.display().to_string();
+    let drawn = || Ok(attribution.page(&path, &source(Path::new(&path))?));
+    arguments.page.write(drawn)?;
     if let Some(file) = &arguments.sites {
         write_sites(&attribution, file)?;
     }

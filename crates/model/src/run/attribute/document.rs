@@ -200,7 +200,7 @@ fn told(share: &SiteShare) -> Option<String> {
 }
 
 /// A site, and where it is mapped.
-fn named(share: &SiteShare) -> String {
+pub(super) fn named(share: &SiteShare) -> String {
     match told(share) {
         Some(place) => format!("{} ({place})", share.site),
         None => match share.site {
@@ -211,15 +211,15 @@ fn named(share: &SiteShare) -> String {
     }
 }
 
-fn text(change: f64) -> String {
+pub(super) fn text(change: f64) -> String {
     effect_of_ratio(1.0 + change)
 }
 
-fn interval(change: Change) -> String {
+pub(super) fn interval(change: Change) -> String {
     format!("{} to {}", text(change.low), text(change.high))
 }
 
-fn added(bytes: i64) -> String {
+pub(super) fn added(bytes: i64) -> String {
     let size = bytes_text(bytes.unsigned_abs());
     match bytes {
         0 => "0".to_owned(),

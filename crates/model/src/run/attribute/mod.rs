@@ -6,6 +6,7 @@
 mod attribution;
 mod design;
 mod document;
+mod figures;
 mod groups;
 mod listing;
 mod plan;

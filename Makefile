@@ -57,7 +57,7 @@ help:
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
 	@echo "make test-fleet    other engines say the arms of units; agents by Ansible, podman and Slurm; manifests"
-	@echo "make test-exports  the programs that exports are for read them: pprof, benchstat, OpenTelemetry"
+	@echo "make test-exports  the programs that exports are for read them: pprof, Firefox Profiler, benchstat"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"

@@ -17,6 +17,7 @@ pub(super) struct ProfileFile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
+    Firefox,
     Pprof,
 }
 
@@ -29,6 +30,7 @@ impl ProfileFile {
     /// Writes it, if the end of what was watched is known.
     pub(super) fn write(&self, analysis: &Analysis, weigh: Weigh) -> Result<()> {
         let profile = match self.format {
+            Format::Firefox => analysis.firefox(weigh).map(String::into_bytes),
             Format::Pprof => analysis.pprof(weigh),
         };
         let Some(profile) = profile else {
@@ -46,13 +48,19 @@ impl FromStr for ProfileFile {
         let (word, path) = text
             .split_once('=')
             .filter(|(_, path)| !path.is_empty())
-            .ok_or_else(|| format!("`{text}` names no file; write pprof=FILE"))?;
-        match word {
-            "pprof" => Ok(Self {
-                format: Format::Pprof,
-                path: path.into(),
-            }),
-            _ => Err(format!("there is no format `{word}`; there is pprof")),
-        }
+            .ok_or_else(|| format!("`{text}` names no file; write pprof=FILE or firefox=FILE"))?;
+        let format = match word {
+            "firefox" => Format::Firefox,
+            "pprof" => Format::Pprof,
+            _ => {
+                return Err(format!(
+                    "there is no format `{word}`; there are pprof, firefox"
+                ));
+            }
+        };
+        Ok(Self {
+            format,
+            path: path.into(),
+        })
     }
 }

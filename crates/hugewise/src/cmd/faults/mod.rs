@@ -66,10 +66,12 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     folded: Option<PathBuf>,
 
-    /// Write the call chains for another program: pprof=FILE
+    /// Write the call chains for another program: pprof=FILE, firefox=FILE
     ///
-    /// `go tool pprof FILE` reads it. It has faults and the time in them; --weigh says which is
-    /// shown first.
+    /// `go tool pprof FILE` reads the first. It has faults and the time in them; --weigh says which
+    /// is shown first. The Firefox Profiler (profiler.firefox.com, "Load a profile from file")
+    /// reads the second: a thread for each program, with what --weigh says. Chains stand one after
+    /// another on its axis of time, each as long as it weighs, not when they happened.
     #[arg(hide_short_help = true, long, value_name = "FORMAT=FILE")]
     export: Vec<ProfileFile>,
 

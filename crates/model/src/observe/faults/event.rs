@@ -272,6 +272,16 @@ pub struct Symbol {
     pub place: Option<String>,
 }
 
+impl Symbol {
+    /// File and line: an empty file where nothing tells, 0 where only the line is missing.
+    pub(super) fn file_and_line(&self) -> (&str, u64) {
+        let place = self.place.as_deref().unwrap_or_default();
+        let split = place.rsplit_once(':');
+        let parsed = split.and_then(|(file, line)| Some((file, line.parse().ok()?)));
+        parsed.unwrap_or((place, 0))
+    }
+}
+
 /// Counts from sources other than the samples, and how it ended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]

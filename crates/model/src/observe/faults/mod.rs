@@ -8,6 +8,7 @@
 mod analysis;
 mod document;
 mod event;
+mod firefox;
 pub(crate) mod flame;
 mod kind;
 mod latency;

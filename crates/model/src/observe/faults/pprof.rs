@@ -84,7 +84,7 @@ impl Tables {
 
     /// Places are numbered from 1: 0 is none.
     fn place(&mut self, symbol: &Symbol) -> u64 {
-        let (file, line) = file_and_line(symbol);
+        let (file, line) = symbol.file_and_line();
         let place = (self.string(&symbol.name), self.string(file), line);
         let next = self.places.len() as u64 + 1;
         *self.known_places.entry(place).or_insert_with(|| {
@@ -92,13 +92,6 @@ impl Tables {
             next
         })
     }
-}
-
-fn file_and_line(symbol: &Symbol) -> (&str, u64) {
-    let place = symbol.place.as_deref().unwrap_or_default();
-    let split = place.rsplit_once(':');
-    let parsed = split.and_then(|(file, line)| Some((file, line.parse().ok()?)));
-    parsed.unwrap_or((place, 0))
 }
 
 impl Analysis {
@@ -192,16 +185,5 @@ mod tests {
         }
         // The duration, and `faults` as what is shown.
         assert!(profile.ends_with(&[0x50, 9, 0x70, 1]));
-    }
-
-    #[test]
-    fn a_place_without_a_line_is_a_file() {
-        let symbol = |place: Option<&str>| Symbol {
-            name: "f".to_owned(),
-            place: place.map(str::to_owned),
-        };
-        assert_eq!(file_and_line(&symbol(Some("a:b.c:12"))), ("a:b.c", 12));
-        assert_eq!(file_and_line(&symbol(Some("a.c"))), ("a.c", 0));
-        assert_eq!(file_and_line(&symbol(None)), ("", 0));
     }
 }

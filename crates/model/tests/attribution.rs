@@ -269,3 +269,21 @@ fn what_never_became_huge_is_left_out() {
     let left = that_became_huge(&whole_effect, &sites());
     assert_eq!(left, [helps, hurts]);
 }
+
+/// The page draws what the text says, and gives its record back.
+#[test]
+fn the_page_has_the_numbers_of_the_text() {
+    let found = Attribution::of(&design()).expect("a design");
+    let figure = found.figure().expect("sites");
+    let said = text(&found.document("record.jsonl"));
+    for row in figure.table.rows.iter().skip(1) {
+        for cell in row {
+            assert!(said.contains(&cell.text), "{}:\n{said}", cell.text);
+        }
+    }
+    let shown = figure.svg.matches("hollow").count();
+    assert_eq!(shown, 1, "{}", figure.svg);
+    let page = found.page("record.jsonl", b"a record");
+    let again = hugewise_model::text::page::source(page.into_bytes());
+    assert_eq!(again.expect("a page"), b"a record");
+}

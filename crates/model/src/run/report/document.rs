@@ -69,6 +69,10 @@ pub(super) fn one_line(signs: &[String]) -> Vec<String> {
     }
 }
 
+/// Of a gain that a start after a rest does not have.
+const WARM_GAIN: &str = "The gain is on warm memory: after seconds of rest the host has taken free \
+                         memory back. To compare such starts: --host-memory rest:3s.";
+
 /// The answers, what to set, and how sure that is.
 pub(super) fn conclusion(report: &Report<'_>) -> Section {
     let mut section = Section::default();
@@ -84,10 +88,12 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
         }
     }
     if let Some(finding) = at_rest {
-        let mut text = plain(&finding.headline());
-        if best(report).is_some_and(|best| dearer_start(&report.findings, best).is_some()) {
-            text += " To compare such starts: --host-memory rest:3s.";
-        }
+        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
+        // How much longer stands in the answer then.
+        let text = match dearer {
+            Some(_) => WARM_GAIN.to_owned(),
+            None => plain(&finding.headline()),
+        };
         section.push(Paragraph::new(text).hang(4));
     }
     if let Some(line) = certainty(report) {

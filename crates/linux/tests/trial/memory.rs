@@ -22,8 +22,8 @@ const COUNTED: [&str; 6] = [
 ];
 
 pub(super) fn every_metric_has_a_reading() {
-    // Long enough for two samples on a machine that others use too.
-    let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "300"]));
+    // Long enough for a sample of all its memory on a machine that others use too.
+    let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "1000"]));
     for metric in METRICS {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }

@@ -178,8 +178,7 @@ fn records_in(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     if !page::is_page(&bytes) {
         return Ok(vec![(path.to_owned(), bytes)]);
     }
-    let source = page::source(bytes).map_err(|error| exit::usage(format!("{shown}: {error}")))?;
-    let records = split(&source);
+    let records = split(&recorder::source(path, bytes)?);
     let name = |index: usize| match records.len() {
         1 => path.to_owned(),
         _ => PathBuf::from(format!("{shown}#{}", index + 1)),

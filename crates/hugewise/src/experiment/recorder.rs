@@ -9,6 +9,7 @@ use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
+use hugewise_model::text::page;
 use hugewise_model::text::suggest::suggestion;
 
 use super::records::LAST;
@@ -194,6 +195,11 @@ pub fn read(path: &Path) -> Result<Record> {
 /// Reads a record from the bytes of a file.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
     record::parse(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}
+
+/// What a page holds, or the bytes of another file as they are.
+pub fn source(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }
 
 /// Reads the file of a record.

@@ -53,13 +53,13 @@ pub const AXES: &[Axis] = &[
         what: "resident MiB in small pages",
         verb: "inspect PID",
         sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
-        make: resident,
+        make: |place, mib| resident(place, mib, &["inspect"]),
     },
     Axis {
         what: "processes",
         verb: "inspect --all",
         sizes: &[1, 250, 1000, 4000],
-        make: processes,
+        make: |place, count| crowd(place, count, &["inspect", "--all"]),
     },
     Axis {
         what: "processes",
@@ -83,7 +83,7 @@ pub const AXES: &[Axis] = &[
         what: "resident MiB in small pages",
         verb: "collapse --dry-run PID",
         sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
-        make: candidates,
+        make: |place, mib| resident(place, mib, &["collapse", "--dry-run"]),
     },
     Axis {
         what: "threads",
@@ -155,14 +155,11 @@ fn mappings(place: &Place<'_>, count: u64) -> Result<Subject> {
     Ok(place.subject(&["inspect", &pid], Some(held)))
 }
 
-fn resident(place: &Place<'_>, mib: u64) -> Result<Subject> {
+/// A verb that reads the small pages of a process.
+fn resident(place: &Place<'_>, mib: u64, words: &[&str]) -> Result<Subject> {
     let pages = mib * 256;
     let (pid, held) = place.held(&[("--count", 0), ("--pages", pages), ("--touch", pages)])?;
-    Ok(place.subject(&["inspect", &pid], Some(held)))
-}
-
-fn processes(place: &Place<'_>, count: u64) -> Result<Subject> {
-    crowd(place, count, &["inspect", "--all"])
+    Ok(place.subject(&[words, &[&pid]].concat(), Some(held)))
 }
 
 /// A verb that reads all processes, beside so many that do nothing.
@@ -177,13 +174,6 @@ fn crowd(place: &Place<'_>, count: u64, words: &[&str]) -> Result<Subject> {
         _crowd: crowd,
         ..place.subject(words, None)
     })
-}
-
-/// Memory that could be huge.
-fn candidates(place: &Place<'_>, mib: u64) -> Result<Subject> {
-    let pages = mib * 256;
-    let (pid, held) = place.held(&[("--count", 0), ("--pages", pages), ("--touch", pages)])?;
-    Ok(place.subject(&["collapse", "--dry-run", &pid], Some(held)))
 }
 
 /// A verb that opens events of each thread.

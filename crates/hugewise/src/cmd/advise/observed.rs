@@ -39,29 +39,36 @@ pub(super) fn find(
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
     let pids = processes(root, arguments)?;
-    let own = std::process::id();
-    let others = pids.into_iter().filter(|&pid| pid != own);
-    let mut observed: Vec<_> = others.filter_map(|pid| observer.process(pid)).collect();
-    if observed.is_empty() && !arguments.targets.is_empty() {
+    if arguments.targets.is_empty() {
+        return Ok(with_machine(root, &observer, pids));
+    }
+    let observed = each(&observer, pids);
+    if observed.is_empty() {
         let named = arguments.targets.join(" ");
         return Err(exit::usage(format!("{named}: no such process")));
-    }
-    if arguments.targets.is_empty() {
-        without_workers(root, &mut observed);
-        observed.push(observer.machine());
     }
     Ok(observed)
 }
 
 /// All processes but this one, and the machine; none where the machine has no list.
 pub(super) fn all(root: &Root, knowledge: &Knowledge, host: &Facts) -> Result<Vec<Observation>> {
-    let own = std::process::id();
-    let pids = list_processes(root)?.into_iter().filter(|&pid| pid != own);
     let observer = Observer::new(root, knowledge, host);
-    let mut observed: Vec<_> = pids.filter_map(|pid| observer.process(pid)).collect();
+    Ok(with_machine(root, &observer, list_processes(root)?))
+}
+
+/// These processes without workers, and the machine itself.
+fn with_machine(root: &Root, observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
+    let mut observed = each(observer, pids);
     without_workers(root, &mut observed);
     observed.push(observer.machine());
-    Ok(observed)
+    observed
+}
+
+/// These processes but this one.
+fn each(observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
+    let own = std::process::id();
+    let others = pids.into_iter().filter(|&pid| pid != own);
+    others.filter_map(|pid| observer.process(pid)).collect()
 }
 
 fn processes(root: &Root, arguments: &Arguments) -> Result<Vec<u32>> {

@@ -16,7 +16,6 @@ use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::site::{Identity, Site};
-use hugewise_model::text::page;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, gather};
@@ -321,8 +320,7 @@ fn usual_rounds(design: &Design) -> u32 {
 
 /// The bytes of a record, from its file or from a page that holds it.
 fn source(path: &Path) -> Result<Vec<u8>> {
-    let bytes = recorder::read_bytes(path)?;
-    page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+    recorder::source(path, recorder::read_bytes(path)?)
 }
 
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {

@@ -18,7 +18,7 @@ pub(super) fn name_places(attribution: &mut Attribution) {
     let symbols = Symbols::default();
     for (index, site) in attribution.sites.iter_mut().enumerate() {
         if matches!(site.site, Site::Library { .. }) {
-            site.place = site.chain.first().map(file_name);
+            site.place = site.chain.first().map(|it| it.file_name().to_owned());
             continue;
         }
         let others = || chains.iter().enumerate().filter(|(it, _)| *it != index);
@@ -28,11 +28,6 @@ pub(super) fn name_places(attribution: &mut Attribution) {
         let mut named = own.chain(&site.chain);
         site.place = named.find_map(|frame| place(&symbols, frame));
     }
-}
-
-fn file_name(frame: &Frame) -> String {
-    let name = frame.file.rsplit('/').next();
-    name.unwrap_or_default().to_owned()
 }
 
 /// `function file:line`, where debug information has it.

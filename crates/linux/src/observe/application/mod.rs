@@ -173,16 +173,16 @@ fn mark_absent(facts: &mut Facts) {
 /// Leaves out workers: processes whose parent runs the same program. Where an executable may not be
 /// read, the names are compared.
 pub fn without_workers(root: &Root, observed: &mut Vec<Observation>) {
-    let programs: BTreeMap<u32, Observation> = observed
+    let programs: BTreeMap<u32, (Option<String>, String)> = observed
         .iter()
-        .filter_map(|one| Some((one.pid?, one.clone())))
+        .filter_map(|one| Some((one.pid?, (one.exe.clone(), one.name.clone()))))
         .collect();
     let is_worker = |one: &Observation| {
         let parent = one.pid.and_then(|pid| read_pid_stat(root, pid).ok());
         let parent = parent.and_then(|stat| programs.get(&stat.parent));
-        parent.is_some_and(|parent| match (&one.exe, &parent.exe) {
+        parent.is_some_and(|(exe, name)| match (&one.exe, exe) {
             (Some(own), Some(other)) => own == other,
-            _ => one.name == parent.name,
+            _ => one.name == *name,
         })
     };
     observed.retain(|one| !is_worker(one));

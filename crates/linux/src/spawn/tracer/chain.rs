@@ -207,28 +207,26 @@ pub(super) fn from_its_library(mut chain: Vec<Frame>) -> Vec<Frame> {
         "libstdc++",
         "libc++",
     ];
-    let serves = |frame: &Frame| SERVING.iter().any(|it| file_name(frame).starts_with(it));
+    let serves = |frame: &Frame| SERVING.iter().any(|it| frame.file_name().starts_with(it));
     if let Some(first) = chain.iter().position(|frame| !serves(frame)) {
         chain.drain(..first);
     }
     chain
 }
 
-fn file_name(frame: &Frame) -> &str {
-    frame.file.rsplit('/').next().unwrap_or_default()
-}
-
 /// A number for the file of the first call.
 pub(super) fn hash_of_file(chain: &[Frame]) -> u32 {
-    let name = chain.first().map(file_name).unwrap_or_default();
+    let name = chain.first().map(Frame::file_name).unwrap_or_default();
     fnv(name.bytes())
 }
 
 /// A number for a chain: the same for the same files, wherever they are mapped and whatever folder
 /// they lie in.
 pub(super) fn hash(chain: &[Frame]) -> u32 {
-    let bytes = |frame| file_name(frame).bytes().chain(frame.offset.to_le_bytes());
-    fnv(chain.iter().flat_map(bytes))
+    fnv(chain.iter().flat_map(|frame| {
+        let name = frame.file_name().bytes();
+        name.chain(frame.offset.to_le_bytes())
+    }))
 }
 
 /// FNV-1a, 32 bits.

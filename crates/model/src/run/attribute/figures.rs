@@ -3,19 +3,16 @@
 use super::attribution::{Attribution, Effect, SiteShare};
 use super::document::{added, interval, named, text};
 use crate::base::units::bytes_text;
-use crate::run::report::ChangeAxis;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
-use crate::text::page::{Page, to_page};
-use crate::text::svg::{Anchor, Field, Fill, Shape, Svg, WIDTH, fitted};
-use crate::text::wrap::{plain, shortened};
+use crate::text::page::{Page, command_in_title, to_page};
+use crate::text::svg::{Anchor, ChangeAxis, Field, Fill, Shape, Svg, WIDTH, fitted};
+use crate::text::wrap::plain;
 
 /// Height of a row, and the room of names and of memory beside the field.
 const ROW: f64 = 22.0;
 const LEFT: f64 = 240.0;
 const RIGHT: f64 = WIDTH - 190.0;
-/// Columns of a command in the title.
-const LONGEST: usize = 100;
 /// The axis shows at least this change.
 const LEAST: f64 = 0.01;
 const TITLE: &str = "What each site changes, and what it costs in memory";
@@ -24,7 +21,7 @@ impl Attribution {
     /// One HTML page; `record` is the bytes of the record's file, and `path` where it lies.
     #[must_use]
     pub fn page(&self, path: &str, record: &[u8]) -> String {
-        let command = shortened(&plain(&self.command.join(" ")), LONGEST);
+        let command = command_in_title(&self.command);
         let figures: Vec<Figure> = self.figure().into_iter().collect();
         to_page(&Page {
             title: &format!("hugewise: the memory of {command}"),

@@ -2,7 +2,7 @@
 //! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
-use super::{Context, Finding, Outcome, Rule};
+use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
@@ -140,13 +140,16 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     view.evidence.figure("cold_touch_seconds", cold_seconds);
     view.evidence.figure("warm_touch_seconds", warm_seconds);
     let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
-    let (start, after_rest) = cold_start(view, page, expected);
-    let gain = beside_gain(view, start.1);
+    let ColdStart {
+        seconds: longer,
+        text: start,
+        after_rest,
+    } = cold_start(view, page, expected);
+    let gain = beside_gain(view, longer);
     Claim::Shown(format!(
-        "{}: a start after a few seconds of rest takes {} longer{gain}, because the host takes free memory \
-         back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}",
+        "{}: a start after a few seconds of rest takes {start} longer{gain}, because the host takes free \
+         memory back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}",
         view.policy,
-        start.0,
         seconds(cold_seconds),
         seconds(warm_seconds),
     ))
@@ -158,9 +161,17 @@ fn was_cold(trial: &Trial, page: u64) -> bool {
     touch.is_some_and(|touch| touch.shows_cold(page))
 }
 
-/// What a start takes longer, by the trials after a rest or else by the price of its huge pages;
-/// and those trials in words.
-fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ((String, f64), String) {
+/// How much longer a start takes on cold memory.
+struct ColdStart {
+    seconds: f64,
+    /// The same for people.
+    text: String,
+    /// The trials after a rest, in words.
+    after_rest: String,
+}
+
+/// By the trials after a rest, or else by the price of its huge pages.
+fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ColdStart {
     let policy = view.policy;
     let wall = |trial: &Trial| trial.value(MetricId::WallSeconds);
     let rested = view.context.record.cold.iter();
@@ -171,21 +182,27 @@ fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ((Stri
     let Some((cold, warm)) = median(&rested).zip(warm) else {
         view.evidence
             .figure("cold_start_expected_seconds", expected);
-        let start = (format!("about {}", seconds(expected)), expected);
-        return (start, String::new());
+        return ColdStart {
+            seconds: expected,
+            text: format!("about {}", seconds(expected)),
+            after_rest: String::new(),
+        };
     };
     view.evidence.figure("cold_start_seconds", cold - warm);
     let trials = match rested.len() {
         1 => "The one trial after a rest".to_owned(),
         count => format!("The {count} trials after a rest"),
     };
-    let words = format!(
-        ". {trials} took {}, the others {}",
-        seconds(cold),
-        seconds(warm)
-    );
     let longer = (cold - warm).max(0.0);
-    ((seconds(longer), longer), words)
+    ColdStart {
+        seconds: longer,
+        text: seconds(longer),
+        after_rest: format!(
+            ". {trials} took {}, the others {}",
+            seconds(cold),
+            seconds(warm)
+        ),
+    }
 }
 
 /// Whether a cold start costs more than the policy was shown to gain. The time of a load is not that
@@ -205,10 +222,7 @@ fn beside_gain(view: &mut PolicyView<'_, '_>, longer: f64) -> String {
 
 /// What a start after a rest takes longer, where that is more than the policy was shown to gain.
 pub(in crate::run) fn dearer_start(findings: &[Finding], policy: &str) -> Option<f64> {
-    let finding = findings.iter().find(|finding| {
-        let is_price = finding.id == HostColdMemory.id() && finding.outcome == Outcome::Shown;
-        is_price && finding.policy.as_deref() == Some(policy)
-    })?;
+    let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
     let longer = figure("cold_start_seconds").or(figure("cold_start_expected_seconds"))?;
     (longer > figure("gained_seconds")?).then_some(longer)

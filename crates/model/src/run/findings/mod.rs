@@ -115,6 +115,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// What a rule has shown of a policy.
+    pub(in crate::run) fn shown<'a>(all: &'a [Self], id: &str, policy: &str) -> Option<&'a Self> {
+        let mut shown = all.iter().filter(|it| it.outcome == Outcome::Shown);
+        shown.find(|it| it.id == id && it.policy.as_deref() == Some(policy))
+    }
+
     /// Its first sentence: the claim. What follows in the text is evidence.
     #[must_use]
     pub fn headline(&self) -> String {

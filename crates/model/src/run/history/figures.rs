@@ -3,23 +3,20 @@
 use super::{Entry, History};
 use crate::base::calendar::{date, minute};
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::report::ChangeAxis;
 use crate::run::stats::median;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
 use crate::text::number::{Scaler, percent_change};
-use crate::text::page::{Page, to_page};
+use crate::text::page::{Page, command_in_title, to_page};
 use crate::text::svg::{
-    Anchor, Axis, Field, Fill, Key, Shape, Svg, WIDTH, colour, fitted, text_width,
+    Anchor, Axis, ChangeAxis, Field, Fill, Key, Shape, Svg, WIDTH, colour, fitted, text_width,
 };
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::plain;
 
 /// Height of a field.
 const HEIGHT: f64 = 200.0;
 /// Room above a field for the kernels.
 const KERNELS: f64 = 18.0;
-/// Columns of a command in the title.
-const LONGEST: usize = 100;
 /// Changes below this share are not looked for: the axis shows at least as much.
 const LEAST: f64 = 0.01;
 
@@ -29,10 +26,7 @@ impl History {
     pub fn page(&self) -> String {
         let command = self.entries.first().filter(|_| self.is_of_one);
         let title = match command {
-            Some(entry) => format!(
-                "hugewise: {} over time",
-                shortened(&plain(&entry.command.join(" ")), LONGEST)
-            ),
+            Some(entry) => format!("hugewise: {} over time", command_in_title(&entry.command)),
             None => "hugewise: what was measured".to_owned(),
         };
         to_page(&Page {
@@ -55,20 +49,22 @@ impl History {
 
     fn level_figure(&self, last: &Entry) -> Option<Figure> {
         const TITLE: &str = "What the baseline takes, record by record";
-        let values = self.values(|entry| entry.baseline_value.filter(|_| entry.is_like(last)));
+        let own = |entry: &Entry| entry.baseline_value.filter(|_| entry.is_like(last));
+        let values: Vec<Option<f64>> = self.entries.iter().map(own).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
         let scaler = Scaler::for_row(&last.unit, &known);
         let mut paper = self.paper(&[])?;
         let up = Axis::linear(known.iter().copied(), paper.field.up())?;
         let ticks = up.labels(&last.unit, 6, |value| scaler.show(value));
         paper.begin(self, &up, &ticks);
-        paper.new_levels(&self.starts(None));
+        let starts = self.starts(None);
+        paper.new_levels(&starts);
         let baseline = Series {
             name: plain(&last.verdict.baseline),
             index: 0,
             aside: 0.0,
         };
-        let levels = self.medians(None, &values);
+        let levels = medians(&starts, &values);
         let marks = values.iter().enumerate().filter_map(|(at, value)| {
             let value = (*value)?;
             Some(Mark {
@@ -84,9 +80,13 @@ impl History {
         let mut grid = Grid::headed(&["began (UTC)", "kernel", &baseline.name, "new level"])
             .aligned(&[Align::Left, Align::Left, Align::Right, Align::Left]);
         for mark in &marks {
-            let is_new = self.starts(None).contains(&mark.at);
             let [began, kernel] = self.heads(mark.at);
-            grid.push([began, kernel, mark.text.clone(), star(is_new)]);
+            grid.push([
+                began,
+                kernel,
+                mark.text.clone(),
+                star(starts.contains(&mark.at)),
+            ]);
         }
         Some(Figure {
             id: "levels".to_owned(),
@@ -170,10 +170,6 @@ impl History {
         })
     }
 
-    fn values(&self, value: impl Fn(&Entry) -> Option<f64>) -> Vec<Option<f64>> {
-        self.entries.iter().map(value).collect()
-    }
-
     /// Where new levels of a policy, or of the baseline, begin.
     fn starts(&self, policy: Option<&str>) -> Vec<usize> {
         let own = self
@@ -181,18 +177,6 @@ impl History {
             .iter()
             .filter(|it| it.policy.as_deref() == policy);
         own.map(|it| it.at).collect()
-    }
-
-    /// The levels: the first record, the last, and the median between them.
-    fn medians(&self, policy: Option<&str>, values: &[Option<f64>]) -> Vec<(usize, usize, f64)> {
-        let mut begins = vec![0];
-        begins.extend(self.starts(policy));
-        let ends = begins.iter().skip(1).copied().chain([values.len()]);
-        let levels = begins.iter().zip(ends).filter_map(|(&begin, end)| {
-            let own: Vec<f64> = values[begin..end].iter().flatten().copied().collect();
-            Some((begin, end - 1, median(&own)?))
-        });
-        levels.collect()
     }
 
     fn heads(&self, at: usize) -> [String; 2] {
@@ -222,6 +206,18 @@ impl History {
         let across = Axis::between(-0.5, self.entries.len() as f64 - 0.5, field.across())?;
         Some(Paper { svg, field, across })
     }
+}
+
+/// The levels that begin with the first record and at `starts`: the first record of each, the last,
+/// and the median between them.
+fn medians(starts: &[usize], values: &[Option<f64>]) -> Vec<(usize, usize, f64)> {
+    let begins = [0].into_iter().chain(starts.iter().copied());
+    let ends = starts.iter().copied().chain([values.len()]);
+    let levels = begins.zip(ends).filter_map(|(begin, end)| {
+        let own: Vec<f64> = values[begin..end].iter().flatten().copied().collect();
+        Some((begin, end - 1, median(&own)?))
+    });
+    levels.collect()
 }
 
 fn star(is_new: bool) -> String {

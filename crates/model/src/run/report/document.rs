@@ -104,11 +104,7 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
 
 /// What the best policy costs where the program is started now and then.
 fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
-    let best = best(report)?;
-    report.findings.iter().find(|finding| {
-        let is_price = finding.id == "host-cold-memory" && finding.outcome == Outcome::Shown;
-        is_price && finding.policy.as_deref() == Some(best)
-    })
+    Finding::shown(&report.findings, "host-cold-memory", best(report)?)
 }
 
 /// A table with what it is about and the names that it shortens.

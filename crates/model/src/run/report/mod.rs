@@ -42,7 +42,6 @@ pub use conclusion::{Conclusion, HugePages};
 pub use control::ControlOutcome;
 pub use doubt::Doubt;
 pub use export::{Export, program_name};
-pub(in crate::run) use figures::ChangeAxis;
 pub use json::FORMAT;
 pub use trials::trials;
 

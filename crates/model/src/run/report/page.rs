@@ -4,11 +4,8 @@ use super::Report;
 use crate::run::record::Header;
 use crate::text::document::{Block, Field, Section};
 use crate::text::figure::Figure;
-use crate::text::page::{Page, to_page};
-use crate::text::wrap::{plain, shortened};
-
-/// Columns of a command in the title; the whole of it stands below.
-const LONGEST: usize = 100;
+use crate::text::page::{Page, command_in_title, to_page};
+use crate::text::wrap::plain;
 
 /// Draws the page; `record` is the bytes of the record's file.
 pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> String {
@@ -28,7 +25,7 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
         Some(bench) => format!("hugewise bench {}{records}", plain(&bench.suite)),
         None => format!(
             "hugewise: {}{records}",
-            shortened(&plain(&header.plan.command.join(" ")), LONGEST)
+            command_in_title(&header.plan.command)
         ),
     };
     to_page(&Page {

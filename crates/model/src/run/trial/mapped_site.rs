@@ -35,6 +35,14 @@ pub struct Frame {
     pub offset: u64,
 }
 
+impl Frame {
+    /// The name of the file without its folders.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        self.file.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 /// The memory of a site at one time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]

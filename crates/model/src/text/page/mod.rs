@@ -5,6 +5,7 @@ use super::document::Document;
 use super::figure::Figure;
 use super::html::{fold, table, to_html};
 use super::svg::STYLE as FIGURES;
+use super::wrap::{plain, shortened};
 use super::xml_escaped;
 use crate::base::units::bytes_text;
 
@@ -36,6 +37,13 @@ pub struct Page<'a> {
     /// The command that reports again from a file; empty where a page is drawn from files that stay
     /// where they are, and holds none of them.
     pub again: &'a str,
+}
+
+/// A command as it stands in a title; the whole of it stands below.
+#[must_use]
+pub fn command_in_title(words: &[String]) -> String {
+    const LONGEST: usize = 100;
+    shortened(&plain(&words.join(" ")), LONGEST)
 }
 
 /// Draws a page. The same page has the same bytes.

@@ -9,6 +9,7 @@ use super::wrap::{display_width, plain, shortened};
 use super::xml_escaped;
 
 mod axis;
+mod change_axis;
 mod field;
 mod marker;
 mod panels;
@@ -16,6 +17,7 @@ mod panels;
 mod tests;
 
 pub use axis::Axis;
+pub use change_axis::ChangeAxis;
 pub use field::{Field, Key};
 pub use marker::{Fill, Shape};
 pub use panels::{Course, Panels, Stretch};

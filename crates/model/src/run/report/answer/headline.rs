@@ -10,7 +10,7 @@ use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::win_with_a_loss::{losses, tell};
-use crate::run::findings::{Context, Finding, Outcome};
+use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::Quantile;
@@ -194,12 +194,7 @@ fn why_not_tried(report: &Report<'_>, finding: Option<&Finding>) -> String {
     let policy = finding.and_then(|finding| finding.policy.as_deref());
     match policy.is_some_and(|policy| !explains(policy)) {
         true => {
-            let had_no_time = report.findings.iter().find(|finding| {
-                let is_of_widest = finding.policy.as_deref() == Some(widest);
-                finding.id == "khugepaged-had-no-time"
-                    && finding.outcome == Outcome::Shown
-                    && is_of_widest
-            });
+            let had_no_time = Finding::shown(&report.findings, "khugepaged-had-no-time", widest);
             let why = had_no_time.map(|finding| {
                 let claim = plain(&finding.claim());
                 format!(": {}", claim.trim_end_matches('.'))

@@ -4,7 +4,6 @@ use super::super::Report;
 use super::super::change::{Detail, change_text};
 use super::super::rows::{MetricRow, rows};
 use super::super::section::{Section, sections};
-use super::change_axis::ChangeAxis;
 use super::index_of;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Change, Comparison, Statistic};
@@ -12,7 +11,7 @@ use crate::text::document::Level;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{Scaler, chosen_percent};
-use crate::text::svg::{Anchor, Field, Fill, Place, Shape, Svg, WIDTH, colour, fitted};
+use crate::text::svg::{Anchor, ChangeAxis, Field, Fill, Place, Shape, Svg, WIDTH, colour, fitted};
 use crate::text::wrap::plain;
 
 /// Where changes are drawn; names stand to the left, numbers to the right.

@@ -10,7 +10,6 @@ use crate::text::wrap::plain;
 use super::arms::{Arm, arms};
 
 mod causes;
-mod change_axis;
 mod distribution;
 mod effects;
 mod memory;
@@ -19,8 +18,6 @@ mod records;
 mod rounds;
 mod seconds;
 mod shift;
-
-pub(in crate::run) use change_axis::ChangeAxis;
 
 /// All that the record has something for, in the order in which they are read.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {

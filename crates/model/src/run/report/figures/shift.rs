@@ -1,14 +1,13 @@
 //! Whether a policy changes all trials alike: the change at the quantiles of the deciding metric.
 
 use super::super::Report;
-use super::change_axis::ChangeAxis;
 use super::{index_of, keys_of_policies};
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::{QuantileChange, quantile_changes};
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{chosen_percent, percent_change};
-use crate::text::svg::{Axis, Field, Fill, Key, Shape, Svg, WIDTH, colour};
+use crate::text::svg::{Axis, ChangeAxis, Field, Fill, Key, Shape, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 const HEIGHT: f64 = 200.0;

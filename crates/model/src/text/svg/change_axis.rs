@@ -1,8 +1,8 @@
 //! The axis of relative changes: as far from +100 % as from −50 %.
 
+use super::Axis;
 use crate::base::units::Unit;
 use crate::text::number::chosen_percent;
-use crate::text::svg::Axis;
 
 /// Where nothing decides, changes that are larger than this, up or down, end at the edge.
 const FARTHEST: f64 = std::f64::consts::LN_2;
@@ -16,20 +16,18 @@ const ROUND: [f64; 14] = [
 ];
 
 /// An axis of logarithms of ratios, and what is written beside it.
-pub(in crate::run) struct ChangeAxis {
-    pub(in crate::run) axis: Axis,
-    pub(in crate::run) ticks: Vec<(f64, String)>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeAxis {
+    /// The axis, of logarithms.
+    pub axis: Axis,
+    /// Logarithms of round changes, and how these are written.
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl ChangeAxis {
     /// The axis of these logarithms, on which the threshold is seen; it reaches as far as
     /// those that decide (`must`), however far that is.
-    pub(in crate::run) fn of(
-        logs: &[f64],
-        must: &[f64],
-        threshold: f64,
-        ends: (f64, f64),
-    ) -> Option<Self> {
+    pub fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
         let known = |logs: &[f64]| -> Vec<f64> {
             logs.iter().copied().filter(|log| log.is_finite()).collect()
         };

@@ -69,12 +69,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Whether these words stand in a row in a command line; a program may be named without its folder.
+fn has_words(command: &[String], words: &str) -> bool {
+    let line = command.join(" ");
+    let mut places = line.match_indices(words);
+    places.any(|(at, _)| {
+        let begins = line[..at].chars().next_back();
+        let ends = line[at + words.len()..].chars().next();
+        begins.is_none_or(|c| c == ' ' || c == '/') && ends.is_none_or(|c| c == ' ')
+    })
+}
+
 /// The entries of the records whose command line has these words in it. Records that cannot be
 /// read are passed over and counted.
 fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
     let asked = files.iter().filter(|path| {
         let header = records::header(path);
-        header.is_some_and(|header| header.plan.command.join(" ").contains(words))
+        header.is_some_and(|header| has_words(&header.plan.command, words))
     });
     let entry = |path: &PathBuf| -> Result<Entry> {
         let record = recorder::read(path)?;

@@ -6,7 +6,7 @@ use crate::run::stats::FEWEST_FOR_A_SPLIT;
 use crate::text::csv::{Csv, optional};
 use crate::text::document::{Block, Document, Section};
 use crate::text::grid::{Align, Cell, Grid};
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::{plain, short_command, shortened};
 
 /// Records on the first screen of a list.
 const MOST: usize = 20;
@@ -49,7 +49,7 @@ impl History {
         for entry in self.entries.iter().rev().take(most) {
             grid.push([
                 minute(entry.created_unix_ms),
-                shortened(&plain(&entry.command.join(" ")), COMMAND),
+                short_command(&entry.command, COMMAND),
                 shortened(&entry.best(), BEST),
                 entry.policies.len().to_string(),
             ]);

@@ -4,6 +4,7 @@ use super::Report;
 use super::advice::{Advice, advice, best};
 use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
+use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
@@ -25,7 +26,10 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let all = tables(report, width, Level::Detail, &notes);
     let mut far = notes.lines_of(&grids(&all));
     far.retain(|line| !near.contains(line));
-    near.extend(notes.missing_columns());
+    // The answer names them, unless it is that nothing could be tried.
+    if conclude(report).is_none_or(|conclusion| conclusion.policy.is_none()) {
+        near.extend(notes.missing_columns());
+    }
     let signs = notes::signs(report, &grids(&first));
     let mut more = notes::signs(report, &grids(&all));
     more.retain(|sign| !signs.contains(sign));
@@ -49,7 +53,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     for table in all {
         document.push(table.section(Level::Detail));
     }
-    let legends = [bench_legend(report), more, far].concat();
+    let legends = [bench_legend(report), more, far, notes.told()].concat();
     document.push(Section::default().with_detail(Block::Notes(legends)));
     let drawings = report.drawings().into_iter();
     document
@@ -174,7 +178,7 @@ pub(super) fn remarks(report: &Report<'_>) -> Section {
     section.push(Block::Notes(headlines(report)));
     let lines = notes::doubts(report)
         .into_iter()
-        .chain(notes::circumstances(report));
+        .chain(circumstances(report));
     let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
     section.blocks.extend(lines);
     if let Some(records) = records(report) {
@@ -220,15 +224,15 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
 /// Whether the answer says what a finding does.
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
-    // How large the noise is stands in the answer then.
-    let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotDecided);
-    // Noise hides nothing where no page differs.
-    let is_open = is_open || conclusion.is_some_and(|it| it.policy.is_none());
+    // An open answer says how large the noise is; one that is decided was not hidden by it.
+    let is_answered = conclusion.is_some();
+    let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
         || cold_start(report).is_some_and(|told| told.id == id)
+        || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
-        || (is_open && id == "run-too-noisy")
+        || (is_answered && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

@@ -16,6 +16,7 @@ mod answer;
 mod arms;
 mod blocks;
 mod change;
+mod circumstances;
 mod conclusion;
 mod control;
 mod csv;

@@ -276,6 +276,12 @@ impl MetricRow<'_> {
         self.values.iter().any(above)
     }
 
+    /// Whether every column reads zero.
+    pub(super) fn is_zero(&self) -> bool {
+        let zero = |value: &Result<f64, Missing>| *value == Ok(0.0);
+        self.values.iter().all(zero)
+    }
+
     fn is_decided(&self) -> bool {
         let decided = |c: &&Comparison| matches!(c.change, Change::Higher | Change::Lower);
         self.comparisons.iter().flatten().any(decided)

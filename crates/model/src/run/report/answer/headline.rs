@@ -8,7 +8,7 @@ use super::{Pair, command, is_answer, judged, pair, property, provisional, shape
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
-use crate::run::findings::host_cold_memory::dearer_start;
+use crate::run::findings::host_cold_memory::{dearer_start, is_uneven};
 use crate::run::findings::win_with_a_loss::{losses, tell};
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
@@ -26,8 +26,9 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
     let reason = report.table.verdict.reasons.get(policy);
     match (judged(report, policy), conclusion.huge_pages) {
         (Some(row), HugePages::HelpSometimes) => format!(
-            "Huge pages help some runs of {what} and hurt others. {}",
-            shape::either(report, &row, &pair)
+            "Huge pages help some runs of {what} and hurt others. {}{}",
+            shape::either(report, &row, &pair),
+            host_slows(report, policy)
         ),
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
@@ -40,6 +41,14 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
             unanswered(&what, &pair, why.trim_end_matches('.'))
         }
+    }
+}
+
+/// Who is to blame for the slow runs, where that is probably the host.
+fn host_slows(report: &Report<'_>, policy: &str) -> &'static str {
+    match is_uneven(&report.findings, policy) {
+        true => " In the slow runs the host probably had to back memory first.",
+        false => "",
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn command(report: &Report<'_>) -> String {
     let plan = &report.record.header.plan;
     let words = plan.command.join(" ");
     // What begins with the preparations of a shell names no server.
-    let prepares = plan.shell && CommandLine::Line(words.clone()).program().is_none();
+    let prepares = plan.shell && CommandLine::Line(words).program().is_none();
     if plan.service.is_some() && prepares {
         return "the service".to_owned();
     }

@@ -1,7 +1,7 @@
 //! The report for people: a first screen and its details.
 
 use super::Report;
-use super::advice::{Advice, advice, best};
+use super::advice::{Advice, advice, at_rest, best};
 use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
@@ -73,32 +73,26 @@ pub(super) fn one_line(signs: &[String]) -> Vec<String> {
     }
 }
 
-/// Of a gain that a start after a rest does not have.
-const WARM_GAIN: &str = "The gain is on warm memory: after seconds of rest the host has taken free \
-                         memory back. To compare such starts: --host-memory rest:3s.";
-
 /// The answers, what to set, and how sure that is.
 pub(super) fn conclusion(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     for answer in report.answers() {
         section.push(Paragraph::new(answer).tone(Tone::Strong));
     }
-    let lines = advice(report);
-    let at_rest = cold_start(report).filter(|_| lines.len() > 1);
+    let mut lines = advice(report);
+    if let Some(finding) = cold_start(report).filter(|_| lines.len() > 1) {
+        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
+        // How much longer stands in the answer then.
+        lines.extend(match dearer {
+            Some(_) => at_rest(report),
+            None => vec![Advice::Sentence(plain(&finding.headline()))],
+        });
+    }
     for line in lines {
         match line {
             Advice::Sentence(text) => section.push(Paragraph::new(text).hang(4)),
             Advice::Command(command) => section.push(Block::Lines(vec![format!("    {command}")])),
         }
-    }
-    if let Some(finding) = at_rest {
-        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
-        // How much longer stands in the answer then.
-        let text = match dearer {
-            Some(_) => WARM_GAIN.to_owned(),
-            None => plain(&finding.headline()),
-        };
-        section.push(Paragraph::new(text).hang(4));
     }
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));

@@ -328,7 +328,9 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
             Level::First,
             "Stopped early: the time left would have decided nothing more.",
         )),
-        StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
+        StopReason::Decided | StopReason::TooSmall | StopReason::Precise | StopReason::Measured => {
+            None
+        }
     };
     let left = end.left_behind.iter();
     let left = left.map(|left| (Level::First, format!("LEFT BEHIND: {}", plain(left))));

@@ -85,7 +85,9 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         return more_reach::advice(report);
     } else if with(&[Answer::Mixed]) {
         return unless_rare(report, &baseline);
-    } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
+    } else if with(&[Answer::NotDecided, Answer::DependsOnOrder])
+        && huge_pages != Some(HugePages::DoNotMatter)
+    {
         format!("No advice yet: nothing was shown to be better than {baseline}.")
     } else {
         format!("Keep {baseline}: nothing is better.")

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::change::{Detail, change_text, is_apart, p_text, tone};
+use super::conclusion::{HugePages, conclude};
 use super::notes::{MACHINE, Notes};
 use super::pages::changed_no_page;
 use super::rows::{MetricRow, rows};
@@ -88,6 +89,11 @@ pub(super) fn blocks(
     level: Level,
     notes: &Notes,
 ) -> Vec<Grid> {
+    let tried = match level {
+        Level::Detail => None,
+        Level::Brief | Level::First => untouched(report, section),
+    };
+    let section = tried.as_ref().unwrap_or(section);
     let mut rows = rows(report, section, level);
     if level == Level::Detail && report.cells.is_none() {
         rows.retain(|row| !notes.tells(row));
@@ -110,6 +116,18 @@ pub(super) fn blocks(
         Level::Brief | Level::First => layout.first(&arms),
         Level::Detail => layout.several(&arms),
     }
+}
+
+/// The column of the baseline alone, where the program is too small for any policy to change it: the
+/// others would be columns of chance.
+fn untouched<'a>(report: &Report<'_>, section: &Section<'a>) -> Option<Section<'a>> {
+    let conclusion = conclude(report)?;
+    let is_untouched =
+        conclusion.huge_pages == HugePages::DoNotMatter && conclusion.policy.is_none();
+    is_untouched.then(|| Section {
+        title: section.title.clone(),
+        columns: section.columns[..1].to_vec(),
+    })
 }
 
 /// The columns of the policies that changed a page; all where none did, and where cells or two

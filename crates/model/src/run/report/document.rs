@@ -220,9 +220,13 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
     // An open answer says how large the noise is; one that is decided was not hidden by it.
     let is_answered = conclusion.is_some();
+    // Where no policy could change a page of a small program, the means to reach them are nothing.
+    let is_untouched =
+        conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
+        || (is_untouched && finding.policy.is_some())
         || cold_start(report).is_some_and(|told| told.id == id)
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))

@@ -177,10 +177,25 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
 fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> String {
     let finding = report.findings.iter().find(|it| is_answer(it));
     let (lead, why) = match conclusion.huge_pages {
-        HugePages::DoNotMatter => ("do not matter to", why_alike(report, finding)),
+        HugePages::DoNotMatter => (
+            "do not matter to",
+            smallness(report).unwrap_or_else(|| why_alike(report, finding)),
+        ),
         _ => ("could not be tried on", why_not_tried(report, finding)),
     };
     format!("Huge pages {lead} {what}: {why}.")
+}
+
+/// `its largest process used at most 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
+fn smallness(report: &Report<'_>) -> Option<String> {
+    let page = report.record.header.host.pmd_bytes()? as f64;
+    let trials = report.record.trials.iter();
+    let peaks = trials.filter_map(|trial| trial.value(MetricId::PeakRssBytes));
+    let peak = peaks.max_by(f64::total_cmp).filter(|peak| *peak < page)?;
+    let [peak, page] = [peak, page].map(|bytes| quantity(&Unit::Bytes, bytes));
+    Some(format!(
+        "its largest process used at most {peak}, less than one huge page ({page})"
+    ))
 }
 
 /// The policy that allows the most huge pages.

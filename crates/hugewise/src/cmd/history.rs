@@ -69,15 +69,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whether these words stand in a row in a command line; a program may be named without its folder.
+/// Whether these words stand in a row in a command line, as none do in any; a program may be named
+/// without its folder.
 fn has_words(command: &[String], words: &str) -> bool {
     let line = command.join(" ");
     let mut places = line.match_indices(words);
-    places.any(|(at, _)| {
-        let begins = line[..at].chars().next_back();
-        let ends = line[at + words.len()..].chars().next();
-        begins.is_none_or(|c| c == ' ' || c == '/') && ends.is_none_or(|c| c == ' ')
-    })
+    words.is_empty()
+        || places.any(|(at, _)| {
+            let begins = line[..at].chars().next_back();
+            let ends = line[at + words.len()..].chars().next();
+            begins.is_none_or(|c| c == ' ' || c == '/') && ends.is_none_or(|c| c == ' ')
+        })
 }
 
 /// The entries of the records whose command line has these words in it. Records that cannot be
@@ -106,4 +108,20 @@ fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
         ));
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_by_whole_words() {
+        let command = ["/usr/bin/sort", "-n", "sorted.txt"].map(str::to_owned);
+        for words in ["", "sort", "sort -n", "/usr/bin/sort", "sorted.txt"] {
+            assert!(has_words(&command, words), "{words}");
+        }
+        for words in ["sor", "ort", "sort sorted.txt", "sorted", "txt"] {
+            assert!(!has_words(&command, words), "{words}");
+        }
+    }
 }

@@ -26,6 +26,7 @@ pub mod conduct;
 
 /// The report, and what `--fail-if` makes of it.
 pub mod report;
+mod reports;
 
 /// Our own stdin, for every trial.
 pub mod stdin;

@@ -10,6 +10,7 @@ use crate::run::metric::MetricId;
 use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
+use crate::run::stats::median;
 use crate::run::trial::Trial;
 
 /// How far an experiment has come.
@@ -154,13 +155,21 @@ fn is_too_small(record: &Record) -> bool {
             && settings.mthp_shmem.is_empty()
             && (policy.is_idle_means() || settings.is_sibling_of(&baseline.settings))
     };
-    let is_small = |trial: &Trial| {
-        let peak = trial.value(MetricId::PeakRssBytes);
-        peak.is_some_and(|peak| peak < least as f64)
+    let has_none = |trial: &Trial| {
+        let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeShmemPeakBytes];
+        let mut seen = seen.into_iter().filter_map(|it| trial.value(it));
+        seen.all(|bytes| bytes == 0.0)
     };
+    let trials = || record.trials.iter();
+    let peaks: Option<Vec<f64>> = trials()
+        .map(|trial| trial.value(MetricId::PeakRssBytes))
+        .collect();
+    // A single trial may use a little more than the others.
+    let peak = peaks.and_then(|peaks| median(&peaks));
     plan.bench.is_none()
         && plan.policies.iter().all(only_pages)
-        && record.trials.iter().all(is_small)
+        && peak.is_some_and(|peak| peak < least as f64)
+        && trials().all(has_none)
 }
 
 /// The smallest huge page, in bytes, that memory on this host may get under any mode of `enabled`.

@@ -209,7 +209,7 @@ pub(super) fn not_a_pair(typed: &str) -> String {
     let near = match meant {
         Some((key, _)) => format!("; did you mean `{key}={typed}`?"),
         None => match suggestion(typed, KEYS.iter().map(|key| key.name).chain([AS_IS])) {
-            near if near.is_empty() => "; such as thp=always, or as-is".to_owned(),
+            near if near.is_empty() => ", such as thp=always, or as-is".to_owned(),
             near => near,
         },
     };

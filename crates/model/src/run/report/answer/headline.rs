@@ -7,6 +7,7 @@ use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
+use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::findings::host_cold_memory::{dearer_start, is_uneven};
 use crate::run::findings::win_with_a_loss::{losses, tell};
@@ -186,15 +187,15 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
     format!("Huge pages {lead} {what}: {why}.")
 }
 
-/// `its largest process used at most 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
+/// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
 fn smallness(report: &Report<'_>) -> Option<String> {
     let page = report.record.header.host.pmd_bytes()? as f64;
-    let trials = report.record.trials.iter();
-    let peaks = trials.filter_map(|trial| trial.value(MetricId::PeakRssBytes));
-    let peak = peaks.max_by(f64::total_cmp).filter(|peak| *peak < page)?;
+    let baseline = &report.table.verdict.baseline;
+    let peak = Medians::of(report.record).get(baseline, MetricId::PeakRssBytes);
+    let peak = peak.ok().filter(|peak| *peak < page)?;
     let [peak, page] = [peak, page].map(|bytes| quantity(&Unit::Bytes, bytes));
     Some(format!(
-        "its largest process used at most {peak}, less than one huge page ({page})"
+        "its largest process used {peak}, less than one huge page ({page})"
     ))
 }
 

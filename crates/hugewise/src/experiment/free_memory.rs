@@ -1,7 +1,7 @@
 //! `--host-memory`: the state of free memory in the host before each trial.
 
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
 use hugewise_linux::machine::root::Root;
@@ -10,15 +10,11 @@ use hugewise_model::run::plan::HostMemory;
 use hugewise_model::run::record::Header;
 use hugewise_model::run::trial::{FirstTouch, Mark, Trial};
 
-use super::reports::Reports;
 use crate::interrupt::Interrupt;
 use crate::stderr::message;
 
-/// What is warmed beyond the largest trial so far, as a factor. More would not be warmer: of 90 trials
-/// with twice as much as many met a report of free memory, and warming took twice as long.
+/// What is warmed beyond the largest trial so far, as a factor.
 const MARGIN: f64 = 1.25;
-/// A moment between two looks for a report.
-const MOMENT: Duration = Duration::from_millis(50);
 /// What is warmed at least: the first trial's need is unknown.
 const LEAST_BYTES: u64 = 64 * MIB;
 /// What is touched and held after a rest, to see how cold memory is.
@@ -39,7 +35,6 @@ pub struct FreeMemory<'a> {
     /// What touching warmed memory took in the trials so far, in seconds.
     warm_touches: RefCell<Vec<f64>>,
     shortage_reported: Cell<bool>,
-    reports: RefCell<Reports>,
 }
 
 /// What was touched before a trial, and what stays held while it runs.
@@ -63,7 +58,6 @@ impl<'a> FreeMemory<'a> {
             taken_bytes: Cell::new(0),
             warm_touches: RefCell::default(),
             shortage_reported: Cell::new(false),
-            reports: RefCell::default(),
         }
     }
 
@@ -96,17 +90,9 @@ impl<'a> FreeMemory<'a> {
         if bytes < wanted {
             self.report_shortage(bytes, wanted);
         }
-        let began = Instant::now();
-        let mut touch = self.touch(bytes)?;
-        while self
-            .reports
-            .borrow_mut()
-            .is_worth_waiting(began, Instant::now())
-            && !self.interrupt.asked()
-        {
-            self.interrupt.wait(MOMENT);
-            touch = touch.followed_by(self.touch(bytes)?);
-        }
+        let touch = warm(bytes, self.block_bytes, self.interrupt.flag());
+        let touch = touch
+            .map_err(|error| format!("{error}; --host-memory as-is leaves memory as it is"))?;
         Ok(Before {
             touch: Some(FirstTouch {
                 wanted_bytes: (bytes < wanted).then_some(wanted),
@@ -114,15 +100,6 @@ impl<'a> FreeMemory<'a> {
             }),
             _held: None,
         })
-    }
-
-    /// Touches memory and frees it.
-    fn touch(&self, bytes: u64) -> Result<FirstTouch, String> {
-        let touch = warm(bytes, self.block_bytes, self.interrupt.flag());
-        let touch = touch
-            .map_err(|error| format!("{error}; --host-memory as-is leaves memory as it is"))?;
-        self.reports.borrow_mut().touched(&touch, Instant::now());
-        Ok(touch)
     }
 
     fn room(&self) -> Result<u64, String> {
@@ -136,7 +113,6 @@ impl<'a> FreeMemory<'a> {
         trial.first_touch = before.touch;
         let taken = trial.taken_bytes(self.page_bytes, self.block_bytes);
         self.taken_bytes.set(self.taken_bytes.get().max(taken));
-        self.reports.borrow_mut().learn(trial);
         if self.state == HostMemory::Warm
             && let Some(touch) = &trial.first_touch
         {

@@ -26,7 +26,6 @@ pub mod conduct;
 
 /// The report, and what `--fail-if` makes of it.
 pub mod report;
-mod reports;
 
 /// Our own stdin, for every trial.
 pub mod stdin;

@@ -59,21 +59,6 @@ impl FirstTouch {
         }
     }
 
-    /// Both, where the same memory was touched once more.
-    #[must_use]
-    pub fn followed_by(self, later: Self) -> Self {
-        let cold_pages = self.cold_pages + later.cold_pages;
-        let seconds =
-            |touch: &Self| touch.cold_touch_seconds.unwrap_or(0.0) * touch.cold_pages as f64;
-        let cold_seconds = seconds(&self) + seconds(&later);
-        Self {
-            seconds: self.seconds + later.seconds,
-            cold_pages,
-            cold_touch_seconds: (cold_pages > 0).then(|| cold_seconds / cold_pages as f64),
-            ..later
-        }
-    }
-
     /// Whether memory was cold, as far as a sample of huge pages shows: it is taken from what was
     /// freed last, which is the warmest, so a quarter is enough.
     #[must_use]
@@ -158,18 +143,6 @@ mod tests {
         let unknown = FirstTouch::of(8, 0, &[0.005], &[]);
         assert_eq!((unknown.cold_pages, unknown.cold_touch_seconds), (0, None));
         assert!(!unknown.stays_cold(0.0));
-    }
-
-    #[test]
-    fn touches_of_one_trial_are_added_up() {
-        let first = FirstTouch::of(8, 8, &[0.004; 3], &[0.0002]);
-        let second = FirstTouch::of(8, 8, &[0.008; 1], &[0.0004]);
-        let both = first.clone().followed_by(second);
-        assert_eq!((both.bytes, both.cold_pages), (8, 4));
-        assert_eq!(both.warm_touch_seconds, Some(0.0004));
-        assert!((both.cold_touch_seconds.unwrap() - 0.005).abs() < 1e-9);
-        let warm = FirstTouch::of(8, 8, &[], &[0.0002]);
-        assert_eq!(first.followed_by(warm).cold_touch_seconds, Some(0.004));
     }
 
     #[test]

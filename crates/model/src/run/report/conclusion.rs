@@ -58,6 +58,11 @@ struct Arm<'a> {
 /// The conclusion of a report; `None` where no policy is about huge pages, where nothing is
 /// compared, for two records, for several programs, and for a bench, whose answer is about its cells.
 pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
+    let conclusion = &report.known.conclusion;
+    conclusion.get_or_init(|| work_out(report)).clone()
+}
+
+fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     let is_bench = report.record.header.plan.bench.is_some();
     if report.other.is_some() || report.compares_programs() || is_bench {
         return None;

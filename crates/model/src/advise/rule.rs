@@ -25,6 +25,10 @@ pub struct Rule {
     pub said: String,
     /// Day on which the source was last read.
     pub checked: String,
+    /// What it was compared with on that day, and what had to be corrected.
+    pub compared: Option<String>,
+    /// Why it was not compared with its source: a sentence.
+    pub uncompared: Option<String>,
     /// Who says so.
     pub by: Authority,
     /// Addresses of the sources.

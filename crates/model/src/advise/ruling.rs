@@ -38,6 +38,12 @@ pub struct Ruling {
     pub said: String,
     /// When the source was last read.
     pub checked: String,
+    /// What it was compared with on that day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<String>,
+    /// Why it was not compared with its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncompared: Option<String>,
     /// Where it is said.
     pub sources: Vec<String>,
     /// Whether it still holds.
@@ -154,6 +160,8 @@ impl Ruling {
             by: rule.by,
             said: rule.said.clone(),
             checked: rule.checked.clone(),
+            compared: rule.compared.clone(),
+            uncompared: rule.uncompared.clone(),
             sources: rule.sources.clone(),
             status: rule.status,
             superseded_by: rule.superseded_by.clone(),

@@ -85,11 +85,21 @@ impl Ruling {
             );
         }
         add("Test", self.experiment.clone());
-        let said = format!("{}, read on {}", self.authority(), self.checked);
-        add("Said by", Some(said));
+        add("Said by", Some(self.authority()));
+        add("Compared", Some(self.comparison()));
         add("Now", self.superseded_by.clone());
         add("Source", Some(self.sources.join(" ")));
         fields
+    }
+
+    /// With what it was compared and when, or why it was not.
+    fn comparison(&self) -> String {
+        let day = &self.checked;
+        match (&self.compared, &self.uncompared) {
+            (Some(with), _) => format!("on {day}, with {with}"),
+            (None, Some(why)) => format!("not with its source: {why}"),
+            (None, None) => format!("not said; its source was read on {day}"),
+        }
     }
 
     fn measured_words(&self) -> Option<String> {

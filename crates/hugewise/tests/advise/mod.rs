@@ -185,9 +185,15 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
         .advise(&case, &["--check", "--write", &path])
         .code(5)
         .stderr(contains("not followed: mongodb-80-on").and(contains("nothing was applied")));
-    let unit = "mongodb-80-on/etc/systemd/system/mongod.service.d/hugewise.conf";
-    let text = fs::read_to_string(folder.join(unit)).unwrap();
+    // `defrag` and `max_ptes_none` are the machine's: no unit can have them alone.
+    let rule = folder.join("mongodb-80-on");
+    let text = fs::read_to_string(rule.join("etc/tmpfiles.d/hugewise.conf")).unwrap();
     assert!(text.contains("Rule mongodb-80-on (vendor, 2026)"), "{text}");
+    assert!(
+        text.contains("/khugepaged/max_ptes_none - - - - 0"),
+        "{text}"
+    );
+    assert!(!rule.join("etc/systemd").exists());
     machine
         .advise(&case, &["--write", &path])
         .code(2)

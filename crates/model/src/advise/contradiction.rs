@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::advice::Program;
 use super::fact::Facts;
-use super::rule::{Authority, Settings};
+use super::rule::Authority;
 use super::ruling::{Ruling, Standing};
+use super::settings::Settings;
 
 /// The machine's mode of huge pages, which a process may have otherwise by its own means.
 const MODE: &str = "enabled";
@@ -100,10 +101,7 @@ fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
 /// What a rule wants of the machine's settings; a policy wants its mode, if the rule asks for it
 /// and does not only inform.
 fn settings<'a>(ruling: &Ruling, set: &'a Settings) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let mode = set.policy.as_deref().and_then(|policy| {
-        let mut parts = policy.split(',');
-        parts.find_map(|part| part.strip_prefix("thp="))
-    });
+    let mode = mode(set);
     let is_asked = ruling.standing != Standing::Information;
     let mode = mode.filter(|_| is_asked && !set.thp.contains_key(MODE));
     let named = set.thp.iter().chain(&set.sysctl);
@@ -123,7 +121,14 @@ fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value
     }
 }
 
-/// How a process alone is told: by its own setting, else by a policy.
+/// The mode that the policy of a rule has.
+fn mode(set: &Settings) -> Option<&str> {
+    let mut parts = set.policy.as_deref()?.split(',');
+    parts.find_map(|part| part.strip_prefix("thp="))
+}
+
+/// How a process alone is told its mode: by its own setting, else by a policy, of which the mode
+/// alone is left where the rest is the machine's.
 fn own_means(set: &Settings) -> Option<String> {
     let conf = set
         .conf
@@ -131,10 +136,13 @@ fn own_means(set: &Settings) -> Option<String> {
         .map(|conf| format!("{}: {}", conf.file, conf.line));
     let env = set.env.iter().next();
     let env = env.map(|(name, value)| format!("{name}={value}"));
-    let policy = set.policy.as_ref();
+    let policy = || {
+        let own = set.own_policy().map(str::to_owned);
+        own.or_else(|| Some(format!("thp={}", mode(set)?)))
+    };
     conf.or(env)
         .or_else(|| (!set.args.is_empty()).then(|| set.args.join(" ")))
-        .or_else(|| policy.map(|policy| format!("hugewise exec --policy {policy}")))
+        .or_else(|| Some(format!("hugewise exec --policy {}", policy()?)))
 }
 
 /// The value of those who have no means of their own. Where all have, it is `madvise` for

@@ -1,8 +1,8 @@
 //! One rule: its row on the first screen, and all that is known of it.
 
 use crate::advise::measured::Belief;
-use crate::advise::rule::Settings;
 use crate::advise::ruling::{Ruling, Standing};
+use crate::advise::settings::Settings;
 use crate::text::Tone;
 use crate::text::document::{Field, Paragraph};
 use crate::text::grid::Cell;
@@ -129,7 +129,7 @@ fn means(set: &Settings) -> Vec<String> {
     if !set.args.is_empty() {
         means.push(format!("arguments: {}", set.args.join(" ")));
     }
-    if let Some(policy) = &set.policy {
+    if let Some(policy) = set.own_policy() {
         means.push(format!(
             "this process alone: hugewise exec --policy {policy} -- COMMAND"
         ));
@@ -140,6 +140,11 @@ fn means(set: &Settings) -> Vec<String> {
     }));
     let sysctl = set.sysctl.iter();
     means.extend(sysctl.map(|(name, value)| format!("whole machine: sysctl -w {name}={value}")));
+    if let Some(policy) = set.machine_policy() {
+        means.push(format!(
+            "whole machine, for one command: hugewise exec --system --policy {policy} -- COMMAND"
+        ));
+    }
     means.extend(set.action.clone());
     means
 }

@@ -45,6 +45,18 @@ pub struct Wish {
     pub own_means: Option<String>,
 }
 
+impl Contradiction {
+    /// Whether programs want different values and one of them is without its own.
+    fn is_open(&self) -> bool {
+        let lacks = |wish: &Wish| {
+            wish.standing < Standing::Followed && self.now.as_ref() != Some(&wish.value)
+        };
+        let mut wishes = self.wishes.iter();
+        let first = wishes.next().map(|wish| &wish.value);
+        wishes.any(|wish| Some(&wish.value) != first) && self.wishes.iter().any(lacks)
+    }
+}
+
 impl Wish {
     /// Name and number for people.
     #[must_use]
@@ -65,19 +77,13 @@ pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
             wishes.entry(setting).or_default().push(wish);
         }
     }
-    let differ = |wishes: &[Wish]| {
-        wishes.iter().any(|wish| wish.value != wishes[0].value)
-            && wishes.iter().any(|wish| wish.standing < Standing::Followed)
-    };
-    let contradictory = wishes.into_iter().filter(|(_, wishes)| differ(wishes));
-    contradictory
-        .map(|(setting, wishes)| Contradiction {
-            now: now(&setting, host),
-            solution: solve(&setting, &wishes),
-            setting,
-            wishes,
-        })
-        .collect()
+    let all = wishes.into_iter().map(|(setting, wishes)| Contradiction {
+        now: now(&setting, host),
+        solution: solve(&setting, &wishes),
+        setting,
+        wishes,
+    });
+    all.filter(Contradiction::is_open).collect()
 }
 
 fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
@@ -169,4 +175,45 @@ fn now(setting: &str, host: &Facts) -> Option<String> {
         other => other,
     };
     host.get(fact).map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(value: &str, standing: Standing) -> Wish {
+        Wish {
+            pid: None,
+            program: value.to_owned(),
+            rule: String::new(),
+            by: Authority::Vendor,
+            value: value.to_owned(),
+            standing,
+            own_means: None,
+        }
+    }
+
+    #[test]
+    fn programs_that_have_what_they_want_do_not_contradict() {
+        use Standing::{Followed, NotFollowed};
+        let is_open = |wishes: Vec<Wish>| {
+            let contradiction = Contradiction {
+                setting: MODE.to_owned(),
+                now: Some("madvise".to_owned()),
+                solution: None,
+                wishes,
+            };
+            contradiction.is_open()
+        };
+        let never = || wish("never", Followed);
+        assert!(is_open(vec![never(), wish("always", NotFollowed)]));
+        assert!(is_open(vec![
+            wish("always", NotFollowed),
+            wish("madvise", Followed)
+        ]));
+        // It is not followed for another reason: the machine has its mode.
+        assert!(!is_open(vec![never(), wish("madvise", NotFollowed)]));
+        assert!(!is_open(vec![never(), wish("always", Followed)]));
+        assert!(!is_open(vec![wish("always", NotFollowed)]));
+    }
 }

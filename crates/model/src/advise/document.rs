@@ -131,8 +131,8 @@ impl Advice {
     }
 }
 
-/// Programs of which there is something to say, those that people know first; processes of one
-/// program of which the same is said are one.
+/// Programs of which there is something to say, those that people know first and of these the
+/// gravest; processes of one program of which the same is said are one.
 fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     let mut groups: Vec<(&Program, usize)> = Vec::new();
     let is_one = programs.len() == 1;
@@ -143,10 +143,11 @@ fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
         }
     }
     groups.sort_by_key(|(program, _)| {
-        let gravest = program.rulings.first().map(|ruling| ruling.standing);
+        let gravest = program.now().next();
+        let gravest = gravest.map_or(Standing::Past, |ruling| ruling.standing);
         let is_of_machine = program.pid.is_none();
-        let breaks = gravest == Some(Standing::Breaks);
-        (!breaks, !program.is_known(), !is_of_machine)
+        let breaks = gravest == Standing::Breaks;
+        (!breaks, !program.is_known(), gravest, !is_of_machine)
     });
     groups
 }
@@ -182,7 +183,7 @@ fn overview(groups: &[(&Program, usize)]) -> Section {
     section.push_brief(grid);
     let left = groups.len().saturating_sub(ROWS);
     section.push_brief(match left {
-        0 => "Reasons, means and sources: hugewise advise -v PID".to_owned(),
+        0 => "Reasons, means and sources: -v".to_owned(),
         left => format!("{left} more; all, with reasons, means and sources: -v"),
     });
     section

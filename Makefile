@@ -156,8 +156,9 @@ test-exports: setup
 # What is fetched stays in target. What cannot be had is a skip with its reason.
 test-fleet: TOOLS += $(FLEET_TOOLS)
 test-fleet: setup
-	$(CARGO) build --locked -p hugewise
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	xtask/fleet/try target/debug/hugewise target/fleet
+	xtask/fleet/starts target/debug/hugewise target/debug/hugewise-lab target/fleet/starts
 	contrib/ansible/try target/debug/hugewise target/fleet/ansible
 	contrib/kubernetes/try target/fleet/kubernetes
 	contrib/slurm/try target/debug/hugewise target/fleet/slurm

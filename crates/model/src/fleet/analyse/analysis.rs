@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::asked::Asked;
-use super::lot::DRAWS;
+use super::lot::{DRAWS, Lot, Shuffle};
 use super::ratio::{ALARM, Loss, ratio_p};
+use super::redrawn::Redrawn;
 use super::scale::Scale;
 use super::tally::{Tally, Unit};
 use crate::fleet::period::{GUARDRAILS, LATENCY, better};
-use crate::fleet::plan::Plan;
+use crate::fleet::plan::{Moment, Plan};
 use crate::run::compare::Answer;
 use crate::run::metric::Better;
 use crate::run::stats::{ALPHA, holm};
+
+const SEED: u64 = 0x666c_6565;
 
 /// What is asked of the rows.
 #[derive(Clone, Debug)]
@@ -178,15 +181,17 @@ impl Analysis {
             arms: Vec::new(),
             units,
         };
-        for arm in arms(tally, question) {
+        let arms = arms(tally, question);
+        let lots = lots(tally, question, &arms);
+        for (arm, lot) in arms.iter().zip(lots) {
             let asked = Asked {
                 tally,
                 question,
-                arm: &arm,
+                arm,
                 level,
                 takes_turns,
             };
-            analysis.arms.push(asked.report());
+            analysis.arms.push(asked.report(lot.as_ref()));
         }
         analysis.adjust();
         analysis.answer();
@@ -288,6 +293,19 @@ fn arms(tally: &Tally, question: &Question) -> Vec<String> {
     arms.dedup();
     arms.retain(|arm| *arm != question.control);
     arms
+}
+
+/// The lot of each arm against the control. Turns have a test of their own.
+fn lots(tally: &Tally, question: &Question, arms: &[String]) -> Vec<Box<dyn Lot>> {
+    let keeps_arms = |plan: &&Plan| plan.switchback.is_none();
+    let Some(plan) = question.plan.as_ref().filter(keeps_arms) else {
+        let shuffle = |_| Box::new(Shuffle { seed: SEED }) as Box<dyn Lot>;
+        return arms.iter().map(shuffle).collect();
+    };
+    let now = Moment((tally.end() as i64 - 1).min(plan.until.0 - 1));
+    let lots = Redrawn::of_plan(plan, &tally.units, &question.control, arms, now);
+    let boxed = lots.into_iter().map(|lot| Box::new(lot) as Box<dyn Lot>);
+    boxed.collect()
 }
 
 fn ratio(units: &BTreeMap<String, u64>, question: &Question) -> Option<f64> {

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::estimate::Sample;
-use super::tally::Unit;
-use crate::fleet::assign::{arm_name, rules};
-use crate::fleet::plan::{Moment, Plan};
 
 /// Draws of a randomisation test: no p-value is below one in a thousand.
 pub const DRAWS: u32 = 999;
@@ -33,63 +30,6 @@ impl Lot for Shuffle {
             shuffle(&mut drawn, units, &mut random);
         }
         drawn
-    }
-}
-
-/// The rule of the plan: each draw is another salt, by which every unit gets its arm anew.
-#[derive(Clone, Debug)]
-pub struct Redrawn {
-    /// Of each draw, whether each unit is treated.
-    draws: Vec<Vec<bool>>,
-}
-
-/// Salts that are tried until a unit has one of the two arms that are compared.
-const SALTS: u32 = 64;
-
-impl Redrawn {
-    /// The arms `control` and `treated` of `units`, in the order of the tally, under a plan's
-    /// rules at the moment `now`. Who is enrolled stays as it is.
-    #[must_use]
-    pub fn of_plan(
-        plan: &Plan,
-        units: &[Unit],
-        [control, treated]: [&str; 2],
-        now: Moment,
-    ) -> Self {
-        let rules = rules(plan, now);
-        let salted = |number: u32, salt: u32| Plan {
-            salt: Some(plan.enrol_salt().to_owned()),
-            name: format!("{}#{number}.{salt}", plan.name),
-            ..plan.clone()
-        };
-        let draw = |number: u32| {
-            let mut plans: Vec<Plan> = Vec::new();
-            let mut arm = |unit: &Unit| {
-                for salt in 0..SALTS {
-                    if plans.len() <= salt as usize {
-                        plans.push(salted(number, salt));
-                    }
-                    let rule = rules.rule_of(&plans[salt as usize], &unit.name);
-                    match arm_name(plan, rule.arm) {
-                        name if name == treated => return true,
-                        name if name == control => return false,
-                        _ => {}
-                    }
-                }
-                unit.arm == treated
-            };
-            units.iter().map(&mut arm).collect()
-        };
-        Self {
-            draws: (1..=DRAWS).map(draw).collect(),
-        }
-    }
-}
-
-impl Lot for Redrawn {
-    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
-        let draw = &self.draws[(number as usize - 1) % self.draws.len()];
-        sample.unit.iter().map(|&unit| draw[unit]).collect()
     }
 }
 

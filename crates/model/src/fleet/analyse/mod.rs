@@ -6,6 +6,7 @@ pub mod document;
 pub mod estimate;
 pub mod lot;
 pub mod ratio;
+pub mod redrawn;
 pub mod scale;
 pub mod switchback;
 pub mod tally;

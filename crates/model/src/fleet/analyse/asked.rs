@@ -2,7 +2,7 @@
 
 use super::analysis::{ArmReport, MetricReport, Question};
 use super::estimate::{Estimate, interval};
-use super::lot::{DRAWS, Lot, Shuffle, randomisation_p};
+use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
@@ -20,6 +20,7 @@ pub(super) struct Asked<'a> {
     pub(super) question: &'a Question,
     pub(super) arm: &'a str,
     pub(super) level: f64,
+    pub(super) draws: u32,
     pub(super) takes_turns: bool,
 }
 
@@ -56,7 +57,11 @@ impl Asked<'_> {
         let estimate = sample.estimate();
         let mut report = self.blank(metric);
         if let Some(estimate) = &estimate {
-            report.take(estimate, randomisation_p(&sample, lot, DRAWS), self.level);
+            report.take(
+                estimate,
+                randomisation_p(&sample, lot, self.draws),
+                self.level,
+            );
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
         }
@@ -74,7 +79,8 @@ impl Asked<'_> {
 
     fn by_pairs(&self, metric: &str) -> MetricReport {
         let mut report = self.blank(metric);
-        if let Some(found) = pairs(self.tally, metric, &self.question.control, self.arm) {
+        let arms = [self.question.control.as_str(), self.arm];
+        if let Some(found) = pairs(self.tally, metric, arms, self.draws) {
             report.take_pairs(&found, self.level);
         }
         report
@@ -97,7 +103,7 @@ impl Asked<'_> {
             };
             report.take(
                 &estimate,
-                randomisation_p(&sample, &shuffle, DRAWS),
+                randomisation_p(&sample, &shuffle, self.draws),
                 self.level,
             );
             Some(report)

@@ -8,8 +8,10 @@ pub mod lot;
 pub mod ratio;
 pub mod redrawn;
 pub mod scale;
+pub mod spending;
 pub mod switchback;
 pub mod tally;
 
 pub use analysis::{Analysis, Question};
+pub use spending::Spending;
 pub use tally::Tally;

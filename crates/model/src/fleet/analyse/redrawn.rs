@@ -1,22 +1,42 @@
 //! The rule of the plan as a lot: each draw is another salt, by which every unit gets its arm anew.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use super::estimate::Sample;
-use super::lot::{DRAWS, Lot};
+use super::lot::Lot;
 use super::tally::Unit;
 use crate::fleet::assign::{Rules, arm_name, rules};
 use crate::fleet::plan::{Moment, Plan};
 
-/// Of each draw, the units that have the one or the other of two arms.
-#[derive(Clone, Debug)]
-pub struct Redrawn {
-    /// Of each draw, whether each unit is treated.
-    draws: Vec<Vec<bool>>,
+/// One arm against the control, in every draw.
+#[derive(Debug)]
+pub struct Redrawn<'a> {
+    drawer: Rc<Drawer<'a>>,
+    /// Index of the arm among those that are drawn together.
+    arm: usize,
 }
 
 /// Salts that are tried until a unit has one of the two arms that are compared.
 const SALTS: u32 = 64;
+/// So many draws are kept for the next metric; few metrics need more.
+const KEPT: usize = 999;
 
-impl Redrawn {
+/// Of one draw, by arm and unit, whether the unit has that arm and not the control's.
+type Sides = Vec<Vec<bool>>;
+
+#[derive(Debug)]
+struct Drawer<'a> {
+    plan: &'a Plan,
+    units: &'a [Unit],
+    control: &'a str,
+    treated: &'a [String],
+    enrolled: Vec<bool>,
+    rules: Rules,
+    kept: Vec<OnceCell<Sides>>,
+}
+
+impl<'a> Redrawn<'a> {
     /// Draws for each of `treated` against `control`, in that order; `units` as in the tally, under
     /// a plan's rules at the moment `now`. Who is enrolled stays as it is.
     ///
@@ -24,54 +44,48 @@ impl Redrawn {
     /// of each arm whether it comes before the control.
     #[must_use]
     pub fn of_plan(
-        plan: &Plan,
-        units: &[Unit],
-        control: &str,
-        treated: &[String],
+        plan: &'a Plan,
+        units: &'a [Unit],
+        control: &'a str,
+        treated: &'a [String],
         now: Moment,
     ) -> Vec<Self> {
         let all = rules(plan, now);
-        let drawer = Drawer {
+        let drawer = Rc::new(Drawer {
             plan,
+            units,
             control,
             treated,
             enrolled: units.iter().map(|it| all.enrols(plan, &it.name)).collect(),
             rules: all.of_enrolled(),
-        };
-        let none = Self {
-            draws: vec![vec![false; units.len()]; DRAWS as usize],
-        };
-        let mut lots = vec![none; treated.len()];
-        for number in 1..=DRAWS {
-            drawer.draw(units, number, &mut lots);
-        }
-        lots
+            kept: vec![OnceCell::new(); KEPT],
+        });
+        let arms = 0..treated.len();
+        arms.map(|arm| Self {
+            drawer: Rc::clone(&drawer),
+            arm,
+        })
+        .collect()
     }
-}
-
-struct Drawer<'a> {
-    plan: &'a Plan,
-    control: &'a str,
-    treated: &'a [String],
-    enrolled: Vec<bool>,
-    rules: Rules,
 }
 
 impl Drawer<'_> {
-    fn draw(&self, units: &[Unit], number: u32, lots: &mut [Redrawn]) {
+    fn draw(&self, number: u32) -> Sides {
         let mut plans: Vec<Plan> = Vec::new();
-        for (at, unit) in units.iter().enumerate() {
-            let sides = self.sides(at, unit, number, &mut plans);
-            for (lot, side) in lots.iter_mut().zip(sides) {
-                lot.draws[number as usize - 1][at] = side;
+        let mut all: Sides = vec![Vec::with_capacity(self.units.len()); self.treated.len()];
+        for (unit, enrolled) in self.units.iter().zip(&self.enrolled) {
+            let salts = if *enrolled { SALTS } else { 0 };
+            let sides = self.sides(unit, number, salts, &mut plans);
+            for (arm, side) in all.iter_mut().zip(sides) {
+                arm.push(side);
             }
         }
+        all
     }
 
     /// Whether the unit is treated, where each arm is compared with the control alone.
-    fn sides(&self, at: usize, unit: &Unit, number: u32, plans: &mut Vec<Plan>) -> Vec<bool> {
+    fn sides(&self, unit: &Unit, number: u32, salts: u32, plans: &mut Vec<Plan>) -> Vec<bool> {
         let mut sides: Vec<Option<bool>> = vec![None; self.treated.len()];
-        let salts = if self.enrolled[at] { SALTS } else { 0 };
         for salt in 0..salts {
             if plans.len() <= salt as usize {
                 plans.push(self.salted(number, salt));
@@ -100,10 +114,16 @@ impl Drawer<'_> {
     }
 }
 
-impl Lot for Redrawn {
+impl Lot for Redrawn<'_> {
     fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
-        let draw = &self.draws[(number as usize - 1) % self.draws.len()];
-        sample.unit.iter().map(|&unit| draw[unit]).collect()
+        let of = |sides: &Sides| {
+            let units = sample.unit.iter();
+            units.map(|&unit| sides[self.arm][unit]).collect()
+        };
+        match self.drawer.kept.get(number as usize - 1) {
+            Some(kept) => of(kept.get_or_init(|| self.drawer.draw(number))),
+            None => of(&self.drawer.draw(number)),
+        }
     }
 }
 
@@ -153,14 +173,18 @@ mod tests {
         let outside = |unit: &&Unit| assign(&plan, &unit.name, NOW).arm == OUTSIDE;
         let left = units.iter().filter(outside).count();
         assert!((10..50).contains(&left), "{left}");
+        let sample = Sample {
+            unit: (0..units.len()).collect(),
+            ..Sample::default()
+        };
         let lots = Redrawn::of_plan(&plan, &units, "control", &treated, NOW);
         for (lot, treated) in lots.iter().zip(&treated) {
-            for number in [1, 2, DRAWS] {
+            for number in [1, 2, 999, 1000] {
                 let alone = units.iter().map(|it| side(&plan, it, treated, number));
-                assert_eq!(lot.draws[number as usize - 1], alone.collect::<Vec<_>>());
+                assert_eq!(lot.draw(&sample, number), alone.collect::<Vec<_>>());
             }
-            let all = lot.draws.iter().flatten().filter(|it| **it).count();
-            assert!(all > 0);
+            let drawn = lot.draw(&sample, 1);
+            assert!(drawn.contains(&true) && drawn.contains(&false));
         }
     }
 }

@@ -91,7 +91,7 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
     }
 }
 
-fn shown(scale: Scale, effect: f64) -> String {
+pub(super) fn shown(scale: Scale, effect: f64) -> String {
     match scale {
         Scale::Log => format!("{} %", percent_change(effect)),
         Scale::Plain => {
@@ -106,7 +106,7 @@ fn with_interval(report: &MetricReport) -> Option<String> {
     Some(format!("{effect} [{}]", interval(report)?))
 }
 
-fn interval(report: &MetricReport) -> Option<String> {
+pub(super) fn interval(report: &MetricReport) -> Option<String> {
     let (low, high) = report.interval?;
     Some(match report.scale {
         Scale::Log => format!("{}, {}", percent_change(low), percent_change(high)),
@@ -114,7 +114,7 @@ fn interval(report: &MetricReport) -> Option<String> {
     })
 }
 
-fn word(report: &MetricReport) -> &'static str {
+pub(super) fn word(report: &MetricReport) -> &'static str {
     match report.answer {
         Answer::Better => "better",
         Answer::Worse => "worse",

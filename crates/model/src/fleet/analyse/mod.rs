@@ -5,6 +5,7 @@ mod asked;
 pub mod document;
 pub mod estimate;
 pub mod lot;
+pub mod page;
 pub mod ratio;
 pub mod redrawn;
 pub mod scale;

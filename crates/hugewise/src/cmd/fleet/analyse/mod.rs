@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::fleet::analyse::document::{csv, document};
-use hugewise_model::fleet::analyse::{Analysis, Question, Spending, Tally};
+use hugewise_model::fleet::analyse::{Analysis, Question, Spending, Tally, page};
 use hugewise_model::fleet::plan::{Moment, Plan};
 use hugewise_model::run::metric::Better;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{assign, plan_file};
 use crate::exit::{self, Exit};
 use crate::http::Endpoint;
-use crate::options::parse_share;
+use crate::options::{PageFile, parse_share};
 use crate::output::{self, Output};
 
 mod files;
@@ -27,11 +27,11 @@ pub struct Arguments {
     #[arg(value_name = "FOLDER|FILE", required_unless_present = "prometheus")]
     rows: Vec<PathBuf>,
 
-    /// Rows from the Prometheus at URL, by its recording rules
+    /// Read recording rules of the Prometheus at URL instead
     #[arg(long, value_name = "URL", requires = "plan", conflicts_with = "rows", value_parser = prometheus::endpoint)]
     prometheus: Option<Endpoint>,
 
-    /// Its first moment [default: as long before the start as after]
+    /// First moment [default: as long before start as after]
     #[arg(long, value_name = "TIME", requires = "prometheus")]
     from: Option<Moment>,
 
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ARM")]
     control: Option<String>,
 
-    /// What decides [default: of --lower or --higher, or p99_seconds]
+    /// What decides; else --lower, --higher, or p99_seconds
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
@@ -59,12 +59,15 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "1%")]
     threshold: f64,
 
-    /// Looks at the rows, in all [default: the stages of PLAN, or 1]
+    /// Looks in all [default: the stages of PLAN, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     looks: Option<u32>,
 
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten)]
+    page: PageFile,
 }
 
 /// The report as JSON.
@@ -78,6 +81,7 @@ struct Report<'a> {
 /// Runs it.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
+    arguments.page.check()?;
     let plan = arguments.plan.as_deref().map(plan_file::read).transpose()?;
     let turns = plan.as_ref().and_then(|file| file.plan.turns());
     let mut tally = Tally::new(turns);
@@ -94,8 +98,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
         format: "hugewise-fleet 1",
         analysis: &analysis,
     };
-    let page = || document(&analysis);
-    output::show(&arguments.output, &report, page, || csv(&analysis))?;
+    let text = || document(&analysis);
+    output::show(&arguments.output, &report, text, || csv(&analysis))?;
+    arguments.page.write(|| Ok(page::page(&analysis)))?;
     Ok(Exit::Done)
 }
 

@@ -130,7 +130,9 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
             false => StopReason::Decided,
         });
     }
-    if rounds >= bounds.min_rounds.max(SEEN_SMALL) && is_too_small(record) {
+    // Whoever says how long it is to take gets it.
+    let is_free = bounds.least_rounds.is_some();
+    if is_free && rounds >= bounds.min_rounds.max(SEEN_SMALL) && is_too_small(record) {
         return Some(StopReason::TooSmall);
     }
     stop_reason(bounds, rounds, |precision| judged.is_precise(precision))

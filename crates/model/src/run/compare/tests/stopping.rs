@@ -114,7 +114,9 @@ fn an_experiment_ends_at_its_bounds() {
 #[test]
 fn a_program_smaller_than_a_huge_page_is_not_measured_for_long() {
     let stop = |mib: f64, change: fn(&mut Record)| {
-        let mut record = record_of(prompt(), 2, |trial, _| {
+        let mut plan = prompt();
+        plan.bounds.least_rounds = Some(6);
+        let mut record = record_of(plan, 2, |trial, _| {
             read(trial, "wall_seconds", wobble(trial));
             read(trial, "peak_rss_bytes", mib * MIB);
         });
@@ -125,6 +127,8 @@ fn a_program_smaller_than_a_huge_page_is_not_measured_for_long() {
     assert_eq!(stop(2.1, |_| ()), None);
     let first = |record: &mut Record| record.trials.truncate(4);
     assert_eq!(stop(1.9, first), None);
+    let as_long_as_asked = |record: &mut Record| record.header.plan.bounds.least_rounds = None;
+    assert_eq!(stop(1.9, as_long_as_asked), None);
     let by_allocator = |record: &mut Record| {
         record.header.plan.policies[1] = "always:malloc=jemalloc".parse().unwrap();
     };

@@ -70,14 +70,28 @@ pub fn colour(index: usize) -> String {
 #[derive(Debug, Default)]
 pub struct Svg {
     body: String,
+    /// The length of the body when the last group ended, and the classes of that group.
+    last_group: Option<(usize, String)>,
 }
 
+/// How a group ends.
+const GROUP_END: &str = "</g>\n";
+
 impl Svg {
-    /// Draws into a group that has these classes.
+    /// Draws into a group that has these classes. A group that follows one of the same classes is
+    /// part of it: marks are drawn one by one, and need no group each.
     pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
-        let _ = writeln!(self.body, "<g class=\"{}\">", xml_escaped(class));
+        match &self.last_group {
+            Some((end, last)) if *end == self.body.len() && last == class => {
+                self.body.truncate(end - GROUP_END.len());
+            }
+            _ => {
+                let _ = writeln!(self.body, "<g class=\"{}\">", xml_escaped(class));
+            }
+        }
         draw(self);
-        self.body.push_str("</g>\n");
+        self.body.push_str(GROUP_END);
+        self.last_group = Some((self.body.len(), class.to_owned()));
     }
 
     /// A straight line.

@@ -113,8 +113,14 @@ pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) 
     field.grid_across(&mut svg, &across, &numbers.collect::<Vec<_>>());
     field.frame(&mut svg);
     let paper = Paper { field, across, up };
-    for round in 0..rounds {
-        paper.draw_round(&mut svg, arms, round, scaler);
+    paper.draw_lines(&mut svg, arms, rounds);
+    for (index, arm) in arms.iter().enumerate() {
+        svg.group(&colour(arm.index), |svg| {
+            for (trial, value) in &arm.trials {
+                let at = paper.place(trial.round, index, arms.len(), *value);
+                draw_trial(svg, arm, (trial, *value), at, scaler);
+            }
+        });
     }
     Some(svg.finish(title, field.bottom + 24.0))
 }
@@ -137,32 +143,36 @@ impl Paper {
         )
     }
 
-    fn draw_round(&self, svg: &mut Svg, arms: &[Arm<'_>], round: u32, scaler: &Scaler) {
-        let trials = arms.iter().enumerate().filter_map(|(index, arm)| {
-            let (trial, value) = of_round(arm, round)?;
-            let at = self.place(round, index, arms.len(), value);
-            Some((arm, trial, value, at))
-        });
-        let trials: Vec<_> = trials.collect();
-        let read = trials.iter().filter(|(_, _, value, _)| value.is_some());
-        let line: Vec<Option<Place>> = read.map(|(_, _, _, at)| Some(*at)).collect();
-        svg.curve("grid", &line);
-        for (arm, trial, value, at) in trials {
-            let what = value.map_or_else(|| "no value".to_owned(), |value| scaler.show(value));
-            let title = format!("{}, round {}: {what}", arm.name, round + 1);
-            let trouble = trouble(trial);
-            let title = trouble
-                .as_ref()
-                .map_or(title.clone(), |why| format!("{title}; {why}"));
-            svg.group(&colour(arm.index), |svg| match value {
-                None => svg.cross(at, &title),
-                Some(_) => {
-                    if trouble.is_some() {
-                        svg.ring(at);
-                    }
-                    svg.marker(Shape::of(arm.index), fill_of(arm), at, Some(&title));
-                }
+    /// What joins the trials of a round.
+    fn draw_lines(&self, svg: &mut Svg, arms: &[Arm<'_>], rounds: u32) {
+        for round in 0..rounds {
+            let places = arms.iter().enumerate().filter_map(|(index, arm)| {
+                let (_, value) = of_round(arm, round)?;
+                Some(self.place(round, index, arms.len(), Some(value?)))
             });
+            svg.curve("grid", &places.map(Some).collect::<Vec<_>>());
         }
     }
+}
+
+fn draw_trial(
+    svg: &mut Svg,
+    arm: &Arm<'_>,
+    (trial, value): (&Trial, Option<f64>),
+    at: Place,
+    scaler: &Scaler,
+) {
+    let what = value.map_or_else(|| "no value".to_owned(), |value| scaler.show(value));
+    let mut title = format!("{}, round {}: {what}", arm.name, trial.round + 1);
+    let trouble = trouble(trial);
+    if let Some(why) = &trouble {
+        title = format!("{title}; {why}");
+    }
+    if value.is_none() {
+        return svg.cross(at, &title);
+    }
+    if trouble.is_some() {
+        svg.ring(at);
+    }
+    svg.marker(Shape::of(arm.index), fill_of(arm), at, Some(&title));
 }

@@ -9,7 +9,7 @@ use crate::run::trial::Trial;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
 use crate::text::number::Scaler;
-use crate::text::svg::{Axis, Field, Key, Place, Shape, Svg, WIDTH, colour};
+use crate::text::svg::{Anchor, Axis, Field, Key, Place, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 /// Height of the field.
@@ -20,7 +20,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
     let metric = metric_of(report.record, &report.table.verdict.metric);
     let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
     let scaler = Scaler::for_row(&metric.unit, &values);
-    let svg = draw(arms, &metric.unit, &scaler, TITLE)?;
+    let svg = draw(arms, &metric.unit, &scaler, Joined::ByRound, TITLE)?;
     Some(Figure {
         id: "rounds".to_owned(),
         title: TITLE.to_owned(),
@@ -86,12 +86,27 @@ fn table(arms: &[Arm<'_>], scaler: &Scaler) -> Grid {
     grid
 }
 
+/// Whether a line joins trials.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// Those of a round, which are compared.
+    ByRound,
+    /// None.
+    Not,
+}
+
 /// Each trial of a metric in this unit, in the order of the rounds.
-pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) -> Option<String> {
+pub(super) fn draw(
+    arms: &[Arm<'_>],
+    unit: &Unit,
+    scaler: &Scaler,
+    joined: Joined,
+    title: &str,
+) -> Option<String> {
     let mut svg = Svg::default();
     let keys = arms.iter().map(|arm| Key {
         index: arm.index,
-        fill: fill_of(arm),
+        sign: Sign::Mark(fill_of(arm)),
         text: arm.name.clone(),
     });
     let top = svg.legend(0.0, &keys.collect::<Vec<_>>()) + 8.0;
@@ -111,9 +126,17 @@ pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) 
     let numbers = across.ticks(&Unit::Count, 12).into_iter();
     let numbers = numbers.map(|number| (number, format!("{number}")));
     field.grid_across(&mut svg, &across, &numbers.collect::<Vec<_>>());
+    svg.text(
+        "muted",
+        Anchor::End,
+        (field.left - 8.0, field.bottom + 18.0),
+        "round",
+    );
     field.frame(&mut svg);
     let paper = Paper { field, across, up };
-    paper.draw_lines(&mut svg, arms, rounds);
+    if joined == Joined::ByRound {
+        paper.draw_lines(&mut svg, arms, rounds);
+    }
     for (index, arm) in arms.iter().enumerate() {
         svg.group(&colour(arm.index), |svg| {
             for (trial, value) in &arm.trials {

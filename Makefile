@@ -26,7 +26,7 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
 OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3 victoria-metrics:victoria-metrics
 
 # What carries out a fleet experiment.
-FLEET_TOOLS := ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
+FLEET_TOOLS := prometheus:prometheus promtool:prometheus ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
   sbatch:slurm-client munged:munge
 
 # What looks at pages.
@@ -156,8 +156,10 @@ test-exports: setup
 # What is fetched stays in target. What cannot be had is a skip with its reason.
 test-fleet: TOOLS += $(FLEET_TOOLS)
 test-fleet: setup
-	$(CARGO) build --locked -p hugewise
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	xtask/fleet/try target/debug/hugewise target/fleet
+	xtask/fleet/starts target/debug/hugewise target/debug/hugewise-lab target/fleet/starts
+	contrib/prometheus/try-fleet target/debug target/fleet/prometheus
 	contrib/ansible/try target/debug/hugewise target/fleet/ansible
 	contrib/kubernetes/try target/fleet/kubernetes
 	contrib/slurm/try target/debug/hugewise target/fleet/slurm

@@ -66,6 +66,18 @@ def spark(path):
     return [tuple(row) for row in session.sql(QUERY).collect()]
 
 
+def by_parquet(path, program):
+    """What the program says of rows that were a Parquet file meanwhile."""
+    import duckdb as engine
+    parquet, back = path.with_suffix(".parquet"), path.with_suffix(".back.jsonl")
+    engine.execute(f"COPY (FROM read_json_auto('{path}')) TO '{parquet}' (FORMAT parquet)")
+    engine.execute(f"COPY (FROM '{parquet}') TO '{back}' (FORMAT json)")
+    print(f"{path.stem}: {path.stat().st_size} bytes as JSON, {parquet.stat().st_size} as Parquet")
+    found = ours(program, back)
+    back.unlink()
+    return found
+
+
 ENGINES = {"sql": duckdb, "clickhouse": clickhouse, "spark": spark}
 
 
@@ -105,6 +117,10 @@ def main(program, folder, *names):
                     assert away <= LIMIT, (fleet, name, metric, values, expected[metric])
                     worst = max(worst, away)
             print(f"{fleet}: {name} agrees, at most {worst:.1e} apart")
+            if name == "sql":
+                found = by_parquet(path.resolve(), program)
+                assert found == expected, (fleet, found, expected)
+                print(f"{fleet}: rows that were Parquet meanwhile say the same")
 
 
 main(*sys.argv[1:])

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use hugewise_linux::perf::events;
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::rule::Status;
+use hugewise_model::advise::rule::{Rule, Status};
 use hugewise_model::base::exit::Exit;
 use hugewise_model::bench;
 use hugewise_model::observe::inspect::reasons::Code;
@@ -192,11 +192,12 @@ fn field(section: Section) -> Option<Field> {
 }
 
 fn all_rules() -> Document {
-    let how = "What hugewise advise knows: what to do, who says so and since when. A rule is added by one \
-               edit of a file in crates/model/knowledge; hugewise advise --app NAME=VERSION judges it.";
+    let how = "What hugewise advise knows: what to do, who says so and since when, and with what each rule was \
+               compared. A rule is added by one edit of a file in crates/model/knowledge; hugewise advise \
+               --app NAME=VERSION judges it.";
     let knowledge = Knowledge::compiled().unwrap_or_else(|mistake| panic!("{mistake}"));
     let subjects = knowledge.subjects().map(|subject| {
-        let mut grid = table(&["rule", "versions", "said by", "what it says"]);
+        let mut grid = table(&["rule", "versions", "said by", "what it says", "compared"]);
         for rule in &subject.rules {
             let versions = rule.versions.as_ref().map(ToString::to_string);
             let status = match rule.status {
@@ -206,7 +207,8 @@ fn all_rules() -> Document {
             };
             let said = format!("{}, {}", rule.by, rule.said);
             let says = format!("{status}{} {}", rule.says, rule.why);
-            grid.push([rule.id.clone(), versions.unwrap_or_default(), said, says]);
+            let versions = versions.unwrap_or_default();
+            grid.push([rule.id.clone(), versions, said, says, comparison(rule)]);
         }
         Section::titled(&subject.title).with(grid)
     });
@@ -215,6 +217,14 @@ fn all_rules() -> Document {
             .into_iter()
             .chain(subjects),
     )
+}
+
+/// With what a rule was compared and when, or why it was not.
+fn comparison(rule: &Rule) -> String {
+    match (&rule.compared, &rule.uncompared) {
+        (Some(with), _) => format!("{}: {with}", rule.checked),
+        (None, why) => format!("no: {}", why.as_deref().unwrap_or("nothing is said")),
+    }
 }
 
 fn hardware_events() -> Document {

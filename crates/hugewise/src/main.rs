@@ -7,6 +7,7 @@ mod exit;
 mod experiment;
 mod file;
 mod forecast;
+mod http;
 mod interrupt;
 mod invoker;
 mod left_over;

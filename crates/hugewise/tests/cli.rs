@@ -206,7 +206,7 @@ fn a_name_that_is_not_known_is_told_so() {
         (&["man", "bench", "memry"], "`bench-memory`"),
         (
             &["run", "--policy", "zzz", "--", "true"],
-            "the keys are thp",
+            "such as thp=always",
         ),
         (
             &["stat", "-p", "no-such-program"],

@@ -75,6 +75,22 @@ fn rules_have_sources_dates_and_sentences() {
                 "needs `experiment` or `untested`",
             ),
             (
+                rule.compared.is_some() == rule.uncompared.is_some(),
+                "needs `compared` or `uncompared`",
+            ),
+            (
+                rule.compared
+                    .as_ref()
+                    .is_some_and(|with| with.ends_with('.')),
+                "`compared` follows \"with\" and is no sentence",
+            ),
+            (
+                rule.uncompared
+                    .as_ref()
+                    .is_some_and(|why| !why.ends_with('.')),
+                "`uncompared` has no full stop",
+            ),
+            (
                 (rule.status == Status::Superseded) != rule.superseded_by.is_some(),
                 "`superseded_by` belongs to superseded",
             ),

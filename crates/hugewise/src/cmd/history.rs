@@ -69,12 +69,25 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Whether these words stand in a row in a command line, as none do in any; a program may be named
+/// without its folder.
+fn has_words(command: &[String], words: &str) -> bool {
+    let line = command.join(" ");
+    let mut places = line.match_indices(words);
+    words.is_empty()
+        || places.any(|(at, _)| {
+            let begins = line[..at].chars().next_back();
+            let ends = line[at + words.len()..].chars().next();
+            begins.is_none_or(|c| c == ' ' || c == '/') && ends.is_none_or(|c| c == ' ')
+        })
+}
+
 /// The entries of the records whose command line has these words in it. Records that cannot be
 /// read are passed over and counted.
 fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
     let asked = files.iter().filter(|path| {
         let header = records::header(path);
-        header.is_some_and(|header| header.plan.command.join(" ").contains(words))
+        header.is_some_and(|header| has_words(&header.plan.command, words))
     });
     let entry = |path: &PathBuf| -> Result<Entry> {
         let record = recorder::read(path)?;
@@ -95,4 +108,20 @@ fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
         ));
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_by_whole_words() {
+        let command = ["/usr/bin/sort", "-n", "sorted.txt"].map(str::to_owned);
+        for words in ["", "sort", "sort -n", "/usr/bin/sort", "sorted.txt"] {
+            assert!(has_words(&command, words), "{words}");
+        }
+        for words in ["sor", "ort", "sort sorted.txt", "sorted", "txt"] {
+            assert!(!has_words(&command, words), "{words}");
+        }
+    }
 }

@@ -78,13 +78,20 @@ pub struct Progress {
 /// A log hears within five seconds that something happens.
 const SILENCE: Duration = Duration::from_secs(4);
 
-/// Says that the first trial runs, unless something else is said before.
+/// Says that the first trial runs, and from time to time that it still does, until something else
+/// is said.
 fn break_silence() -> Sender<()> {
     let (sender, said) = channel();
-    // Where no thread can be started, only this line is missing.
+    let is_silent = move |time| said.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    // Where no thread can be started, only these lines are missing.
     let _ = thread::Builder::new().spawn(move || {
-        if said.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+        let began = Instant::now();
+        if is_silent(SILENCE) {
             message("the first trial runs; its time decides how long the experiment takes");
+        }
+        while is_silent(Audience::Log.interval()) {
+            let so_long = rough(began.elapsed());
+            message(format_args!("the first trial still runs, since {so_long}"));
         }
     });
     sender
@@ -98,8 +105,9 @@ impl Progress {
             Audience::Log | Audience::Nobody => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        // Cut to the width of the terminal; a line that wraps could not be erased.
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+        // Cut to the width of the terminal; a line that wraps could not be erased. At its end stands
+        // how long this trial runs already.
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg} {elapsed}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
@@ -121,6 +129,7 @@ impl Progress {
         let so_far = self.so_far.borrow();
         let so_far = (!so_far.is_empty()).then(|| so_far.clone());
         let parts = left.into_iter().chain(so_far).chain([what.to_owned()]);
+        self.bar.reset_elapsed();
         self.bar.set_message(parts.collect::<Vec<_>>().join(" | "));
     }
 

@@ -9,7 +9,7 @@ use hugewise_model::run::gate::{Gate, Judgement};
 use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::wrap::{plain, shortened};
+use hugewise_model::text::wrap::{plain, short_command};
 use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
@@ -98,7 +98,7 @@ fn failure_text(record: &Record) -> String {
     let Some(trial) = record.trials.first() else {
         return String::new();
     };
-    let command = shortened(&plain(&record.header.plan.command.join(" ")), 60);
+    let command = short_command(&record.header.plan.command, 60);
     let way_out = match trial.outcome {
         Outcome::Exited { .. } => "; --ignore-failure measures it nevertheless",
         _ => "",

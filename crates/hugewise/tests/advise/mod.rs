@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::Case;
+use crate::harness::{Case, can_grant};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -185,9 +185,15 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
         .advise(&case, &["--check", "--write", &path])
         .code(5)
         .stderr(contains("not followed: mongodb-80-on").and(contains("nothing was applied")));
-    let unit = "mongodb-80-on/etc/systemd/system/mongod.service.d/hugewise.conf";
-    let text = fs::read_to_string(folder.join(unit)).unwrap();
+    // `defrag` and `max_ptes_none` are the machine's: no unit can have them alone.
+    let rule = folder.join("mongodb-80-on");
+    let text = fs::read_to_string(rule.join("etc/tmpfiles.d/hugewise.conf")).unwrap();
     assert!(text.contains("Rule mongodb-80-on (vendor, 2026)"), "{text}");
+    assert!(
+        text.contains("/khugepaged/max_ptes_none - - - - 0"),
+        "{text}"
+    );
+    assert!(!rule.join("etc/systemd").exists());
     machine
         .advise(&case, &["--write", &path])
         .code(2)
@@ -251,6 +257,47 @@ fn what_may_not_be_read_is_counted_and_workers_belong_to_their_server() {
     machine.advise(&case, &[]).success().stdout(contains(
         "1 process may not be read here, and its memory is not judged.",
     ));
+}
+
+#[test]
+fn what_proc_hides_is_said() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    let said = "Processes of other users are not listed here";
+    let mounts = |options: &str| {
+        let line = format!("22 1 0:21 / /proc rw - proc proc rw{options}\n");
+        machine.file("proc/self/mountinfo", &line);
+    };
+    let status = "Uid:\t9\t9\t9\t9\nGid:\t9\t9\t9\t9\nCapEff:\t0000000000000000\n";
+    machine.file("proc/self/status", status);
+    mounts(",hidepid=invisible");
+    let all = machine.advise(&case, &["--all"]).success();
+    all.stdout(contains(said).and(contains("hidepid=invisible")));
+    machine.process(70, "/usr/bin/redis-server", "/usr/bin/redis-server", "/a");
+    let one = machine.advise(&case, &["70"]).success();
+    one.stdout(contains(said).not());
+    mounts("");
+    let all = machine.advise(&case, &["--all"]).success();
+    all.stdout(contains(said).not());
+}
+
+/// A mount of its own, in a namespace of its own: that of the machine stays as it is.
+#[test]
+fn an_ordinary_user_hears_of_a_proc_that_hides() {
+    if !can_grant("advise under hidepid") {
+        return;
+    }
+    let case = Case::new();
+    let mount = "mount -t proc -o hidepid=2 proc /proc && exec \"$@\"";
+    let granted = case.hugewise_with("-all");
+    let mut command = assert_cmd::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", mount, "sh"]);
+    command.arg(granted.get_program()).args(granted.get_args());
+    command
+        .env("XDG_STATE_HOME", case.path("state"))
+        .env("COLUMNS", "80");
+    let shown = command.args(["advise", "--all"]).assert().success();
+    shown.stdout(contains("not listed here").and(contains("hidepid=")));
 }
 
 #[test]

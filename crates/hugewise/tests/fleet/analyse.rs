@@ -42,6 +42,12 @@ fn a_planted_effect_is_the_first_line_and_fits_the_page() {
         let output = command.assert().success().get_output().stdout.clone();
         String::from_utf8(output).expect("text")
     };
+    let page = case.path("page.html");
+    let mut command = case.hugewise();
+    command.args(["fleet", "analyse", "--html"]).arg(&page);
+    command.arg(&rows).assert().success();
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("What treated changes against control"));
     let text = analyse("text");
     assert!(
         text.starts_with("treated helps: it changes p99_seconds by \u{2212}"),
@@ -175,4 +181,35 @@ fn a_plan_draws_its_own_arms_again() {
         assert!(p <= 0.05, "{report:#}");
         assert_eq!(metric["answer"], "better", "{report:#}");
     }
+}
+
+/// Who asks a Prometheus says by which plan, and is told which server did not answer.
+#[test]
+fn a_prometheus_that_cannot_be_asked_is_named() {
+    let case = Case::new();
+    let ask = |arguments: &[&str]| {
+        let mut command = case.hugewise();
+        command.args(["fleet", "analyse", "--prometheus"]);
+        command.args(arguments).assert()
+    };
+    let url = "http://127.0.0.1:1";
+    ask(&[url]).code(2).stderr(contains("--plan"));
+    let plan = case.path("plan.toml");
+    let text = |starts: &str| {
+        format!(
+            "name = 'asked'\n{starts}\nuntil = 2000\n\
+             [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+             [[arm]]\nname = 'always'\npolicy = 'thp=always'\n"
+        )
+    };
+    fs::write(&plan, text("")).expect("a plan");
+    let path = plan.to_str().expect("a path");
+    ask(&[url, "--plan", path])
+        .code(2)
+        .stderr(contains("--from"));
+    fs::write(&plan, text("starts = 1000")).expect("a plan");
+    let refused = ask(&[url, "--plan", path]).failure();
+    refused.stderr(contains(url).and(contains("connecting")));
+    let secure = ask(&["https://box", "--plan", path]).code(2);
+    secure.stderr(contains("http://"));
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::advice::Program;
 use super::fact::Facts;
-use super::rule::{Authority, Settings};
+use super::rule::Authority;
 use super::ruling::{Ruling, Standing};
+use super::settings::Settings;
 
 /// The machine's mode of huge pages, which a process may have otherwise by its own means.
 const MODE: &str = "enabled";
@@ -44,6 +45,18 @@ pub struct Wish {
     pub own_means: Option<String>,
 }
 
+impl Contradiction {
+    /// Whether programs want different values and one of them is without its own.
+    fn is_open(&self) -> bool {
+        let lacks = |wish: &Wish| {
+            wish.standing < Standing::Followed && self.now.as_ref() != Some(&wish.value)
+        };
+        let mut wishes = self.wishes.iter();
+        let first = wishes.next().map(|wish| &wish.value);
+        wishes.any(|wish| Some(&wish.value) != first) && self.wishes.iter().any(lacks)
+    }
+}
+
 impl Wish {
     /// Name and number for people.
     #[must_use]
@@ -64,19 +77,13 @@ pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
             wishes.entry(setting).or_default().push(wish);
         }
     }
-    let differ = |wishes: &[Wish]| {
-        wishes.iter().any(|wish| wish.value != wishes[0].value)
-            && wishes.iter().any(|wish| wish.standing < Standing::Followed)
-    };
-    let contradictory = wishes.into_iter().filter(|(_, wishes)| differ(wishes));
-    contradictory
-        .map(|(setting, wishes)| Contradiction {
-            now: now(&setting, host),
-            solution: solve(&setting, &wishes),
-            setting,
-            wishes,
-        })
-        .collect()
+    let all = wishes.into_iter().map(|(setting, wishes)| Contradiction {
+        now: now(&setting, host),
+        solution: solve(&setting, &wishes),
+        setting,
+        wishes,
+    });
+    all.filter(Contradiction::is_open).collect()
 }
 
 fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
@@ -100,10 +107,7 @@ fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
 /// What a rule wants of the machine's settings; a policy wants its mode, if the rule asks for it
 /// and does not only inform.
 fn settings<'a>(ruling: &Ruling, set: &'a Settings) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let mode = set.policy.as_deref().and_then(|policy| {
-        let mut parts = policy.split(',');
-        parts.find_map(|part| part.strip_prefix("thp="))
-    });
+    let mode = mode(set);
     let is_asked = ruling.standing != Standing::Information;
     let mode = mode.filter(|_| is_asked && !set.thp.contains_key(MODE));
     let named = set.thp.iter().chain(&set.sysctl);
@@ -123,7 +127,14 @@ fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value
     }
 }
 
-/// How a process alone is told: by its own setting, else by a policy.
+/// The mode that the policy of a rule has.
+fn mode(set: &Settings) -> Option<&str> {
+    let mut parts = set.policy.as_deref()?.split(',');
+    parts.find_map(|part| part.strip_prefix("thp="))
+}
+
+/// How a process alone is told its mode: by its own setting, else by a policy, of which the mode
+/// alone is left where the rest is the machine's.
 fn own_means(set: &Settings) -> Option<String> {
     let conf = set
         .conf
@@ -131,10 +142,13 @@ fn own_means(set: &Settings) -> Option<String> {
         .map(|conf| format!("{}: {}", conf.file, conf.line));
     let env = set.env.iter().next();
     let env = env.map(|(name, value)| format!("{name}={value}"));
-    let policy = set.policy.as_ref();
+    let policy = || {
+        let own = set.own_policy().map(str::to_owned);
+        own.or_else(|| Some(format!("thp={}", mode(set)?)))
+    };
     conf.or(env)
         .or_else(|| (!set.args.is_empty()).then(|| set.args.join(" ")))
-        .or_else(|| policy.map(|policy| format!("hugewise exec --policy {policy}")))
+        .or_else(|| Some(format!("hugewise exec --policy {}", policy()?)))
 }
 
 /// The value of those who have no means of their own. Where all have, it is `madvise` for
@@ -161,4 +175,45 @@ fn now(setting: &str, host: &Facts) -> Option<String> {
         other => other,
     };
     host.get(fact).map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(value: &str, standing: Standing) -> Wish {
+        Wish {
+            pid: None,
+            program: value.to_owned(),
+            rule: String::new(),
+            by: Authority::Vendor,
+            value: value.to_owned(),
+            standing,
+            own_means: None,
+        }
+    }
+
+    #[test]
+    fn programs_that_have_what_they_want_do_not_contradict() {
+        use Standing::{Followed, NotFollowed};
+        let is_open = |wishes: Vec<Wish>| {
+            let contradiction = Contradiction {
+                setting: MODE.to_owned(),
+                now: Some("madvise".to_owned()),
+                solution: None,
+                wishes,
+            };
+            contradiction.is_open()
+        };
+        let never = || wish("never", Followed);
+        assert!(is_open(vec![never(), wish("always", NotFollowed)]));
+        assert!(is_open(vec![
+            wish("always", NotFollowed),
+            wish("madvise", Followed)
+        ]));
+        // It is not followed for another reason: the machine has its mode.
+        assert!(!is_open(vec![never(), wish("madvise", NotFollowed)]));
+        assert!(!is_open(vec![never(), wish("always", Followed)]));
+        assert!(!is_open(vec![wish("always", NotFollowed)]));
+    }
 }

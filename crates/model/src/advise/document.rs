@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::access::Access;
 use super::advice::{Advice, Program};
+use super::fact::HIDING;
 use super::ruling::Standing;
 use crate::text::Tone;
 use crate::text::document::{Document, Paragraph, Section};
@@ -78,19 +79,36 @@ impl Advice {
         }
     }
 
-    /// How many of several programs could not be read in full.
+    /// What of several programs could not be read: how many in part, and whether some are not listed.
     fn closed(&self) -> Section {
         let closed = self.programs.iter();
         let closed = closed.filter(|program| program.access == Access::Closed);
-        let text = match (self.programs.len(), closed.count()) {
-            (1, _) | (_, 0) => return Section::default(),
-            (_, 1) => "1 process may not be read here, and its memory is not judged.".to_owned(),
-            (_, more) => {
-                format!("{more} processes may not be read here, and their memory is not judged.")
+        let closed = match (self.programs.len(), closed.count()) {
+            (1, _) | (_, 0) => None,
+            (_, 1) => {
+                Some("1 process may not be read here, and its memory is not judged.".to_owned())
             }
+            (_, more) => Some(format!(
+                "{more} processes may not be read here, and their memory is not judged."
+            )),
         };
+        let mut options = self
+            .programs
+            .iter()
+            .map(|program| program.facts.text(HIDING));
+        let hidden = options.find_map(|option| {
+            Some(format!(
+                "Processes of other users are not listed here, and not counted: /proc is mounted \
+                 with {}.",
+                option?
+            ))
+        });
         let mut section = Section::default();
-        section.push_brief(format!("{text} That needs root or CAP_SYS_PTRACE."));
+        let said: Vec<_> = closed.into_iter().chain(hidden).collect();
+        if !said.is_empty() {
+            let said = said.join(" ");
+            section.push_brief(format!("{said} That needs root or CAP_SYS_PTRACE."));
+        }
         section
     }
 
@@ -113,8 +131,8 @@ impl Advice {
     }
 }
 
-/// Programs of which there is something to say, those that people know first; processes of one
-/// program of which the same is said are one.
+/// Programs of which there is something to say, those that people know first and of these the
+/// gravest; processes of one program of which the same is said are one.
 fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     let mut groups: Vec<(&Program, usize)> = Vec::new();
     let is_one = programs.len() == 1;
@@ -125,10 +143,11 @@ fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
         }
     }
     groups.sort_by_key(|(program, _)| {
-        let gravest = program.rulings.first().map(|ruling| ruling.standing);
+        let gravest = program.now().next();
+        let gravest = gravest.map_or(Standing::Past, |ruling| ruling.standing);
         let is_of_machine = program.pid.is_none();
-        let breaks = gravest == Some(Standing::Breaks);
-        (!breaks, !program.is_known(), !is_of_machine)
+        let breaks = gravest == Standing::Breaks;
+        (!breaks, !program.is_known(), gravest, !is_of_machine)
     });
     groups
 }
@@ -164,7 +183,7 @@ fn overview(groups: &[(&Program, usize)]) -> Section {
     section.push_brief(grid);
     let left = groups.len().saturating_sub(ROWS);
     section.push_brief(match left {
-        0 => "Reasons, means and sources: hugewise advise -v PID".to_owned(),
+        0 => "Reasons, means and sources: -v".to_owned(),
         left => format!("{left} more; all, with reasons, means and sources: -v"),
     });
     section

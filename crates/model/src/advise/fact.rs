@@ -128,6 +128,9 @@ pub const WALKED: [&str; 3] = [
     "process.advised.bytes",
 ];
 
+/// The fact which mount option keeps processes of other users from being listed.
+pub const HIDING: &str = "processes.hidden";
+
 /// Facts with one name each.
 const NAMES: &[(&str, Kind, Owner)] = {
     use Kind::{Boolean, Number, Text, Version};
@@ -159,6 +162,7 @@ const NAMES: &[(&str, Kind, Owner)] = {
         ("tuned.thp", Text, Host),
         ("host.container", Boolean, Host),
         ("host.virtual", Boolean, Host),
+        (HIDING, Text, Host),
         ("cgroup.hugetlb_accounting", Boolean, Host),
         ("app.version", Version, Process),
         ("process.thp_disabled", Boolean, Process),

@@ -16,6 +16,7 @@ pub mod observed;
 pub mod persistent;
 pub mod rule;
 pub mod ruling;
+pub mod settings;
 pub mod subject;
 pub mod tried;
 pub mod version;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::advice::{Advice, Program};
 use super::fact::Facts;
-use super::rule::Settings;
 use super::ruling::{Ruling, Standing};
+use super::settings::Settings;
 use super::version::{Order, Version};
 
 /// A file to review.
@@ -96,7 +96,7 @@ fn systemd(set: &Settings, host: &Facts) -> Option<String> {
     for (name, value) in &set.env {
         writeln!(lines, "Environment=\"{name}={value}\"").ok()?;
     }
-    if let Some(policy) = set.policy.as_deref().filter(|_| set.env.is_empty()) {
+    if let Some(policy) = set.own_policy().filter(|_| set.env.is_empty()) {
         match (policy, knows_thp(host)) {
             ("thp=never", true) => lines += "MemoryTHP=disable\n",
             ("thp=madvise", true) => lines += "MemoryTHP=madvise\n",
@@ -128,7 +128,7 @@ fn dockerfile(set: &Settings) -> Option<String> {
     for (name, value) in &set.env {
         writeln!(lines, "ENV {name}=\"{value}\"").ok()?;
     }
-    if let Some(policy) = set.policy.as_deref().filter(|_| set.env.is_empty()) {
+    if let Some(policy) = set.own_policy().filter(|_| set.env.is_empty()) {
         writeln!(
             lines,
             "ENTRYPOINT [\"hugewise\", \"exec\", \"--policy\", \"{policy}\", \"--\"]"
@@ -149,7 +149,7 @@ fn pod(program: &Program, set: &Settings) -> Option<String> {
     for (name, value) in &set.env {
         writeln!(lines, "        - {{ name: {name}, value: \"{value}\" }}").ok()?;
     }
-    if let Some(policy) = set.policy.as_deref().filter(|_| set.env.is_empty()) {
+    if let Some(policy) = set.own_policy().filter(|_| set.env.is_empty()) {
         writeln!(
             lines,
             "      command: [\"hugewise\", \"exec\", \"--policy\", \"{policy}\", \"--\"]  \

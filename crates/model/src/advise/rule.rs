@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Truth};
 use super::fact::{Facts, Value};
+use super::settings::Settings;
 use super::version::{Order, Range, Version};
 
 /// A rule of a [`Subject`](super::subject::Subject).
@@ -25,6 +26,10 @@ pub struct Rule {
     pub said: String,
     /// Day on which the source was last read.
     pub checked: String,
+    /// What it was compared with on that day, and what had to be corrected.
+    pub compared: Option<String>,
+    /// Why it was not compared with its source: a sentence.
+    pub uncompared: Option<String>,
     /// Who says so.
     pub by: Authority,
     /// Addresses of the sources.
@@ -169,60 +174,6 @@ impl Effects {
             .into_iter()
             .filter_map(|(of, change)| Some(format!("{of}: {}", change?)));
         words.collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// How to follow a rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Settings {
-    /// A policy for this process alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<String>,
-    /// The application's own setting.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conf: Option<ConfLine>,
-    /// Its environment.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// Arguments to add.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub args: Vec<String>,
-    /// The machine's settings below `/sys/kernel/mm/transparent_hugepage`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub thp: BTreeMap<String, String>,
-    /// The machine's settings of sysctl.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub sysctl: BTreeMap<String, String>,
-    /// What is no setting: a sentence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<String>,
-}
-
-/// A line of an application's configuration file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConfLine {
-    /// Name of the file.
-    pub file: String,
-    /// The line.
-    pub line: String,
-}
-
-impl Settings {
-    /// Whether the process alone can be told.
-    #[must_use]
-    pub fn reaches_one_process(&self) -> bool {
-        self.policy.is_some()
-            || self.conf.is_some()
-            || !self.env.is_empty()
-            || !self.args.is_empty()
-    }
-
-    /// Whether the whole machine is told.
-    #[must_use]
-    pub fn reaches_the_machine(&self) -> bool {
-        !self.thp.is_empty() || !self.sysctl.is_empty()
     }
 }
 

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::measured::{Belief, Measurement};
-use super::rule::{Authority, Effects, Rule, Settings, Status};
+use super::rule::{Authority, Effects, Rule, Status};
+use super::settings::Settings;
 use super::subject::{Kind, Subject};
 use super::tried::Tried;
 use super::version::Order;
@@ -38,6 +39,12 @@ pub struct Ruling {
     pub said: String,
     /// When the source was last read.
     pub checked: String,
+    /// What it was compared with on that day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<String>,
+    /// Why it was not compared with its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncompared: Option<String>,
     /// Where it is said.
     pub sources: Vec<String>,
     /// Whether it still holds.
@@ -154,6 +161,8 @@ impl Ruling {
             by: rule.by,
             said: rule.said.clone(),
             checked: rule.checked.clone(),
+            compared: rule.compared.clone(),
+            uncompared: rule.uncompared.clone(),
             sources: rule.sources.clone(),
             status: rule.status,
             superseded_by: rule.superseded_by.clone(),

@@ -243,18 +243,39 @@ impl Rules {
     /// The rule that holds for a unit.
     #[must_use]
     pub fn rule_of(&self, plan: &Plan, unit: &str) -> &Rule {
-        let hash_of = |draw| self.hash_of(plan, draw, unit);
-        let holds = |condition: &Condition| match condition {
+        // Several conditions ask for one hash.
+        let mut hashes: [Option<String>; 4] = Default::default();
+        let mut hash_of = |draw: Draw| -> String {
+            let known = &mut hashes[draw as usize];
+            known
+                .get_or_insert_with(|| self.hash_of(plan, draw, unit))
+                .clone()
+        };
+        let mut holds = |condition: &Condition| match condition {
             Condition::Below(draw, threshold) => hash_of(*draw) < threshold.0,
             Condition::AtLeast(draw, threshold) => hash_of(*draw) >= threshold.0,
         };
-        let fits = |rule: &&Rule| rule.when.iter().all(holds);
+        let fits = |rule: &&Rule| rule.when.iter().all(&mut holds);
         const NOBODY: &Rule = &Rule {
             when: Vec::new(),
             arm: None,
             saturation: None,
         };
         self.rules.iter().find(fits).unwrap_or(NOBODY)
+    }
+
+    /// Whether a unit takes part.
+    #[must_use]
+    pub fn enrols(&self, plan: &Plan, unit: &str) -> bool {
+        self.rule_of(plan, unit).arm.is_some()
+    }
+
+    /// The rules among units that take part.
+    #[must_use]
+    pub fn of_enrolled(&self) -> Self {
+        let mut rules = self.clone();
+        rules.rules.retain(|rule| rule.arm.is_some());
+        rules
     }
 
     fn hash_of(&self, plan: &Plan, draw: Draw, unit: &str) -> String {

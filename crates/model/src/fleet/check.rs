@@ -82,7 +82,7 @@ fn check_stages(plan: &Plan) -> Result<(), String> {
             "stages: the share {share} must be above 0, up to 1"
         ));
     }
-    let falls = |pair: &[Stage]| pair[1].share < pair[0].share;
+    let falls = |pair: &[Stage]| pair[1].share <= pair[0].share;
     if plan.stages.windows(2).any(falls) {
         return Err(
             "stages: shares must grow, so that no unit leaves between two stages".to_owned(),

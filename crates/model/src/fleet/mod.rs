@@ -9,6 +9,7 @@ pub mod guardrail;
 mod moment;
 pub mod period;
 pub mod plan;
+pub mod prometheus;
 mod row;
 pub mod simulate;
 pub mod snippet;

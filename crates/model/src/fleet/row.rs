@@ -35,8 +35,9 @@ pub struct Row {
     pub seconds: f64,
     /// Where the period lies in the experiment.
     pub phase: Phase,
-    /// Share of the period during which the arm's settings were in force, 0 to 1.
-    pub exposure: f64,
+    /// Share of the period during which the arm's settings were in force, 0 to 1; `None` where
+    /// nobody looked.
+    pub exposure: Option<f64>,
     /// Whether the settings were read back and did what they should.
     pub proof: Proof,
     /// How the period ended for the unit.

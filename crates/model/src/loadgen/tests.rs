@@ -270,7 +270,7 @@ fn readings_have_names_units_and_reasons() {
     assert_eq!(readings["get_requests_total"], Reading::of(20_000.0));
     for name in readings.keys() {
         let metric = crate::run::metric::find(name).unwrap_or_else(|| panic!("{name}"));
-        assert!(metric.label.starts_with("set: ") || metric.label.starts_with("get: "));
+        assert!(metric.label.starts_with("set ") || metric.label.starts_with("get "));
     }
     let (readings, pacing) = docs("wrk", &[("stdout".into(), b"".as_slice())]);
     assert_eq!(pacing, None);

@@ -74,6 +74,39 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
+/// A command line in at most `width` columns, made fit for a line of a terminal. What is left out of a
+/// longer one is the folder of its program, then words from its middle: a program's name and what it
+/// works on, such as the class of a Java program, stand at the ends.
+#[must_use]
+pub fn short_command(words: &[String], width: usize) -> String {
+    let line = plain(&words.join(" "));
+    if display_width(&line) <= width {
+        return line;
+    }
+    let (program, rest) = line.split_once(' ').unwrap_or((&line, ""));
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let line = format!("{name} {rest}");
+    let line = line.trim_end();
+    without_middle(line, width).unwrap_or_else(|| shortened(line, width))
+}
+
+/// As many words of the beginning and the end as fit, the latter at most a third; `None` where the
+/// last word is longer than that, or all of them fit.
+fn without_middle(line: &str, width: usize) -> Option<String> {
+    if display_width(line) <= width {
+        return None;
+    }
+    let fits = |text: &str, most: usize| display_width(text) <= most;
+    let starts = line.match_indices(' ').map(|(at, _)| at + 1);
+    let end = starts
+        .map(|at| &line[at..])
+        .find(|it| fits(it, width / 3))?;
+    let room = width.checked_sub(display_width(end) + 3)?;
+    let mut ends = line.match_indices(' ').map(|(at, _)| &line[..at]).rev();
+    let begin = ends.find(|it| fits(it, room))?;
+    Some(format!("{begin} … {end}"))
+}
+
 /// Breaks text at spaces into lines of at most `width` columns, all but the first after
 /// `indent` spaces. A word that is longer than a line is broken; a number stays with its unit,
 /// as in `19.8 %` and `4.21 s`.
@@ -147,7 +180,36 @@ mod tests {
         assert_eq!(padded("日", 4), "日  ");
     }
 
+    #[test]
+    fn a_command_keeps_its_program_and_what_it_works_on() {
+        let short = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            short_command(&words, 30)
+        };
+        assert_eq!(
+            short("/usr/bin/sort -n words.txt"),
+            "/usr/bin/sort -n words.txt"
+        );
+        assert_eq!(
+            short("/usr/lib/jvm/17/bin/java -Xmx1g Big"),
+            "java -Xmx1g Big"
+        );
+        assert_eq!(
+            short("java -Xmx1g -XX:+UseG1GC -XX:+AlwaysPreTouch Big"),
+            "java -Xmx1g -XX:+UseG1GC … Big"
+        );
+        assert_eq!(
+            short("cat a-file-whose-name-is-longer-than-the-line"),
+            "cat a-file-whose-name-is-long…"
+        );
+    }
+
     proptest! {
+        #[test]
+        fn a_short_command_fits(line in "[a-z/ é]{0,90}", width in 1_usize..60) {
+            prop_assert!(display_width(&short_command(&[line], width)) <= width);
+        }
+
         #[test]
         fn no_line_is_wider_and_no_word_is_lost(text in "[a-z%0-9 …é]{0,200}", width in 20_usize..90) {
             let lines = wrapped(&text, width, 4);

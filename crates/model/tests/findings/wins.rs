@@ -42,7 +42,7 @@ fn a_worse_percentile_of_a_generator_is_a_loss() {
         "win-with-a-loss",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: worse: set: latency, p99 +125 %. It is better in wall time
+            thp=always: worse: set latency, p99 +125 %. It is better in wall time
         "#]],
     );
 }

@@ -151,13 +151,13 @@ fn noise_is_named() {
 fn too_few_rounds_say_how_many_are_needed() {
     let record = sample::clear_win();
     let mut table = table(&record, 0.05);
-    let open = comparison(&mut table, "wall_seconds", "thp=never");
+    let open = comparison(&mut table, "wall_seconds", "thp=always");
     (open.change, open.low, open.n) = (Change::CannotTell, None, 3);
     let answers = &mut table.verdict.policies;
-    answers.insert("thp=never".to_owned(), Answer::NotDecided);
+    answers.insert("thp=always".to_owned(), Answer::NotDecided);
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
-    assert!(text.contains("+0.4 % ?"), "{text}");
+    assert!(text.contains("−19.5 % ?"), "{text}");
     assert!(text.contains("? too few rounds of its own"), "{text}");
 
     let mut alone = record.clone();

@@ -193,12 +193,12 @@ fn faults(place: &Place<'_>, count: u64) -> Result<Subject> {
     Ok(place.subject(&words, None))
 }
 
-/// The rounds of a record of the tests, again and again.
+/// The rounds of a real record, with all that a trial reads, again and again.
 fn trials(place: &Place<'_>, count: u64) -> Result<Subject> {
     let path = place.folder.file("trials.jsonl");
     fs::write(
         &path,
-        repeated(Path::new("fixtures/runs/two-policies.jsonl"), count)?,
+        repeated(Path::new("docs/records/python-dict.jsonl"), count)?,
     )?;
     Ok(place.subject(&["report", &path], None))
 }

@@ -13,6 +13,7 @@ use hugewise_model::observe::export::exposition::{Family, Format, text};
 use hugewise_model::observe::export::{GroupRule, families};
 
 use crate::exit::Exit;
+use crate::http::Endpoint;
 use crate::interrupt::Interrupt;
 use crate::options::parse_interval;
 use crate::output;
@@ -25,7 +26,6 @@ mod server;
 mod sources;
 mod textfile;
 
-use otlp::Endpoint;
 use sources::Sources;
 
 /// Scrapes that come faster are answered with the same sample.
@@ -43,7 +43,7 @@ pub struct Arguments {
     textfile: Option<PathBuf>,
 
     /// Push to the OpenTelemetry collector at URL instead, e.g. http://localhost:4318
-    #[arg(long, value_name = "URL", group = "sent", conflicts_with = "listen")]
+    #[arg(long, value_name = "URL", group = "sent", conflicts_with = "listen", value_parser = otlp::endpoint)]
     otlp: Option<Endpoint>,
 
     /// How often the file is written, or a sample pushed
@@ -74,6 +74,10 @@ pub struct Arguments {
     /// Also give the arm of this host under PLAN
     #[arg(long, value_name = "PLAN")]
     fleet: Option<PathBuf>,
+
+    /// Name of this unit under PLAN [default: the host's name]
+    #[arg(long, value_name = "NAME", requires = "fleet")]
+    unit: Option<String>,
 
     /// Print, write or push one sample, and end
     #[arg(long)]

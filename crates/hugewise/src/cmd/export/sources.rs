@@ -34,7 +34,7 @@ impl Sources {
             keep_only(&needed(arguments))?;
         }
         let fleet = match &arguments.fleet {
-            Some(plan) => Some(ArmHere::begin(root, plan)?),
+            Some(plan) => Some(ArmHere::begin(root, plan, arguments.unit.clone())?),
             None => None,
         };
         let groups = match (&arguments.groups[..], arguments.once) {

@@ -7,9 +7,11 @@ use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::fleet::assign::{OUTSIDE, assign};
+use hugewise_model::fleet::unit::check_unit;
 use hugewise_model::observe::export::FleetArm;
 
 use super::{assign, plan_file, stop, stratum};
+use crate::exit;
 use crate::paths;
 use crate::stderr::chain;
 
@@ -22,15 +24,21 @@ pub struct ArmHere {
 }
 
 impl ArmHere {
-    /// Reads the plan once, so that a wrong one is told at once.
+    /// Reads the plan once, so that a wrong one is told at once. Without a name the unit has that
+    /// of the host.
     ///
     /// # Errors
-    /// The plan cannot be read, or the host's name.
-    pub fn begin(root: &Root, path: &Path) -> Result<Self> {
+    /// The plan cannot be read, or the host's name; or the unit's name is none.
+    pub fn begin(root: &Root, path: &Path, unit: Option<String>) -> Result<Self> {
         plan_file::read(path)?;
+        let unit = match unit {
+            Some(unit) => unit,
+            None => root.read_trimmed("proc/sys/kernel/hostname")?,
+        };
+        check_unit(&unit).map_err(exit::usage)?;
         Ok(Self {
             path: path.to_owned(),
-            unit: root.read_trimmed("proc/sys/kernel/hostname")?,
+            unit,
             host: paths::host(root)?,
         })
     }
@@ -50,6 +58,7 @@ impl ArmHere {
         };
         Ok(FleetArm {
             stratum: stratum::of_host(&plan, &self.host),
+            unit: self.unit.clone(),
             experiment: plan.name,
             arm,
             stage: assigned.stage,

@@ -12,7 +12,7 @@ use hugewise_model::run::record::Record;
 use hugewise_model::text::Tone;
 use hugewise_model::text::document::{Document, Paragraph, Section};
 use hugewise_model::text::number::counted;
-use hugewise_model::text::wrap::{plain, shortened};
+use hugewise_model::text::wrap::short_command;
 
 use super::looking::sentence;
 use crate::experiment::{recorder, records};
@@ -56,7 +56,7 @@ impl Experiment {
 
 /// How far it is, and the report so far.
 fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
-    let command = shortened(&plain(&record.header.plan.command.join(" ")), 60);
+    let command = short_command(&record.header.plan.command, 60);
     let rounds = counted(record.rounds_run().into(), "round");
     let most = record.header.plan.bounds.max_rounds;
     let state = match record.end {

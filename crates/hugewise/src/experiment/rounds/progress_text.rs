@@ -1,6 +1,7 @@
 //! Texts of the progress.
 
 use hugewise_model::run::compare::Comparison;
+use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::text::number::{counted, percent_change};
 
@@ -21,23 +22,21 @@ pub(super) fn failure(trial: &Trial) -> String {
 pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     let rounds = counted(rounds.into(), "round");
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
-    match estimates.is_empty() {
-        true => rounds,
-        false => format!("{rounds}: {} {}", what(rows), estimates.join(", ")),
-    }
-}
-
-/// The metric that all these rows are about.
-fn what(rows: &[Comparison]) -> String {
     let metric = rows.first().map(|it| &it.metric);
-    metric.map_or_else(String::new, |it| it.replace('_', " "))
+    let is_early = rows.iter().all(|it| it.low.is_none());
+    let early = if is_early { " (no intervals yet)" } else { "" };
+    metric.map_or(rounds.clone(), |metric| {
+        let known = METRICS.iter().find(|it| it.name == *metric);
+        let label = known.map_or_else(|| metric.replace('_', " "), |it| it.label.to_string());
+        format!("{rounds}{early}: {label} {}", estimates.join(", "))
+    })
 }
 
 fn estimate(running: &Comparison) -> String {
     let percent = |ratio: f64| percent_change(ratio - 1.0);
     match (running.ratio, running.low, running.high) {
         (Some(ratio), Some(low), Some(high)) => format!(
-            "{} {} % ({} to {})",
+            "{} {} % [{}, {}]",
             running.policy,
             percent(ratio),
             percent(low),

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use hugewise_model::advise::access::Access;
 use hugewise_model::advise::advice::{Observation, Part, needs_page_walk};
 use hugewise_model::advise::condition::Truth;
-use hugewise_model::advise::fact::Facts;
+use hugewise_model::advise::fact::{Facts, HIDING};
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::observed::{self, service};
 use hugewise_model::advise::subject::{Kind, Subject};
@@ -17,6 +17,7 @@ use process::Process;
 
 mod configuration;
 mod group;
+mod hidden;
 mod machine;
 mod package;
 mod process;
@@ -46,7 +47,8 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// The machine itself: its kernel, its distribution and what starts its services.
+    /// The machine itself: its kernel, its distribution, what starts its services, and what keeps
+    /// processes from being listed.
     #[must_use]
     pub fn machine(&self) -> Observation {
         let own = self
@@ -54,11 +56,14 @@ impl<'a> Observer<'a> {
             .subjects()
             .filter(|subject| subject.kind.is_of_the_machine());
         let parts = own.filter(|subject| concerns(subject, self.host) == Truth::Yes);
+        let mut facts = Facts::default();
+        facts.set_known(HIDING, hidden::hiding(self.root));
         Observation {
             name: "this machine".to_owned(),
             parts: parts
                 .map(|subject| Part::new(subject, version::of_machine(subject, self.host)))
                 .collect(),
+            facts,
             ..Observation::default()
         }
     }

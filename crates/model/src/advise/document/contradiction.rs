@@ -27,6 +27,9 @@ impl Contradiction {
         }
         section.push(grid);
         section.push(match &self.solution {
+            Some(value) if self.now.as_ref() == Some(value) => {
+                format!("Keep {setting} at {value}{}.", self.others(value))
+            }
             Some(value) => format!("To do: set {setting} to {value}{}.", self.others(value)),
             None => "No value serves all of them: run them on different hosts.".to_owned(),
         });

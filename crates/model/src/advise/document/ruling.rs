@@ -1,8 +1,8 @@
 //! One rule: its row on the first screen, and all that is known of it.
 
 use crate::advise::measured::Belief;
-use crate::advise::rule::Settings;
 use crate::advise::ruling::{Ruling, Standing};
+use crate::advise::settings::Settings;
 use crate::text::Tone;
 use crate::text::document::{Field, Paragraph};
 use crate::text::grid::Cell;
@@ -85,11 +85,21 @@ impl Ruling {
             );
         }
         add("Test", self.experiment.clone());
-        let said = format!("{}, read on {}", self.authority(), self.checked);
-        add("Said by", Some(said));
+        add("Said by", Some(self.authority()));
+        add("Compared", Some(self.comparison()));
         add("Now", self.superseded_by.clone());
         add("Source", Some(self.sources.join(" ")));
         fields
+    }
+
+    /// With what it was compared and when, or why it was not.
+    fn comparison(&self) -> String {
+        let day = &self.checked;
+        match (&self.compared, &self.uncompared) {
+            (Some(with), _) => format!("on {day}, with {with}"),
+            (None, Some(why)) => format!("not with its source: {why}"),
+            (None, None) => format!("not said; its source was read on {day}"),
+        }
     }
 
     fn measured_words(&self) -> Option<String> {
@@ -107,29 +117,76 @@ impl Ruling {
     }
 }
 
-/// How to follow a rule, what reaches the process alone first.
+/// Where the settings of transparent huge pages are.
+const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// The settings of the machine as one command line; they are needed together.
+fn machine_wide(set: &Settings) -> Option<String> {
+    let echo = |(file, value): (&String, &String)| format!("echo {value} > {file}");
+    let writes: Vec<_> = set.thp.iter().map(echo).collect();
+    let thp = match &writes[..] {
+        [] => None,
+        [one] => Some(one.replacen("> ", &format!("> {THP}/"), 1)),
+        more => Some(format!("(cd {THP} && {})", more.join(" && "))),
+    };
+    let sysctl = set.sysctl.iter();
+    let sysctl = sysctl.map(|(name, value)| format!("sysctl -w {name}={value}"));
+    let parts: Vec<_> = thp.into_iter().chain(sysctl).collect();
+    (!parts.is_empty()).then(|| format!("whole machine: {}", parts.join(" && ")))
+}
+
+/// How to follow a rule, each a way of its own, what reaches the process alone first.
 fn means(set: &Settings) -> Vec<String> {
     let mut means = Vec::new();
     if let Some(conf) = &set.conf {
         means.push(format!("in {}: {}", conf.file, conf.line));
     }
-    for (name, value) in &set.env {
-        means.push(format!("environment: {name}={value}"));
+    let env = set.env.iter();
+    let env: Vec<_> = env.map(|(name, value)| format!("{name}={value}")).collect();
+    if !env.is_empty() {
+        means.push(format!("environment: {}", env.join(" ")));
     }
     if !set.args.is_empty() {
         means.push(format!("arguments: {}", set.args.join(" ")));
     }
-    if let Some(policy) = &set.policy {
+    if let Some(policy) = set.own_policy() {
         means.push(format!(
             "this process alone: hugewise exec --policy {policy} -- COMMAND"
         ));
     }
-    let thp = set.thp.iter();
-    means.extend(thp.map(|(file, value)| {
-        format!("whole machine: echo {value} > /sys/kernel/mm/transparent_hugepage/{file}")
-    }));
-    let sysctl = set.sysctl.iter();
-    means.extend(sysctl.map(|(name, value)| format!("whole machine: sysctl -w {name}={value}")));
+    means.extend(machine_wide(set));
+    if let Some(policy) = set.machine_policy() {
+        means.push(format!(
+            "whole machine, for one command: hugewise exec --system --policy {policy} -- COMMAND"
+        ));
+    }
     means.extend(set.action.clone());
     means
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_together_is_one_way() {
+        let text = r#"
+            policy = "thp=always,defrag=defer+madvise"
+            env = { A = "1", B = "2" }
+            thp = { enabled = "always", "khugepaged/max_ptes_none" = "0" }
+            sysctl = { "vm.overcommit_memory" = "1" }
+        "#;
+        let set: Settings = toml::from_str(text).unwrap();
+        let expected = [
+            "environment: A=1 B=2",
+            "whole machine: (cd /sys/kernel/mm/transparent_hugepage && echo always > enabled && \
+             echo 0 > khugepaged/max_ptes_none) && sysctl -w vm.overcommit_memory=1",
+            "whole machine, for one command: hugewise exec --system --policy \
+             thp=always,defrag=defer+madvise -- COMMAND",
+        ];
+        assert_eq!(means(&set), expected);
+        let one: Settings = toml::from_str(r#"thp = { defrag = "never" }"#).unwrap();
+        let expected = "whole machine: echo never > /sys/kernel/mm/transparent_hugepage/defrag";
+        assert_eq!(means(&one), [expected]);
+    }
 }

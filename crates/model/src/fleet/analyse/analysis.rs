@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::asked::Asked;
-use super::lot::DRAWS;
+use super::lot::{Lot, Shuffle, draws};
 use super::ratio::{ALARM, Loss, ratio_p};
+use super::redrawn::Redrawn;
 use super::scale::Scale;
+use super::spending::Spending;
 use super::tally::{Tally, Unit};
 use crate::fleet::period::{GUARDRAILS, LATENCY, better};
-use crate::fleet::plan::Plan;
+use crate::fleet::plan::{Moment, Plan};
 use crate::run::compare::Answer;
 use crate::run::metric::Better;
-use crate::run::stats::{ALPHA, holm};
+use crate::run::stats::holm;
+
+const SEED: u64 = 0x666c_6565;
 
 /// What is asked of the rows.
 #[derive(Clone, Debug)]
@@ -26,8 +30,8 @@ pub struct Question {
     pub better: BTreeMap<String, Better>,
     /// Effects of less are no difference, as a share.
     pub band: f64,
-    /// How often the experiment is looked at: once after each stage.
-    pub stages: u32,
+    /// How the error is spent over the looks, one after each stage.
+    pub spending: Spending,
     /// The plan, for its own rule; without it arms are shuffled within strata.
     pub plan: Option<Plan>,
 }
@@ -49,13 +53,15 @@ pub struct Analysis {
     pub control: String,
     /// Effects of less are no difference.
     pub band: f64,
-    /// Error that this look may make: that of the experiment, over its looks.
+    /// Error that this look may make.
     pub level: f64,
+    /// Error of this look for each guardrail.
+    pub harm_level: f64,
     /// The metric that decides.
     pub metric: String,
     /// How p-values were drawn.
     pub lot: &'static str,
-    /// Draws of each.
+    /// Draws of each, at most.
     pub draws: u32,
     /// Rows, units, clusters and strata.
     pub counts: [u64; 4],
@@ -69,8 +75,9 @@ pub struct Analysis {
     pub crossed: u64,
     /// Rows under an arm that proved it, missed it, and could not say.
     pub proofs: [u64; 3],
-    /// Share of the time under an arm in which its settings were in force.
-    pub exposure: f64,
+    /// Share of the time under an arm in which its settings were in force; `None` where no row
+    /// knows it.
+    pub exposure: Option<f64>,
     /// The other arms.
     pub arms: Vec<ArmReport>,
 }
@@ -134,7 +141,12 @@ impl Analysis {
     /// Analyses what was added up.
     #[must_use]
     pub fn of(tally: &Tally, question: &Question) -> Self {
-        let level = ALPHA / f64::from(question.stages.max(1));
+        let level = question.spending.level(tally.stage);
+        let arms = arms(tally, question);
+        let claims = tally
+            .metric_names()
+            .filter(|it| question.better_of(it) != Better::Neither);
+        let draws = draws(level, claims.count() * arms.len());
         let began: Vec<&Unit> = tally.units.iter().filter(|unit| unit.began).collect();
         let takes_turns = question
             .plan
@@ -144,7 +156,7 @@ impl Analysis {
         for unit in &tally.units {
             *units.entry(unit.arm.clone()).or_default() += 1;
         }
-        let proofs: u64 = tally.proofs.iter().sum();
+        let (exposed, looked) = tally.exposure;
         let metric = question
             .metric
             .clone()
@@ -154,13 +166,14 @@ impl Analysis {
             control: question.control.clone(),
             band: question.band,
             level,
+            harm_level: question.spending.harm_level(),
             metric,
             lot: match (takes_turns, &question.plan) {
                 (true, _) => "the order of the turns",
                 (false, Some(_)) => "the rule of the plan",
                 (false, None) => "a shuffle within strata",
             },
-            draws: DRAWS,
+            draws,
             counts: [
                 tally.rows,
                 tally.units.len() as u64,
@@ -174,19 +187,21 @@ impl Analysis {
                 false => began.iter().filter(|unit| unit.crossed).count() as u64,
             },
             proofs: tally.proofs,
-            exposure: tally.exposure / proofs.max(1) as f64,
+            exposure: (looked > 0).then(|| exposed / looked as f64),
             arms: Vec::new(),
             units,
         };
-        for arm in arms(tally, question) {
+        let lots = lots(tally, question, &arms);
+        for (arm, lot) in arms.iter().zip(lots) {
             let asked = Asked {
                 tally,
                 question,
-                arm: &arm,
+                arm,
                 level,
+                draws,
                 takes_turns,
             };
-            analysis.arms.push(asked.report());
+            analysis.arms.push(asked.report(lot.as_ref()));
         }
         analysis.adjust();
         analysis.answer();
@@ -288,6 +303,25 @@ fn arms(tally: &Tally, question: &Question) -> Vec<String> {
     arms.dedup();
     arms.retain(|arm| *arm != question.control);
     arms
+}
+
+/// The lot of each arm against the control. Turns have a test of their own.
+fn lots<'a>(
+    tally: &'a Tally,
+    question: &'a Question,
+    arms: &'a [String],
+) -> Vec<Box<dyn Lot + 'a>> {
+    let keeps_arms = |plan: &&Plan| plan.switchback.is_none();
+    let Some(plan) = question.plan.as_ref().filter(keeps_arms) else {
+        let shuffle = |_| Box::new(Shuffle { seed: SEED }) as Box<dyn Lot + 'a>;
+        return arms.iter().map(shuffle).collect();
+    };
+    let now = Moment((tally.end() as i64 - 1).min(plan.until.0 - 1));
+    let lots = Redrawn::of_plan(plan, &tally.units, &question.control, arms, now);
+    let boxed = lots
+        .into_iter()
+        .map(|lot| Box::new(lot) as Box<dyn Lot + 'a>);
+    boxed.collect()
 }
 
 fn ratio(units: &BTreeMap<String, u64>, question: &Question) -> Option<f64> {

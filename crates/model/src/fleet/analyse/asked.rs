@@ -2,17 +2,16 @@
 
 use super::analysis::{ArmReport, MetricReport, Question};
 use super::estimate::{Estimate, interval};
-use super::lot::{DRAWS, Lot, Redrawn, Shuffle, randomisation_p};
+use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
 use crate::fleet::Ending;
 use crate::fleet::period::GUARDRAILS;
-use crate::fleet::plan::Moment;
+use crate::fleet::unit::UnitKind;
 use crate::run::compare::Answer;
 use crate::run::stats::holm;
 
-const SEED: u64 = 0x666c_6565;
 const SPILL_OVER_SEED: u64 = 0x7370_696c;
 
 /// One arm under a question.
@@ -21,16 +20,16 @@ pub(super) struct Asked<'a> {
     pub(super) question: &'a Question,
     pub(super) arm: &'a str,
     pub(super) level: f64,
+    pub(super) draws: u32,
     pub(super) takes_turns: bool,
 }
 
 impl Asked<'_> {
-    pub(super) fn report(&self) -> ArmReport {
-        let lot = self.lot();
+    pub(super) fn report(&self, lot: &dyn Lot) -> ArmReport {
         let metrics = self.tally.metrics.keys();
         let metrics = metrics.map(|metric| match self.takes_turns {
             true => self.by_pairs(metric),
-            false => self.by_units(metric, lot.as_ref()),
+            false => self.by_units(metric, lot),
         });
         ArmReport {
             arm: self.arm.to_owned(),
@@ -39,18 +38,6 @@ impl Asked<'_> {
             metrics: metrics.collect(),
             losses: self.losses(),
             spill_over: self.spill_over(),
-        }
-    }
-
-    fn lot(&self) -> Box<dyn Lot> {
-        let plan = self.question.plan.as_ref().filter(|_| !self.takes_turns);
-        match plan {
-            None => Box::new(Shuffle { seed: SEED }),
-            Some(plan) => {
-                let now = Moment((self.tally.end() as i64 - 1).min(plan.until.0 - 1));
-                let names = [self.question.control.as_str(), self.arm];
-                Box::new(Redrawn::of_plan(plan, &self.tally.units, names, now))
-            }
         }
     }
 
@@ -70,7 +57,11 @@ impl Asked<'_> {
         let estimate = sample.estimate();
         let mut report = self.blank(metric);
         if let Some(estimate) = &estimate {
-            report.take(estimate, randomisation_p(&sample, lot, DRAWS), self.level);
+            report.take(
+                estimate,
+                randomisation_p(&sample, lot, self.draws),
+                self.level,
+            );
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
         }
@@ -88,7 +79,8 @@ impl Asked<'_> {
 
     fn by_pairs(&self, metric: &str) -> MetricReport {
         let mut report = self.blank(metric);
-        if let Some(found) = pairs(self.tally, metric, &self.question.control, self.arm) {
+        let arms = [self.question.control.as_str(), self.arm];
+        if let Some(found) = pairs(self.tally, metric, arms, self.draws) {
             report.take_pairs(&found, self.level);
         }
         report
@@ -111,7 +103,7 @@ impl Asked<'_> {
             };
             report.take(
                 &estimate,
-                randomisation_p(&sample, &shuffle, DRAWS),
+                randomisation_p(&sample, &shuffle, self.draws),
                 self.level,
             );
             Some(report)
@@ -139,11 +131,20 @@ impl Asked<'_> {
             Loss::new(what, count(true, happened), count(false, happened))
         };
         let ended = |ending| move |unit: &Unit| unit.endings.contains(&ending);
-        vec![
-            loss("write no more", &|unit| unit.has_vanished(end)),
+        let mut losses = vec![
             loss("ran out of memory", &ended(Ending::OutOfMemory)),
             loss("met a guardrail", &ended(Ending::Guardrail)),
-        ]
+        ];
+        if !self.units_end() {
+            losses.insert(0, loss("write no more", &|unit| unit.has_vanished(end)));
+        }
+        losses
+    }
+
+    /// Whether units are starts of a process, of which each ends by itself.
+    fn units_end(&self) -> bool {
+        let plan = self.question.plan.as_ref();
+        plan.is_some_and(|plan| plan.unit == UnitKind::Start)
     }
 
     fn blank(&self, metric: &str) -> MetricReport {

@@ -18,7 +18,11 @@ pub fn document(analysis: &Analysis) -> Document {
     for arm in &analysis.arms {
         let paragraph = Paragraph::new(sentence(analysis, arm)).hang(2);
         answers.push(paragraph.tone(tone(arm.answer)));
-        for harmed in arm.metrics.iter().filter(|it| it.is_harmed(analysis.level)) {
+        for harmed in arm
+            .metrics
+            .iter()
+            .filter(|it| it.is_harmed(analysis.harm_level))
+        {
             let text = format!("{} is harmed: a guardrail.", harmed.metric);
             answers.push(Paragraph::new(text).indent(2).hang(2).tone(Tone::Bad));
         }
@@ -87,7 +91,7 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
     }
 }
 
-fn shown(scale: Scale, effect: f64) -> String {
+pub(super) fn shown(scale: Scale, effect: f64) -> String {
     match scale {
         Scale::Log => format!("{} %", percent_change(effect)),
         Scale::Plain => {
@@ -102,7 +106,7 @@ fn with_interval(report: &MetricReport) -> Option<String> {
     Some(format!("{effect} [{}]", interval(report)?))
 }
 
-fn interval(report: &MetricReport) -> Option<String> {
+pub(super) fn interval(report: &MetricReport) -> Option<String> {
     let (low, high) = report.interval?;
     Some(match report.scale {
         Scale::Log => format!("{}, {}", percent_change(low), percent_change(high)),
@@ -110,7 +114,7 @@ fn interval(report: &MetricReport) -> Option<String> {
     })
 }
 
-fn word(report: &MetricReport) -> &'static str {
+pub(super) fn word(report: &MetricReport) -> &'static str {
     match report.answer {
         Answer::Better => "better",
         Answer::Worse => "worse",
@@ -239,11 +243,7 @@ fn checks(analysis: &Analysis) -> Section {
             ));
         }
     }
-    let [proved, missed, unknown] = analysis.proofs;
-    fields.push(Field::new("settings", format!(
-        "in force {} % of the time; {proved} rows proved it, {missed} missed it, {unknown} could not say",
-        percent(analysis.exposure)
-    )));
+    fields.push(Field::new("settings", settings(analysis)));
     if analysis.crossed > 0 {
         let units = counted(analysis.crossed, "unit");
         fields.push(Field::new(
@@ -262,7 +262,7 @@ fn checks(analysis: &Analysis) -> Section {
     fields.push(Field::new(
         "p-values",
         format!(
-            "from {} draws by {}, after Holm; error of this look {} %",
+            "from {} draws at most by {}, after Holm; error of this look {} %",
             analysis.draws,
             analysis.lot,
             chosen_percent(analysis.level)
@@ -270,6 +270,18 @@ fn checks(analysis: &Analysis) -> Section {
     ));
     section.push(fields);
     section
+}
+
+fn settings(analysis: &Analysis) -> String {
+    let [proved, missed, unknown] = analysis.proofs;
+    match analysis.exposure {
+        None => "nobody looked whether they were in force".to_owned(),
+        Some(share) => format!(
+            "in force {} % of the time; {proved} rows proved it, {missed} missed it, {unknown} \
+             could not say",
+            percent(share)
+        ),
+    }
 }
 
 /// One row for each arm and metric.

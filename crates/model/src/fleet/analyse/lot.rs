@@ -3,12 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::estimate::Sample;
-use super::tally::Unit;
-use crate::fleet::assign::{arm_name, rules};
-use crate::fleet::plan::{Moment, Plan};
 
-/// Draws of a randomisation test: no p-value is below one in a thousand.
-pub const DRAWS: u32 = 999;
+/// The fewest draws of a randomisation test, and the most.
+const DRAWS: [u32; 2] = [999, 99_999];
+
+/// So many draws that reach what happened are enough: the p-value is known, and large.
+const ENOUGH: u32 = 50;
+
+/// The draws that a claim at `level` needs among `family` claims: the least p-value is half of what
+/// the correction for their number lets pass.
+#[must_use]
+pub fn draws(level: f64, family: usize) -> u32 {
+    let needed = 2.0 * family.max(1) as f64 / level;
+    (needed.ceil() as u32).clamp(DRAWS[0], DRAWS[1])
+}
 
 /// The rule that gave units their arms.
 pub trait Lot {
@@ -33,63 +41,6 @@ impl Lot for Shuffle {
             shuffle(&mut drawn, units, &mut random);
         }
         drawn
-    }
-}
-
-/// The rule of the plan: each draw is another salt, by which every unit gets its arm anew.
-#[derive(Clone, Debug)]
-pub struct Redrawn {
-    /// Of each draw, whether each unit is treated.
-    draws: Vec<Vec<bool>>,
-}
-
-/// Salts that are tried until a unit has one of the two arms that are compared.
-const SALTS: u32 = 64;
-
-impl Redrawn {
-    /// The arms `control` and `treated` of `units`, in the order of the tally, under a plan's
-    /// rules at the moment `now`. Who is enrolled stays as it is.
-    #[must_use]
-    pub fn of_plan(
-        plan: &Plan,
-        units: &[Unit],
-        [control, treated]: [&str; 2],
-        now: Moment,
-    ) -> Self {
-        let rules = rules(plan, now);
-        let salted = |number: u32, salt: u32| Plan {
-            salt: Some(plan.enrol_salt().to_owned()),
-            name: format!("{}#{number}.{salt}", plan.name),
-            ..plan.clone()
-        };
-        let draw = |number: u32| {
-            let mut plans: Vec<Plan> = Vec::new();
-            let mut arm = |unit: &Unit| {
-                for salt in 0..SALTS {
-                    if plans.len() <= salt as usize {
-                        plans.push(salted(number, salt));
-                    }
-                    let rule = rules.rule_of(&plans[salt as usize], &unit.name);
-                    match arm_name(plan, rule.arm) {
-                        name if name == treated => return true,
-                        name if name == control => return false,
-                        _ => {}
-                    }
-                }
-                unit.arm == treated
-            };
-            units.iter().map(&mut arm).collect()
-        };
-        Self {
-            draws: (1..=DRAWS).map(draw).collect(),
-        }
-    }
-}
-
-impl Lot for Redrawn {
-    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
-        let draw = &self.draws[(number as usize - 1) % self.draws.len()];
-        sample.unit.iter().map(|&unit| draw[unit]).collect()
     }
 }
 
@@ -134,19 +85,24 @@ fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng
 }
 
 /// p-value of no effect on any unit: how often another draw gives as large a ratio of effect and
-/// error, the draw that happened among them (Phipson and Smyth). `None` without an estimate.
+/// error, the draw that happened among them (Phipson and Smyth). Where it is not small, drawing
+/// ends before `draws` (Besag and Clifford). `None` without an estimate.
 #[must_use]
 pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
     let own = sample.estimate()?;
     let size = (own.effect / own.error).abs() * (1.0 - 1e-9);
     let past = sample.whole_past();
-    let reaches = |number: &u32| {
-        let other = sample.estimate_of(&lot.draw(sample, *number), &past);
+    let mut reached = 0;
+    for number in 1..=draws {
+        let other = sample.estimate_of(&lot.draw(sample, number), &past);
         // A draw that leaves an arm empty could not have been compared: it counts against.
-        other.is_none_or(|other| (other.effect / other.error).abs() >= size)
-    };
-    let reached = (1..=draws).filter(reaches).count();
-    Some((reached as f64 + 1.0) / (f64::from(draws) + 1.0))
+        let reaches = other.is_none_or(|other| (other.effect / other.error).abs() >= size);
+        reached += u32::from(reaches);
+        if reached == ENOUGH {
+            return Some(f64::from(ENOUGH) / f64::from(number));
+        }
+    }
+    Some(f64::from(reached + 1) / f64::from(draws + 1))
 }
 
 /// p-value of a mean of zero of differences whose signs were each drawn by a coin.
@@ -218,6 +174,17 @@ mod tests {
             }
             let p = randomisation_p(&none, &Shuffle { seed: 1 }, 199).expect("two arms");
             assert!(p > 0.05, "{p}");
+            // It ends early, with the share that it has seen.
+            let sooner = randomisation_p(&none, &Shuffle { seed: 1 }, 99_999).expect("two arms");
+            assert!((sooner - p).abs() < 0.2, "{sooner} is not {p}");
+        }
+    }
+
+    #[test]
+    fn the_least_p_value_passes_the_correction_for_many_claims() {
+        for (level, family) in [(0.05, 1), (0.04, 24), (0.001, 1), (0.001, 24)] {
+            let least = 1.0 / f64::from(draws(level, family) + 1);
+            assert!(least * family as f64 <= level, "{level} {family}");
         }
     }
 

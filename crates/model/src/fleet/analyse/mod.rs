@@ -5,10 +5,14 @@ mod asked;
 pub mod document;
 pub mod estimate;
 pub mod lot;
+pub mod page;
 pub mod ratio;
+pub mod redrawn;
 pub mod scale;
+pub mod spending;
 pub mod switchback;
 pub mod tally;
 
 pub use analysis::{Analysis, Question};
+pub use spending::Spending;
 pub use tally::Tally;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::lot::{DRAWS, sign_p};
+use super::lot::sign_p;
 use super::scale::Scale;
 use super::tally::{Tally, Turn};
 
@@ -26,9 +26,14 @@ pub struct Pairs {
 
 const SEED: u64 = 0x7475_726e;
 
-/// The pairs of a metric under two arms. `None` with fewer than two complete pairs.
+/// The pairs of a metric under two arms, the control first. `None` with fewer than two complete pairs.
 #[must_use]
-pub fn pairs(tally: &Tally, metric: &str, control: &str, treated: &str) -> Option<Pairs> {
+pub fn pairs(
+    tally: &Tally,
+    metric: &str,
+    [control, treated]: [&str; 2],
+    draws: u32,
+) -> Option<Pairs> {
     let scale = tally.scale(metric);
     let (mut differences, mut carried) = (Vec::new(), Vec::new());
     for means in tally.metrics.get(metric)?.values() {
@@ -57,9 +62,9 @@ pub fn pairs(tally: &Tally, metric: &str, control: &str, treated: &str) -> Optio
         effect,
         error,
         pairs: differences.len(),
-        p: sign_p(&differences, DRAWS, SEED),
+        p: sign_p(&differences, draws, SEED),
         carry_over: carry.map(|(mean, _)| mean),
-        carry_over_p: carry.map(|_| sign_p(&carried, DRAWS, SEED)),
+        carry_over_p: carry.map(|_| sign_p(&carried, draws, SEED)),
     })
 }
 

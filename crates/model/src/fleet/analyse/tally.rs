@@ -67,8 +67,8 @@ pub struct Tally {
     pub outside: u64,
     /// Rows under an arm by what their proof says: proved, missed, unknown.
     pub proofs: [u64; 3],
-    /// Sum of the exposure of the rows under an arm.
-    pub exposure: f64,
+    /// Of the rows under an arm that know their exposure, the sum and the number.
+    pub exposure: (f64, u64),
     /// The last stage that a row names.
     pub stage: u32,
     pub(super) metrics: BTreeMap<String, BTreeMap<usize, Means>>,
@@ -135,7 +135,9 @@ impl Tally {
                 if let Some(turns) = self.turns {
                     means.add_turn(turns, row);
                 }
-                self.exposure += row.exposure;
+                if let Some(exposure) = row.exposure {
+                    self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
+                }
                 self.proofs[match row.proof {
                     Proof::Proved => 0,
                     Proof::Missed => 1,
@@ -159,7 +161,7 @@ impl Tally {
             () if !row.sums.mean.is_finite() => fault("mean"),
             () if !(row.sums.m2.is_finite() && row.sums.m2 >= 0.0) => fault("m2"),
             () if !(row.seconds.is_finite() && row.seconds >= 0.0) => fault("length"),
-            () if !(0.0..=1.0).contains(&row.exposure) => fault("exposure"),
+            () if row.exposure.is_some_and(|it| !(0.0..=1.0).contains(&it)) => fault("exposure"),
             () => Ok(()),
         }
     }

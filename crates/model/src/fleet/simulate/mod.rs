@@ -130,7 +130,7 @@ fn row(host: usize, unit: usize, strata: usize, arm: &str) -> Row {
         start: 0,
         seconds: PERIOD,
         phase: Phase::Before,
-        exposure: 1.0,
+        exposure: Some(1.0),
         proof: Proof::Proved,
         ending: Ending::Whole,
         metric: LATENCY.to_owned(),

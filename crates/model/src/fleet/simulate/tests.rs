@@ -3,9 +3,14 @@
 use super::{ARMS, Fleet, Rule};
 use crate::fleet::analyse::lot::{Shuffle, randomisation_p};
 use crate::fleet::analyse::tally::{Time, Unit};
-use crate::fleet::analyse::{Analysis, Question, Tally, estimate::Sample};
+use crate::fleet::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};
 use crate::fleet::period::LATENCY;
 use crate::run::stats::ALPHA;
+
+mod stages;
+
+/// Fleets of the tests whose figures docs/calibration has.
+const MANY: u32 = 10_000;
 
 fn tally(fleet: &Fleet, seed: u64) -> Tally {
     let mut tally = Tally::new(None);
@@ -42,7 +47,7 @@ fn analysis(tally: &Tally) -> Analysis {
             metric: None,
             better: std::collections::BTreeMap::new(),
             band: 0.01,
-            stages: 1,
+            spending: Spending::equal(1),
             plan: None,
         },
     )
@@ -103,7 +108,6 @@ fn a_planted_effect_is_covered() {
     reason = "its figures are what it is run for"
 )]
 fn ten_thousand_fleets() {
-    const MANY: u32 = 10_000;
     for rule in [Rule::Hosts, Rule::Units] {
         let fleet = Fleet {
             rule,

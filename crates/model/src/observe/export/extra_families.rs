@@ -48,6 +48,7 @@ fn fleet_arm(it: &FleetArm) -> Family {
     let stage = it.stage.map_or(String::new(), |stage| stage.to_string());
     let labels = vec![
         ("experiment", it.experiment.clone()),
+        ("unit", it.unit.clone()),
         ("arm", it.arm.clone()),
         ("stratum", it.stratum.clone()),
         ("stage", stage),

@@ -37,6 +37,8 @@ pub struct Extras {
 pub struct FleetArm {
     /// Name of the experiment.
     pub experiment: String,
+    /// The unit, as the plan counts: the host, unless it was given another name.
+    pub unit: String,
     /// Name of the arm, or `outside`.
     pub arm: String,
     /// Stratum of the host.

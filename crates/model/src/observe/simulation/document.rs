@@ -7,7 +7,7 @@ use crate::text::Tone;
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::{Scaler, three_digits};
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::{plain, short_command, shortened};
 
 /// A value of a stream: its names, and how it is read off a tally.
 pub(super) struct Value {
@@ -98,7 +98,7 @@ impl Simulation {
         let accesses = &self.accesses;
         format!(
             "{}: {} instructions, {} loads, {} stores, from {}. TLB from {}.",
-            shortened(&plain(&self.command.join(" ")), 60),
+            short_command(&self.command, 60),
             count(accesses.fetches),
             count(accesses.loads),
             count(accesses.stores),

@@ -12,7 +12,7 @@ use crate::text::Tone;
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Align, Grid};
 use crate::text::number::{percent as hundredths, quantity, three_digits};
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::{plain, short_command};
 
 impl Header {
     /// What is observed and what counts it.
@@ -225,7 +225,7 @@ fn next(header: &Header) -> &'static str {
 pub(super) fn target(target: &Target) -> String {
     match target {
         Target::Command { words } => {
-            let command = shortened(&plain(&words.join(" ")), 60);
+            let command = short_command(words, 60);
             format!("{command} and its descendants")
         }
         Target::Process { pid, comm } => {

@@ -66,10 +66,26 @@ pub(super) fn has_tails(record: &Record, name: &str) -> bool {
             .any(|metric| metric.name == name)
 }
 
-/// Whether trials counted the values of a metric one by one, so that they can be merged.
-pub(super) fn is_counted(record: &Record, name: &str) -> bool {
-    let trials = record.trials.iter();
-    trials
-        .filter_map(|trial| trial.readings.get(name))
-        .any(|reading| matches!(reading, Reading::Histogram { .. }))
+/// Metrics of which a trial has more than one number.
+#[derive(Debug, Default)]
+pub(super) struct Forms<'a> {
+    /// Those whose values were counted, so that those of all trials can be merged.
+    pub(super) counted: BTreeSet<&'a str>,
+    /// Those whose values stand one by one.
+    pub(super) listed: BTreeSet<&'a str>,
+}
+
+impl<'a> Forms<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        let mut forms = Self::default();
+        for (name, reading) in record.trials.iter().flat_map(|trial| &trial.readings) {
+            let names = match reading {
+                Reading::Histogram { .. } => &mut forms.counted,
+                Reading::Values { .. } => &mut forms.listed,
+                Reading::Value { .. } | Reading::Missing { .. } => continue,
+            };
+            names.insert(name);
+        }
+        forms
+    }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::host::Host;
 use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
 use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
+use crate::run::metric::MetricId;
 use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
+use crate::run::stats::median;
+use crate::run::trial::Trial;
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +130,57 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
             false => StopReason::Decided,
         });
     }
+    // Whoever says how long it is to take gets it.
+    let is_free = bounds.least_rounds.is_some();
+    if is_free && rounds >= bounds.min_rounds.max(SEEN_SMALL) && is_too_small(record) {
+        return Some(StopReason::TooSmall);
+    }
     stop_reason(bounds, rounds, |precision| judged.is_precise(precision))
+}
+
+/// In so many rounds a program must be small: the first may not be like the others.
+const SEEN_SMALL: u32 = 2;
+
+/// Whether the policies differ in nothing but what decides about huge pages, and the program is
+/// smaller than any of these: more rounds would only tell noise from noise.
+fn is_too_small(record: &Record) -> bool {
+    let plan = &record.header.plan;
+    let Some(least) = least_huge_page(&record.header.host) else {
+        return false;
+    };
+    let Some(baseline) = plan.policies.iter().find(|it| it.name == plan.baseline) else {
+        return false;
+    };
+    let only_pages = |policy: &Policy| {
+        let settings = &policy.settings;
+        settings.mthp.is_empty()
+            && settings.mthp_shmem.is_empty()
+            && (policy.is_idle_means() || settings.is_sibling_of(&baseline.settings))
+    };
+    let has_none = |trial: &Trial| {
+        let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeShmemPeakBytes];
+        let mut seen = seen.into_iter().filter_map(|it| trial.value(it));
+        seen.all(|bytes| bytes == 0.0)
+    };
+    let trials = || record.trials.iter();
+    let peaks: Option<Vec<f64>> = trials()
+        .map(|trial| trial.value(MetricId::PeakRssBytes))
+        .collect();
+    // A single trial may use a little more than the others.
+    let peak = peaks.and_then(|peaks| median(&peaks));
+    plan.bench.is_none()
+        && plan.policies.iter().all(only_pages)
+        && peak.is_some_and(|peak| peak < least as f64)
+        && trials().all(has_none)
+}
+
+/// The smallest huge page, in bytes, that memory on this host may get under any mode of `enabled`.
+fn least_huge_page(host: &Host) -> Option<u64> {
+    let thp = host.thp.as_ref().ok()?;
+    let sizes = thp.sizes.iter();
+    let open = sizes.filter(|(_, mode)| mode.as_str() != "never");
+    let least = open.map(|(kib, _)| kib * 1024).min();
+    Some(least.unwrap_or(u64::MAX).min(host.pmd_bytes()?))
 }
 
 /// Why an experiment whose questions are open ends after so many rounds, if it does.

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::run::compare::Statistic;
+use crate::run::compare::columns::{self, Forms};
 use crate::run::compare::rounds::numbers;
-use crate::run::compare::{Statistic, columns};
 use crate::run::record::Record;
 use crate::run::stats::{Quantile, Sample, quantile};
 use crate::run::trial::{Role, Trial};
@@ -68,7 +69,8 @@ pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Star
 /// The metrics that are compared, the deciding one first.
 fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> {
     let mut metrics: BTreeSet<String> = columns::names(&[record]).into_iter().collect();
-    metrics.retain(|name| columns::is_counted(record, name));
+    let forms = Forms::of(record);
+    metrics.retain(|name| forms.counted.contains(name.as_str()));
     let center = (verdict_metric.to_owned(), Statistic::Center);
     let deciding = (!metrics.contains(verdict_metric)).then_some(center);
     let percentiles = metrics.into_iter().flat_map(|metric| {

@@ -1,5 +1,6 @@
 //! A whole record, compared.
 
+use crate::run::compare::columns::Forms;
 use crate::run::compare::coverage::no_effect;
 use crate::run::compare::decision::Question;
 use crate::run::compare::effect::Effect;
@@ -13,7 +14,6 @@ use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::Quantile;
-use crate::run::trial::Reading;
 use crate::text::suggest::nearest;
 
 /// What may be asked otherwise than the plan had it.
@@ -65,6 +65,7 @@ pub(super) struct Judged<'a> {
     pub(super) better: Better,
     pub(super) threshold: f64,
     judge_by: JudgeBy,
+    forms: Forms<'a>,
     /// The policies that are compared with the baseline.
     others: Vec<&'a Policy>,
     /// How many policies share the error of the verdict: those that changed the program's pages,
@@ -126,6 +127,7 @@ impl<'a> Judged<'a> {
             better,
             threshold,
             judge_by: options.judge_by.unwrap_or(plan.judge_by),
+            forms: Forms::of(record),
         })
     }
 
@@ -182,7 +184,7 @@ impl<'a> Judged<'a> {
     fn policy_rows(&self, metric: &str, policy: &str) -> Vec<Estimate> {
         let pairs = self.draws(metric, policy);
         let center = self.center(metric, policy, &pairs);
-        if columns::is_counted(self.record, metric) {
+        if self.forms.counted.contains(metric) {
             let rows = percentiles(&pairs, self.record.header.plan.seed);
             let rows = rows.into_iter().map(|found| found.row(&center));
             return rows.chain([center.clone()]).collect();
@@ -204,10 +206,7 @@ impl<'a> Judged<'a> {
     }
 
     fn tails(&self, metric: &str, pairs: &Pairs) -> Vec<(Quantile, Effect)> {
-        let many = |trial: &crate::run::trial::Trial| {
-            matches!(trial.readings.get(metric), Some(Reading::Values { .. }))
-        };
-        if !columns::has_tails(self.record, metric) && !self.record.trials.iter().any(many) {
+        if !columns::has_tails(self.record, metric) && !self.forms.listed.contains(metric) {
             return Vec::new();
         }
         tails(pairs, self.record.header.plan.seed)

@@ -228,6 +228,12 @@ pub(in crate::run) fn dearer_start(findings: &[Finding], policy: &str) -> Option
     (longer > figure("gained_seconds")?).then_some(longer)
 }
 
+/// Whether the slow trials of a policy are probably those in which the host had to back memory.
+pub(in crate::run) fn is_uneven(findings: &[Finding], policy: &str) -> bool {
+    let finding = Finding::shown(findings, HostColdMemory.id(), policy);
+    finding.is_some_and(|it| it.evidence.contains_key("system_seconds_slow_quarter"))
+}
+
 /// What a huge page cost more in the slow quarter.
 #[expect(clippy::cast_precision_loss, reason = "page sizes are powers of two")]
 fn dearer(view: &mut PolicyView<'_, '_>, huge_bytes: f64, seconds: f64) -> String {

@@ -47,13 +47,13 @@ impl Cost {
                 "{policy}: reached by {how}. What that costs was not measured: add --policy {idle}"
             ),
             Some(ratio) if ratio.is_notable() => format!(
-                "{policy}: {means} alone costs {ratio}, which the change includes. It was reached \
-                 by {how}"
+                "{policy}: {means} alone costs {ratio}, which the change includes. Reached by \
+                 {how}"
             ),
             Some(ratio) if ratio.is_open() => {
-                format!("{policy}: reached by {how}. What that costs is not decided: {ratio}")
+                format!("{policy}: reached by {how}; what that costs is not decided, {ratio}")
             }
-            Some(ratio) => format!("{policy}: reached by {how}. That costs {ratio}"),
+            Some(ratio) => format!("{policy}: reached by {how}; that alone costs {ratio}"),
         }
     }
 }

@@ -55,10 +55,8 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
     evidence.reading("tracing_ranges", policy, ranges);
     let cost = Cost::of(context, |it| *tracer(context, &it.name) == Tracer::Idle);
     cost.note(&mut evidence, "tracing_cost_ratio");
-    let how = format!(
-        "tracing the program, which was stopped {stops:.0} times a run to advise {} of its memory",
-        counted(ranges.round() as u64, "range")
-    );
+    let stops = counted(stops.round() as u64, "time");
+    let how = format!("a tracer that stopped the program {stops} a run");
     let mut text = cost.claim(policy, "tracing", &how, "tracer=idle");
     text.push_str(&not_reached(&seen));
     Some(Finding {

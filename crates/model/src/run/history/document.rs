@@ -9,7 +9,7 @@ use crate::text::csv::{Csv, optional};
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::{plain, short_command, shortened};
 
 /// Records on the first screen of a list.
 const MOST: usize = 20;
@@ -52,7 +52,7 @@ impl History {
         for entry in self.entries.iter().rev().take(most) {
             grid.push([
                 minute(entry.created_unix_ms),
-                shortened(&plain(&entry.command.join(" ")), COMMAND),
+                short_command(&entry.command, COMMAND),
                 shortened(&entry.best(), BEST),
                 entry.policies.len().to_string(),
             ]);

@@ -33,7 +33,7 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
         name: name.to_owned().into(),
         label: match prefix {
             "" => metric.label,
-            prefix => format!("{prefix}: {}", metric.label).into(),
+            prefix => format!("{prefix} {}", metric.label).into(),
         },
         ..metric
     })

@@ -277,9 +277,9 @@ impl Program<'_> {
 /// The setting of an allocator that asks for huge pages.
 fn setting_of(library: &str) -> &'static str {
     if library.starts_with("libjemalloc") {
-        "jemalloc.thp=always is its own setting"
+        "its own setting is --policy jemalloc.thp=always"
     } else if library.starts_with("libmimalloc") {
-        "mimalloc.allow_large_os_pages=1 is its own setting"
+        "its own setting is --policy mimalloc.allow_large_os_pages=1"
     } else {
         "thp=always needs no malloc"
     }

@@ -192,13 +192,15 @@ fn unknown_key(typed: &str) -> String {
     let whole = KEYS.iter().fold(near, |near, key| {
         near.replace(&format!("`{}`", key.word()), &format!("`{}`", key.name))
     });
-    format!("unknown key `{typed}`; the keys are {}{whole}", names())
+    let near = match whole.is_empty() {
+        true => format!("; {WHERE_LISTED}"),
+        false => whole,
+    };
+    format!("unknown key `{typed}`{near}")
 }
 
-fn names() -> String {
-    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-    names.join(", ")
-}
+/// More than two dozen keys are no part of an error.
+const WHERE_LISTED: &str = "`hugewise run --help` lists the keys, such as thp and malloc";
 
 /// A bare word is often a value whose key was forgotten.
 pub(super) fn not_a_pair(typed: &str) -> String {
@@ -207,9 +209,9 @@ pub(super) fn not_a_pair(typed: &str) -> String {
     let near = match meant {
         Some((key, _)) => format!("; did you mean `{key}={typed}`?"),
         None => match suggestion(typed, KEYS.iter().map(|key| key.name).chain([AS_IS])) {
-            near if near.is_empty() => format!("; the keys are {}", names()),
+            near if near.is_empty() => ", such as thp=always, or as-is".to_owned(),
             near => near,
         },
     };
-    format!("`{typed}`: expected KEY=VALUE[,KEY=VALUE…] or as-is{near}")
+    format!("`{typed}`: a policy is KEY=VALUE[,KEY=VALUE…]{near}")
 }

@@ -71,6 +71,18 @@ impl Policy {
     }
 }
 
+impl Settings {
+    /// Whether it takes settings of the machine, which no process can have alone (`--system`).
+    /// Of the keys that choose pages, the mode alone has means for one process.
+    #[must_use]
+    pub fn needs_machine(&self) -> bool {
+        let pages = self.shmem.is_some() || !self.mthp.is_empty() || !self.mthp_shmem.is_empty();
+        let making =
+            self.defrag.is_some() || self.zero_page.is_some() || !self.khugepaged.is_empty();
+        pages || making || !self.hugetlb.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

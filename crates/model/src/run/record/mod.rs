@@ -184,6 +184,9 @@ pub enum StopReason {
     Decided,
     /// Every policy has its verdict, or none within reach.
     OutOfReach,
+    /// The program is smaller than any huge page that the policies could give it, and nothing else
+    /// is tried.
+    TooSmall,
     /// The interval is as narrow as was asked for.
     Precise,
     /// `--max-rounds`.

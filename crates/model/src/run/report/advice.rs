@@ -19,6 +19,7 @@ mod more_reach;
 mod more_time;
 mod workload;
 
+pub(super) use again::at_rest;
 use workload::workload;
 
 /// A line of advice.
@@ -83,8 +84,10 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     let text = if huge_pages == Some(HugePages::NotTried) {
         return more_reach::advice(report);
     } else if with(&[Answer::Mixed]) {
-        unless_rare(report, &baseline)
-    } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
+        return unless_rare(report, &baseline);
+    } else if with(&[Answer::NotDecided, Answer::DependsOnOrder])
+        && huge_pages != Some(HugePages::DoNotMatter)
+    {
         format!("No advice yet: nothing was shown to be better than {baseline}.")
     } else {
         format!("Keep {baseline}: nothing is better.")
@@ -96,13 +99,16 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     lines
 }
 
-fn unless_rare(report: &Report<'_>, baseline: &str) -> String {
+fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
     let record = report.record_path.as_deref();
-    format!(
-        "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual run \
-         (typical) or the total (mean): hugewise report --judge-by typical {}",
-        record.map_or("RECORD".into(), quoted)
-    )
+    let record = record.map_or("RECORD".into(), quoted);
+    vec![
+        Advice::Sentence(format!(
+            "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual \
+             run (typical) or the total (mean):"
+        )),
+        Advice::Command(format!("hugewise report --judge-by typical {record}")),
+    ]
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {

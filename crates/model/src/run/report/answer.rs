@@ -14,8 +14,7 @@ use crate::run::plan::JudgeBy;
 use crate::run::plan::service::CommandLine;
 use crate::run::record::StopReason;
 use crate::run::stats::Quantile;
-use crate::text::wrap::plain;
-use crate::text::wrap::shortened;
+use crate::text::wrap::{plain, short_command};
 
 mod certainty;
 mod effect;
@@ -116,11 +115,11 @@ pub(super) fn command(report: &Report<'_>) -> String {
     let plan = &report.record.header.plan;
     let words = plan.command.join(" ");
     // What begins with the preparations of a shell names no server.
-    let prepares = plan.shell && CommandLine::Line(words.clone()).program().is_none();
+    let prepares = plan.shell && CommandLine::Line(words).program().is_none();
     if plan.service.is_some() && prepares {
         return "the service".to_owned();
     }
-    shortened(&plain(&words), COMMAND_WIDTH)
+    short_command(&plan.command, COMMAND_WIDTH)
 }
 
 /// A single policy: a measurement without a comparison.

@@ -2,11 +2,13 @@
 
 use super::Report;
 use super::change::{Detail, change_text, is_apart, p_text, tone};
+use super::conclusion::{HugePages, conclude};
 use super::notes::{MACHINE, Notes};
+use super::pages::changed_no_page;
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Answer, Comparison, Statistic, percentile_of_each, summary};
+use crate::run::compare::{Comparison, Statistic, percentile_of_each, summary};
 use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
@@ -87,28 +89,61 @@ pub(super) fn blocks(
     level: Level,
     notes: &Notes,
 ) -> Vec<Grid> {
-    let rows = rows(report, section, level);
+    let tried = match level {
+        Level::Detail => None,
+        Level::Brief | Level::First => untouched(report, section),
+    };
+    let section = tried.as_ref().unwrap_or(section);
+    let mut rows = rows(report, section, level);
+    if level == Level::Detail && report.cells.is_none() {
+        rows.retain(|row| !notes.tells(row));
+    }
     if section.columns.len() == 1 {
         return vec![single(&rows, &section.columns[0], notes)];
     }
+    let arms = match level {
+        Level::Brief | Level::First => acting(report, section),
+        Level::Detail => (1..section.columns.len()).collect(),
+    };
     let layout = Layout {
         names: short_names(section),
-        wanted: detail(section.columns.len(), level),
+        wanted: detail(1 + arms.len(), level),
         rows,
         width,
         notes,
     };
-    let one = (level == Level::First).then(|| layout.one(|arm| acts(report, section, arm)));
-    match one.flatten() {
-        Some(grid) => vec![grid],
-        None => layout.several(),
+    match level {
+        Level::Brief | Level::First => layout.first(&arms),
+        Level::Detail => layout.several(&arms),
     }
 }
 
-/// Whether a policy changed any page, as far as that was judged.
-fn acts(report: &Report<'_>, section: &Section<'_>, arm: usize) -> bool {
-    let answers = &report.table.verdict.policies;
-    answers.get(section.columns[arm].policy) != Some(&Answer::NoEffect)
+/// The column of the baseline alone, where the program is too small for any policy to change it: the
+/// others would be columns of chance.
+fn untouched<'a>(report: &Report<'_>, section: &Section<'a>) -> Option<Section<'a>> {
+    let conclusion = conclude(report)?;
+    let is_untouched =
+        conclusion.huge_pages == HugePages::DoNotMatter && conclusion.policy.is_none();
+    is_untouched.then(|| Section {
+        title: section.title.clone(),
+        columns: section.columns[..1].to_vec(),
+    })
+}
+
+/// The columns of the policies that changed a page; all where none did, and where cells or two
+/// records are compared. A column of chance beside a policy that did nothing would be read as its
+/// effect.
+fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
+    let all: Vec<usize> = (1..section.columns.len()).collect();
+    if report.other.is_some() || report.cells.is_some() {
+        return all;
+    }
+    let is_acting = |arm: &usize| !changed_no_page(report, section.columns[*arm].policy);
+    let acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
+    match acting.is_empty() {
+        true => all,
+        false => acting,
+    }
 }
 
 /// What the blocks of one section share.
@@ -121,46 +156,46 @@ struct Layout<'a, 'n> {
 }
 
 impl Layout<'_, '_> {
-    /// One table: of all policies, or of those that `acts`. What did nothing has its clause in the
-    /// answer.
-    fn one(&self, acts: impl Fn(usize) -> bool) -> Option<Grid> {
-        let all: Vec<usize> = (1..self.names.len()).collect();
-        let (acting, idle): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&arm| acts(arm));
-        self.fitting(&all).or_else(|| {
-            let grid = self.fitting(&acting)?;
-            let names = idle.iter().map(|&arm| self.names[arm].clone());
-            self.notes.left_out(names.collect());
-            Some(grid)
-        })
+    /// One table of these columns where it fits. What did nothing has its clause in the answer.
+    fn first(&self, arms: &[usize]) -> Vec<Grid> {
+        let names = self.names.iter().enumerate().skip(1);
+        let idle = names.filter(|(arm, _)| !arms.contains(arm));
+        let idle = idle.map(|(_, name)| name.clone());
+        self.notes.left_out(idle.collect());
+        match self.fitting(arms) {
+            Some(grid) => vec![grid],
+            None => self.several(arms),
+        }
     }
 
-    fn several(&self) -> Vec<Grid> {
+    fn several(&self, mut arms: &[usize]) -> Vec<Grid> {
         let mut blocks = Vec::new();
-        let mut start = 1;
-        while start < self.names.len() {
-            let (grid, end) = self.block(start);
+        while !arms.is_empty() {
+            let (grid, count) = self.block(arms);
             blocks.push(grid);
-            start = end;
+            arms = &arms[count..];
         }
         blocks
     }
 
-    /// The widest block that begins with column `start`, and where the next one begins. One
+    /// The widest block that begins with the first of these columns, and how many it has. One
     /// column always goes in, with less detail if need be.
-    fn block(&self, start: usize) -> (Grid, usize) {
+    fn block(&self, arms: &[usize]) -> (Grid, usize) {
         let mut block = None;
-        for end in start + 1..=self.names.len() {
-            match self.fitting(&(start..end).collect::<Vec<_>>()) {
-                Some(grid) => block = Some((grid, end)),
+        for count in 1..=arms.len() {
+            match self.fitting(&arms[..count]) {
+                Some(grid) => block = Some((grid, count)),
                 None => break,
             }
         }
-        block.unwrap_or_else(|| (self.grid(&[start], Detail::Change), start + 1))
+        block.unwrap_or_else(|| (self.grid(&arms[..1], Detail::Change), 1))
     }
 
     fn fitting(&self, arms: &[usize]) -> Option<Grid> {
-        let wanted = self.wanted.iter().filter(|_| !arms.is_empty());
-        let mut grids = wanted.map(|&detail| (detail, self.grid(arms, detail)));
+        let mut grids = self
+            .wanted
+            .iter()
+            .map(|&detail| (detail, self.grid(arms, detail)));
         let (detail, grid) = grids.find(|(_, grid)| grid.width() <= self.width)?;
         if detail != Detail::ChangeAlone && self.has_apart(arms) {
             self.notes.apart();

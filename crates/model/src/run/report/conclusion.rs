@@ -7,9 +7,9 @@ use super::advice::best;
 use super::answer::judged;
 use super::pages::more_huge_bytes;
 use crate::run::compare::Answer;
-use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::win_with_a_loss::losses;
+use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
 
@@ -58,6 +58,11 @@ struct Arm<'a> {
 /// The conclusion of a report; `None` where no policy is about huge pages, where nothing is
 /// compared, for two records, for several programs, and for a bench, whose answer is about its cells.
 pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
+    let conclusion = &report.known.conclusion;
+    conclusion.get_or_init(|| work_out(report)).clone()
+}
+
+fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     let is_bench = report.record.header.plan.bench.is_some();
     if report.other.is_some() || report.compares_programs() || is_bench {
         return None;
@@ -67,7 +72,7 @@ pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
     if arms.is_empty() {
         return None;
     }
-    let answer = shown(report, &context, &arms).or_else(|| not_shown(&arms));
+    let answer = shown(report, &context, &arms).or_else(|| not_shown(report, &arms));
     Some(answer.unwrap_or_else(|| without_pages(report, &context, &arms)))
 }
 
@@ -133,10 +138,16 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
 }
 
 /// Where nothing was shown to change: of the policies whose pages differ, the one in which they
-/// differ most tells; `None` where the pages of all were alike.
-fn not_shown(arms: &[Arm<'_>]) -> Option<Conclusion> {
+/// differ most tells, and one that took effect in all trials before one that did in some; `None` where
+/// the pages of all were alike.
+fn not_shown(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Conclusion> {
     let differing = arms.iter().filter(|arm| arm.more != 0.0);
-    let farthest = differing.max_by(|a, b| a.more.abs().total_cmp(&b.more.abs()))?;
+    let in_all =
+        |arm: &Arm<'_>| Finding::shown(&report.findings, "taken-by-chance", arm.policy).is_none();
+    let farthest = differing.max_by(|a, b| {
+        let size = a.more.abs().total_cmp(&b.more.abs());
+        in_all(a).cmp(&in_all(b)).then(size)
+    })?;
     let huge_pages = match farthest.answer {
         Answer::NoDifference => HugePages::DoNotMatter,
         _ => HugePages::NotDecided,
@@ -165,7 +176,7 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
     if others.iter().any(|arm| !open.contains(&arm.answer)) {
         return without_answer(HugePages::NotTried);
     }
-    if let Some(conclusion) = not_shown(&others) {
+    if let Some(conclusion) = not_shown(report, &others) {
         return conclusion;
     }
     without_answer(match is_small(context) {

@@ -45,7 +45,8 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control passed (−0.4 to +0.6 %)`.
+/// `control passed (−0.4 to +0.6 %)`. One that is inconclusive takes nothing from an answer, whose
+/// interval has the same noise in it; it only adds nothing.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
@@ -53,12 +54,11 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let figure = interval(&metric, control, Sign::Kept);
     let figure = figure.filter(|_| control.scale == Scale::Ratio);
     let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
-    let judged = match outcome {
-        ControlOutcome::TooWide => "control inconclusive",
-        ControlOutcome::Passed => "control passed",
-        ControlOutcome::Failed => "control failed",
+    let weight = match (outcome, smallest_effect(report)) {
+        (ControlOutcome::TooWide, Some(_)) => ", which takes nothing from that",
+        _ => "",
     };
-    Some(format!("{judged}{figure}"))
+    Some(format!("control {outcome}{figure}{weight}"))
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.

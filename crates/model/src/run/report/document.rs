@@ -1,9 +1,10 @@
 //! The report for people: a first screen and its details.
 
 use super::Report;
-use super::advice::{Advice, advice, best};
+use super::advice::{Advice, advice, at_rest, best};
 use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
+use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
@@ -25,7 +26,10 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let all = tables(report, width, Level::Detail, &notes);
     let mut far = notes.lines_of(&grids(&all));
     far.retain(|line| !near.contains(line));
-    near.extend(notes.missing_columns());
+    // The answer names them, unless it is that nothing could be tried.
+    if conclude(report).is_none_or(|conclusion| conclusion.policy.is_none()) {
+        near.extend(notes.missing_columns());
+    }
     let signs = notes::signs(report, &grids(&first));
     let mut more = notes::signs(report, &grids(&all));
     more.retain(|sign| !signs.contains(sign));
@@ -49,7 +53,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     for table in all {
         document.push(table.section(Level::Detail));
     }
-    let legends = [bench_legend(report), more, far].concat();
+    let legends = [bench_legend(report), more, far, notes.told()].concat();
     document.push(Section::default().with_detail(Block::Notes(legends)));
     let drawings = report.drawings().into_iter();
     document
@@ -69,32 +73,26 @@ pub(super) fn one_line(signs: &[String]) -> Vec<String> {
     }
 }
 
-/// Of a gain that a start after a rest does not have.
-const WARM_GAIN: &str = "The gain is on warm memory: after seconds of rest the host has taken free \
-                         memory back. To compare such starts: --host-memory rest:3s.";
-
 /// The answers, what to set, and how sure that is.
 pub(super) fn conclusion(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     for answer in report.answers() {
         section.push(Paragraph::new(answer).tone(Tone::Strong));
     }
-    let lines = advice(report);
-    let at_rest = cold_start(report).filter(|_| lines.len() > 1);
+    let mut lines = advice(report);
+    if let Some(finding) = cold_start(report).filter(|_| lines.len() > 1) {
+        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
+        // How much longer stands in the answer then.
+        lines.extend(match dearer {
+            Some(_) => at_rest(report),
+            None => vec![Advice::Sentence(plain(&finding.headline()))],
+        });
+    }
     for line in lines {
         match line {
             Advice::Sentence(text) => section.push(Paragraph::new(text).hang(4)),
             Advice::Command(command) => section.push(Block::Lines(vec![format!("    {command}")])),
         }
-    }
-    if let Some(finding) = at_rest {
-        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
-        // How much longer stands in the answer then.
-        let text = match dearer {
-            Some(_) => WARM_GAIN.to_owned(),
-            None => plain(&finding.headline()),
-        };
-        section.push(Paragraph::new(text).hang(4));
     }
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));
@@ -174,7 +172,7 @@ pub(super) fn remarks(report: &Report<'_>) -> Section {
     section.push(Block::Notes(headlines(report)));
     let lines = notes::doubts(report)
         .into_iter()
-        .chain(notes::circumstances(report));
+        .chain(circumstances(report));
     let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
     section.blocks.extend(lines);
     if let Some(records) = records(report) {
@@ -220,15 +218,19 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
 /// Whether the answer says what a finding does.
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
-    // How large the noise is stands in the answer then.
-    let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotDecided);
-    // Noise hides nothing where no page differs.
-    let is_open = is_open || conclusion.is_some_and(|it| it.policy.is_none());
+    // An open answer says how large the noise is; one that is decided was not hidden by it.
+    let is_answered = conclusion.is_some();
+    // Where no policy could change a page of a small program, the means to reach them are nothing.
+    let is_untouched =
+        conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
+    let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
+        || (is_untouched && finding.policy.is_some())
         || cold_start(report).is_some_and(|told| told.id == id)
+        || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
-        || (is_open && id == "run-too-noisy")
+        || (is_answered && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

@@ -14,7 +14,7 @@ use crate::text::wrap::plain;
 pub enum Doubt {
     /// The control failed.
     ControlFailed,
-    /// The control is too wide to say anything.
+    /// The control is inconclusive.
     ControlTooWide,
     /// A policy was not in force in some of its trials.
     NotApplied {
@@ -39,7 +39,7 @@ impl fmt::Display for Doubt {
             Self::ControlFailed => f.write_str(
                 "the control failed: the baseline differs from itself by more than the threshold",
             ),
-            Self::ControlTooWide => f.write_str("the control is too wide to say anything"),
+            Self::ControlTooWide => f.write_str("the control is inconclusive"),
             Self::NotApplied { policy } => {
                 write!(f, "{} was not applied in every trial", plain(policy))
             }

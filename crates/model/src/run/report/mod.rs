@@ -2,6 +2,8 @@
 //!
 //! The answer comes first, then what to set, the table, the causes and the circumstances.
 
+use std::cell::OnceCell;
+
 use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
@@ -16,6 +18,7 @@ mod answer;
 mod arms;
 mod blocks;
 mod change;
+mod circumstances;
 mod conclusion;
 mod control;
 mod csv;
@@ -26,6 +29,7 @@ mod export;
 mod failures;
 mod figures;
 mod json;
+mod names;
 mod notes;
 mod page;
 mod pages;
@@ -43,6 +47,7 @@ pub use control::ControlOutcome;
 pub use doubt::Doubt;
 pub use export::{Export, program_name};
 pub use json::FORMAT;
+use names::Names;
 pub use trials::trials;
 
 /// Everything that a rendering may say.
@@ -63,6 +68,15 @@ pub struct Report<'a> {
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
     is_part: bool,
+    /// What many parts of it ask for, and thousands of trials take long to tell.
+    known: Known,
+}
+
+/// What was worked out of a report.
+#[derive(Debug, Default)]
+struct Known {
+    conclusion: OnceCell<Option<Conclusion>>,
+    names: OnceCell<Names>,
 }
 
 /// The cells of a bench, as its report shows them. The spine knows that a trial may have cells;
@@ -122,6 +136,7 @@ impl<'a> Report<'a> {
             record_path,
             cells: None,
             is_part: false,
+            known: Known::default(),
         }
     }
 

@@ -8,19 +8,17 @@ use super::control;
 use super::failures::failed;
 use super::history::history;
 use super::requests::requests;
+use super::rows::MetricRow;
 use super::service::service;
 use super::starts;
 use super::{BEFORE_AND_AFTER, Report};
-use crate::base::host::Host;
 use crate::base::missing::Missing;
-use crate::base::units::{KIB, MIB};
 use crate::run::compare::{Statistic, Warning};
-use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
 use crate::text::grid::Grid;
-use crate::text::number::{chosen_percent, counted};
+use crate::text::number::chosen_percent;
 use crate::text::wrap::plain;
 
 /// Reasons for what was not measured, each with its mark.
@@ -30,6 +28,10 @@ pub(super) struct Notes {
     reasons: RefCell<Vec<Missing>>,
     /// Whether a change stands beside medians of which another change would follow.
     apart: Cell<bool>,
+    /// The metrics that no column has a value of, by the reason.
+    absent: RefCell<Vec<(Missing, Vec<String>)>>,
+    /// The metrics that are zero in every column.
+    zero: RefCell<Vec<String>>,
     /// Policies that have no column, because they changed no page and the width ended.
     left_out: RefCell<Vec<String>>,
 }
@@ -45,6 +47,37 @@ impl Notes {
             reasons.push(missing.clone());
             reasons.len() - 1
         }))
+    }
+
+    /// Whether a row is said in words below the tables, because all its columns are zero or lack a
+    /// value for one reason: dozens of such rows would hide the others.
+    pub(super) fn tells(&self, row: &MetricRow<'_>) -> bool {
+        let label = || row.label.clone();
+        if let Some(missing) = row.absent() {
+            let mut absent = self.absent.borrow_mut();
+            match absent.iter_mut().find(|(reason, _)| reason == missing) {
+                Some((_, labels)) => labels.push(label()),
+                None => absent.push((missing.clone(), vec![label()])),
+            }
+            return true;
+        }
+        let is_zero = row.is_zero();
+        if is_zero {
+            self.zero.borrow_mut().push(label());
+        }
+        is_zero
+    }
+
+    /// The rows that are said in words.
+    pub(super) fn told(&self) -> Vec<String> {
+        let zero = self.zero.borrow();
+        let zero = (!zero.is_empty()).then(|| format!("Zero throughout: {}.", zero.join("; ")));
+        let absent = self.absent.borrow();
+        let absent = absent.iter().map(|(reason, labels)| {
+            let reason = plain(&reason.to_string());
+            format!("Not measured ({reason}): {}.", labels.join("; "))
+        });
+        zero.into_iter().chain(absent).collect()
     }
 
     /// Remembers that a change was shown that its two medians do not give.
@@ -295,97 +328,12 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
             Level::First,
             "Stopped early: the time left would have decided nothing more.",
         )),
-        StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
+        StopReason::Decided | StopReason::TooSmall | StopReason::Precise | StopReason::Measured => {
+            None
+        }
     };
     let left = end.left_behind.iter();
     let left = left.map(|left| (Level::First, format!("LEFT BEHIND: {}", plain(left))));
     let reason = reason.map(|(level, text)| (level, text.to_owned()));
     reason.into_iter().chain(left).collect()
-}
-
-/// Where and how it was measured: a line for the first screen and one of details; those of both
-/// records where two differ in it.
-pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
-    let others = report.other.iter().map(|other| other.record);
-    let records = || std::iter::once(report.record).chain(others.clone());
-    let mut lines: Vec<(Level, String)> = records().map(|it| (Level::First, brief(it))).collect();
-    lines.extend(records().map(|it| (Level::Detail, setup(it))));
-    lines.dedup();
-    lines
-}
-
-fn brief(record: &Record) -> String {
-    let host = &record.header.host;
-    let rounds = record.trials.iter().map(|trial| trial.round + 1);
-    let thp = match &host.thp {
-        Ok(thp) => plain(&format!("THP {}", thp.enabled)),
-        Err(_) => "THP unknown".to_owned(),
-    };
-    let mut parts = vec![
-        plain(&format!("Linux {}", host.kernel)),
-        machine(host),
-        counted(host.cpus.into(), "CPU"),
-        thp,
-        counted(rounds.max().unwrap_or(0).into(), "round"),
-    ];
-    parts.extend(fragmented(record));
-    parts.extend(record.header.plan.host_memory.in_words());
-    parts.join(", ") + "."
-}
-
-fn setup(record: &Record) -> String {
-    let host = &record.header.host;
-    let thp = match &host.thp {
-        Ok(thp) => plain(&format!("defrag {}", thp.defrag)),
-        Err(missing) => plain(&format!("THP unknown ({missing})")),
-    };
-    format!(
-        "Setup: {}, {}, {thp}, seed {}.",
-        plain(&host.arch),
-        pages(host),
-        record.header.plan.seed
-    )
-}
-
-/// In which state free memory was kept, and between which shares it was found to be.
-fn fragmented(record: &Record) -> Option<String> {
-    let percent = record.header.plan.fragment?;
-    let trials = record.trials.iter();
-    let shares = trials.filter_map(|trial| trial.value(MetricId::FragmentedBeforeRatio));
-    let (low, high) = shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), share| {
-        (low.min(share), high.max(share))
-    });
-    let seen = if low <= high {
-        format!(" (measured: {:.0} to {:.0} %)", low * 100.0, high * 100.0)
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "{percent} % of free memory kept in small blocks{seen}"
-    ))
-}
-
-fn machine(host: &Host) -> String {
-    match &host.hypervisor {
-        Some(name) => format!("VM ({})", plain(name)),
-        None => "bare metal".to_owned(),
-    }
-}
-
-fn pages(host: &Host) -> String {
-    let small = page_size(host.page_bytes);
-    match host.pmd_bytes() {
-        Some(huge) => format!("{small}/{} pages", page_size(huge)),
-        None => format!("{small} pages"),
-    }
-}
-
-/// Sizes of pages are powers of two.
-fn page_size(bytes: u64) -> String {
-    let units = [(MIB, "MiB"), (KIB, "KiB")];
-    let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);
-    match units.iter().find(whole) {
-        Some((unit, name)) => format!("{} {name}", bytes / unit),
-        None => format!("{bytes} B"),
-    }
 }

@@ -1,5 +1,6 @@
 //! Which policies gave a program more huge pages than the baseline, and which fewer.
 
+use super::Report;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
 use crate::run::findings::Context;
@@ -16,6 +17,20 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
         return Some(0.0);
     }
     sampled(context, policy).or_else(|| by_settings(context, policy))
+}
+
+/// Whether the report says of a policy that it changed no page: it had no effect, or its time is open
+/// and its pages were those of the baseline.
+pub(super) fn changed_no_page(report: &Report<'_>, policy: &str) -> bool {
+    let verdict = &report.table.verdict;
+    match verdict.policies.get(policy) {
+        Some(Answer::NoEffect) => true,
+        Some(Answer::NotDecided) if !verdict.reasons.contains_key(policy) => {
+            let context = Context::new(report.record, &report.table);
+            more_huge_bytes(&context, policy) == Some(0.0)
+        }
+        _ => false,
+    }
 }
 
 /// From what was read while the trials ran; `None` where neither huge pages nor faults were.

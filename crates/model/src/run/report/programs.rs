@@ -13,7 +13,7 @@ use crate::run::plan::Program;
 use crate::run::record::Record;
 use crate::text::document::{Block, Document, Level, Paragraph, Section};
 use crate::text::grid::{Cell, Grid};
-use crate::text::wrap::{plain, shortened};
+use crate::text::wrap::{plain, short_command};
 
 /// Longer command lines are cut.
 const COMMAND_WIDTH: usize = 68;
@@ -59,8 +59,7 @@ impl Part<'_> {
 
     /// `new: ./new --size 3`.
     fn heading(&self) -> String {
-        let command = plain(&self.program.command.join(" "));
-        let command = shortened(&command, COMMAND_WIDTH);
+        let command = short_command(&self.program.command, COMMAND_WIDTH);
         format!("{}: {command}", plain(&self.program.name))
     }
 }

@@ -1,8 +1,9 @@
 //! The rows of a table: one metric, or one property of its sample, under every policy.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Report;
+use super::names::Names;
 use super::section::{Column, Section};
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -10,10 +11,7 @@ use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::run::metric::cells::split;
-use crate::run::metric::requests::order;
-use crate::run::metric::{METRICS, Metric, MetricId, Shown};
-use crate::run::record::Record;
-use crate::run::trial::Reading;
+use crate::run::metric::{Metric, MetricId, Shown};
 use crate::text::document::Level;
 use crate::text::number::Scaler;
 use crate::text::wrap::plain;
@@ -62,7 +60,7 @@ pub(super) fn rows<'a>(
         return rows;
     }
     let mut rows: Vec<MetricRow<'a>> = Vec::new();
-    for name in metric_names(report) {
+    for name in Names::of(report).listed.clone() {
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
             let row = row(report, section, &medians, metric.clone(), statistic);
@@ -123,42 +121,6 @@ fn share_prefixes(rows: &mut [MetricRow<'_>]) {
     }
 }
 
-fn metric_names(report: &Report<'_>) -> Vec<String> {
-    let read = report
-        .record
-        .trials
-        .iter()
-        .flat_map(|trial| trial.readings.keys());
-    let compared = report
-        .table
-        .comparisons
-        .iter()
-        .map(|comparison| &comparison.metric);
-    let present: BTreeSet<&str> = read.chain(compared).map(String::as_str).collect();
-    let verdict = report.table.verdict.metric.as_str();
-    let printed = report
-        .record
-        .header
-        .plan
-        .printed
-        .iter()
-        .map(|printed| printed.name.as_str());
-    let listed = METRICS.iter().map(|metric| metric.name.as_ref());
-    let requests = present
-        .iter()
-        .filter_map(|name| Some((order(name)?, *name)));
-    let requests: BTreeMap<_, &str> = requests.collect();
-    let mut names: Vec<&str> = std::iter::once(verdict)
-        .chain(printed)
-        .chain(requests.into_values())
-        .chain(listed)
-        .chain(present.iter().copied())
-        .collect();
-    let mut seen = BTreeSet::new();
-    names.retain(|name| present.contains(name) && seen.insert(*name));
-    names.into_iter().map(str::to_owned).collect()
-}
-
 fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
     let mut statistics: Vec<Statistic> = report
         .table
@@ -168,7 +130,7 @@ fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
         .map(|comparison| comparison.statistic)
         .chain([Statistic::Center])
         .collect();
-    if is_counted(report.record, metric) {
+    if Names::of(report).counted.contains(metric) {
         statistics.extend(PERCENTILES.map(Statistic::Quantile));
     }
     statistics.sort_unstable();
@@ -192,7 +154,7 @@ fn row<'a>(
     };
     let arms = section.columns.iter().skip(1);
     let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();
-    let counted = is_counted(report.record, &metric.name);
+    let counted = Names::of(report).counted.contains(&*metric.name);
     let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
         (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
         (Statistic::Quantile(quantile), _) if counted => {
@@ -228,13 +190,6 @@ fn of_most_rounds<'a>(comparisons: &[Option<&'a Comparison>]) -> Option<&'a Comp
 /// A property of a sample that only its comparison knows.
 fn compared(value: Option<f64>) -> Result<f64, Missing> {
     value.ok_or(Missing::NotAsked)
-}
-
-/// Whether the values of a metric were counted one by one.
-fn is_counted(record: &Record, metric: &str) -> bool {
-    let trials = record.trials.iter();
-    let mut readings = trials.filter_map(|trial| trial.readings.get(metric));
-    readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
 impl MetricRow<'_> {
@@ -274,6 +229,12 @@ impl MetricRow<'_> {
     fn is_somewhere_above_zero(&self) -> bool {
         let above = |value: &Result<f64, Missing>| value.as_ref().is_ok_and(|value| *value != 0.0);
         self.values.iter().any(above)
+    }
+
+    /// Whether every column reads zero.
+    pub(super) fn is_zero(&self) -> bool {
+        let zero = |value: &Result<f64, Missing>| *value == Ok(0.0);
+        self.values.iter().all(zero)
     }
 
     fn is_decided(&self) -> bool {

@@ -5,7 +5,7 @@ use super::document::Document;
 use super::figure::Figure;
 use super::html::{fold, table, to_html};
 use super::svg::STYLE as FIGURES;
-use super::wrap::{plain, shortened};
+use super::wrap::short_command;
 use super::xml_escaped;
 use crate::base::units::bytes_text;
 
@@ -45,7 +45,7 @@ pub struct Page<'a> {
 #[must_use]
 pub fn command_in_title(words: &[String]) -> String {
     const LONGEST: usize = 100;
-    shortened(&plain(&words.join(" ")), LONGEST)
+    short_command(words, LONGEST)
 }
 
 /// Draws a page. The same page has the same bytes.

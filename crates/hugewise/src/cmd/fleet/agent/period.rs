@@ -109,7 +109,7 @@ impl Agent {
             start: period.start.0,
             seconds: period.seconds,
             phase: task.part.phase,
-            exposure: period.exposure,
+            exposure: Some(period.exposure),
             proof: period.proof,
             ending: period.ending,
             metric: metric.to_owned(),

@@ -13,7 +13,7 @@ fn row(unit: &str, arm: &str, phase: Phase, start: i64, mean: f64) -> Row {
         start,
         seconds: 10.0,
         phase,
-        exposure: 1.0,
+        exposure: Some(1.0),
         proof: Proof::Proved,
         ending: Ending::Whole,
         metric: "p99_seconds".into(),

@@ -1,6 +1,6 @@
 //! How many rounds it takes, and when an experiment ends.
 
-use super::experiment::{fast, plan, read, record_of, row, the_table, wobble};
+use super::experiment::{MIB, fast, plan, read, record_of, row, the_table, wobble};
 use crate::run::compare::*;
 use crate::run::plan::{Plan, Slot};
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
@@ -109,6 +109,35 @@ fn an_experiment_ends_at_its_bounds() {
         (stop(single.clone(), 9), stop(single, 10)),
         (None, Some(StopReason::Measured))
     );
+}
+
+#[test]
+fn a_program_smaller_than_a_huge_page_is_not_measured_for_long() {
+    let stop = |mib: f64, change: fn(&mut Record)| {
+        let mut plan = prompt();
+        plan.bounds.least_rounds = Some(6);
+        let mut record = record_of(plan, 2, |trial, _| {
+            read(trial, "wall_seconds", wobble(trial));
+            read(trial, "peak_rss_bytes", mib * MIB);
+        });
+        change(&mut record);
+        progress(&record, 1000).expect("sound").stop
+    };
+    assert_eq!(stop(1.9, |_| ()), Some(StopReason::TooSmall));
+    assert_eq!(stop(2.1, |_| ()), None);
+    let first = |record: &mut Record| record.trials.truncate(4);
+    assert_eq!(stop(1.9, first), None);
+    let as_long_as_asked = |record: &mut Record| record.header.plan.bounds.least_rounds = None;
+    assert_eq!(stop(1.9, as_long_as_asked), None);
+    let by_allocator = |record: &mut Record| {
+        record.header.plan.policies[1] = "always:malloc=jemalloc".parse().unwrap();
+    };
+    assert_eq!(stop(1.9, by_allocator), None);
+    let small_folios = |record: &mut Record| {
+        let thp = record.header.host.thp.as_mut().unwrap();
+        thp.sizes.insert(64, "inherit".to_owned());
+    };
+    assert_eq!(stop(1.9, small_folios), None);
 }
 
 /// The default budget of 90 s holds 100 rounds of trials of 0.3 s.

@@ -74,7 +74,7 @@ fn what_cannot_act_is_said_with_its_reason() {
         /bin/x is statically linked and has no glibc malloc; thp=always needs no malloc
         /bin/x is a Go program, whose heap is not malloc's; thp=always needs no malloc
         /bin/x uses musl, which has no such tunable; thp=always needs no malloc
-        /bin/x allocates with libjemalloc.so.2, not with glibc's malloc; jemalloc.thp=always is its own setting
+        /bin/x allocates with libjemalloc.so.2, not with glibc's malloc; its own setting is --policy jemalloc.thp=always
         /bin/x has a malloc of its own linked in, not glibc's malloc
         /bin/x is statically linked, and nothing is preloaded into it; link it with the allocator
         /bin/x has a malloc of its own linked in, which comes before a preloaded one

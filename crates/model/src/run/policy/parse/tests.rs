@@ -58,8 +58,8 @@ fn values_of_variables_hold_commas_and_colons() {
 #[test]
 fn faults_say_what_was_expected() {
     for (text, word) in [
-        ("", "expected KEY=VALUE"),
-        ("x:", "expected KEY=VALUE"),
+        ("", "a policy is KEY=VALUE"),
+        ("x:", "a policy is KEY=VALUE"),
         (":thp=never", "name before `:` is empty"),
         ("a\u{7}b:thp=never", "control characters"),
         ("as-is:thp=never", "sets nothing"),
@@ -102,7 +102,7 @@ fn faults_say_what_was_expected() {
         ("memory-max=64K", "whole MiB"),
         ("memory_max=64M", "did you mean `memory-max`"),
         ("numa=bind", "as in numa=bind:0+1"),
-        ("thp=never,", "expected KEY=VALUE"),
+        ("thp=never,", "a policy is KEY=VALUE"),
     ] {
         let said = fault(text);
         assert!(said.contains(word), "{text}: {said}");

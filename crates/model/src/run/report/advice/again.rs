@@ -4,8 +4,8 @@ use super::super::answer::judged;
 use super::{Advice, Report, given};
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::policy::Omission;
 use crate::run::policy::realise::Reach;
+use crate::run::policy::{Omission, rerun};
 use crate::run::record::StopReason;
 use crate::text::wrap::quoted;
 
@@ -29,6 +29,15 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
         row.policy
     );
     given(lead, command, "run again as root, with --system")
+}
+
+/// The command that compares starts which have not the gain of warm memory.
+pub(in super::super) fn at_rest(report: &Report<'_>) -> Vec<Advice> {
+    let lead = "The gain is on warm memory: after seconds of rest the host has taken free memory \
+                back. To compare such starts:";
+    let rest = "--host-memory=rest:3s";
+    let command = rerun(&report.record.header.made_by, &[rest]);
+    given(lead.to_owned(), command, &format!("run again with {rest}"))
 }
 
 /// How an experiment that was interrupted goes on.

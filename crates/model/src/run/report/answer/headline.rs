@@ -7,8 +7,9 @@ use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
+use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
-use crate::run::findings::host_cold_memory::dearer_start;
+use crate::run::findings::host_cold_memory::{dearer_start, is_uneven};
 use crate::run::findings::win_with_a_loss::{losses, tell};
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
@@ -26,8 +27,9 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
     let reason = report.table.verdict.reasons.get(policy);
     match (judged(report, policy), conclusion.huge_pages) {
         (Some(row), HugePages::HelpSometimes) => format!(
-            "Huge pages help some runs of {what} and hurt others. {}",
-            shape::either(report, &row, &pair)
+            "Huge pages help some runs of {what} and hurt others. {}{}",
+            shape::either(report, &row, &pair),
+            host_slows(report, policy)
         ),
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
@@ -40,6 +42,14 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
             unanswered(&what, &pair, why.trim_end_matches('.'))
         }
+    }
+}
+
+/// Who is to blame for the slow runs, where that is probably the host.
+fn host_slows(report: &Report<'_>, policy: &str) -> &'static str {
+    match is_uneven(&report.findings, policy) {
+        true => " In the slow runs the host probably had to back memory first.",
+        false => "",
     }
 }
 
@@ -168,10 +178,25 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
 fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> String {
     let finding = report.findings.iter().find(|it| is_answer(it));
     let (lead, why) = match conclusion.huge_pages {
-        HugePages::DoNotMatter => ("do not matter to", why_alike(report, finding)),
+        HugePages::DoNotMatter => (
+            "do not matter to",
+            smallness(report).unwrap_or_else(|| why_alike(report, finding)),
+        ),
         _ => ("could not be tried on", why_not_tried(report, finding)),
     };
     format!("Huge pages {lead} {what}: {why}.")
+}
+
+/// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
+fn smallness(report: &Report<'_>) -> Option<String> {
+    let page = report.record.header.host.pmd_bytes()? as f64;
+    let baseline = &report.table.verdict.baseline;
+    let peak = Medians::of(report.record).get(baseline, MetricId::PeakRssBytes);
+    let peak = peak.ok().filter(|peak| *peak < page)?;
+    let [peak, page] = [peak, page].map(|bytes| quantity(&Unit::Bytes, bytes));
+    Some(format!(
+        "its largest process used {peak}, less than one huge page ({page})"
+    ))
 }
 
 /// The policy that allows the most huge pages.

@@ -2,13 +2,12 @@
 
 use super::super::Report;
 use super::super::conclusion::Conclusion;
-use super::super::pages::more_huge_bytes;
+use super::super::pages::changed_no_page;
 use super::effect::Effect;
 use super::sentence::{Sign, evidence};
 use super::{judged, pair, property, shape};
 use crate::run::compare::Answer;
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::findings::Context;
 use crate::text::wrap::plain;
 
 /// What the policies show that the first sentence is not about: those whose runs go both ways in a
@@ -52,19 +51,16 @@ struct Clauses {
 impl Clauses {
     fn add(&mut self, report: &Report<'_>, policy: &str, answer: Answer) {
         let name = plain(policy);
-        let context = Context::new(report.record, &report.table);
-        let same_pages = || more_huge_bytes(&context, policy) == Some(0.0);
         let reason = report.table.verdict.reasons.get(policy);
         match (answer, reason) {
             (Answer::Better | Answer::Worse, _) => self.decided.extend(effect(report, policy)),
             (Answer::NoDifference, _) => self.same.push(name),
-            (Answer::NoEffect, _) => self.unchanged.push(name),
+            _ if changed_no_page(report, policy) => self.unchanged.push(name),
             (_, Some(why)) => {
                 let why = plain(why);
                 self.open
                     .push(format!("{name}: {}", why.trim_end_matches('.')));
             }
-            (_, None) if same_pages() => self.unchanged.push(name),
             (_, None) => self.open.push(not_decided(report, policy)),
         }
     }

@@ -50,7 +50,7 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
 pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let small = match may_be_small(report, comparison) {
         true => format!(
-            " That the difference reaches {} % is not shown.",
+            " It may be less than {} %.",
             chosen_percent(report.table.verdict.threshold)
         ),
         false => String::new(),

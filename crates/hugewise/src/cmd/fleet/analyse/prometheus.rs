@@ -1,0 +1,107 @@
+//! Rows from a Prometheus, metric by metric and some periods at a time.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use hugewise_model::fleet::analyse::Tally;
+use hugewise_model::fleet::plan::{Moment, Plan};
+use hugewise_model::fleet::prometheus::{
+    Gathered, Statistic, Stretch, names, range, selector, stretches,
+};
+use hyper::body::Bytes;
+
+use super::assign::now;
+use super::plan_file::PlanFile;
+use crate::exit;
+use crate::http::{Endpoint, Question, form};
+
+/// The longest that a server may think: its own limit is two minutes.
+const PATIENCE: Duration = Duration::from_secs(130);
+/// One answer about ten thousand units takes a hundred megabytes at most.
+const MOST_ANSWER: usize = 256 << 20;
+
+/// A server from the text of a flag.
+pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
+    Ok(text.parse::<Endpoint>()?.or(9090, ""))
+}
+
+/// Adds the rows of all metrics from `from` to the end of the plan, or to now.
+pub(super) fn add(
+    tally: &mut Tally,
+    endpoint: &Endpoint,
+    file: &PlanFile,
+    from: Option<Moment>,
+) -> Result<()> {
+    let server = Server { endpoint };
+    let plan = &file.plan;
+    let end = now().min(plan.until);
+    let from = begin(plan, from, end)?;
+    let asked = || format!("--prometheus {endpoint}");
+    let metrics = server.metrics(plan, [from, end]).with_context(asked)?;
+    for metric in &metrics {
+        for stretch in stretches(plan, from, end) {
+            let gathered = server.gather(plan, metric, &stretch).with_context(asked)?;
+            let rows = gathered.rows(plan, &file.digest, metric, &stretch);
+            for row in rows.map_err(exit::usage)? {
+                tally
+                    .add(&row)
+                    .map_err(|error| exit::usage(error.to_string()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By default the past is as long as the time under the arms.
+fn begin(plan: &Plan, from: Option<Moment>, end: Moment) -> Result<Moment> {
+    let mirrored = |starts: Moment| Moment(starts.0 - (end.0 - starts.0).max(0));
+    let usual = || plan.starts.map(mirrored);
+    from.or_else(usual)
+        .ok_or_else(|| exit::usage("the plan does not say when it starts: give --from"))
+}
+
+struct Server<'a> {
+    endpoint: &'a Endpoint,
+}
+
+impl Server<'_> {
+    fn metrics(&self, plan: &Plan, time: [Moment; 2]) -> Result<Vec<String>> {
+        let [start, end] = time.map(|it| it.0.to_string());
+        let series = selector(plan);
+        let fields = form(&[("match[]", &series), ("start", &start), ("end", &end)]);
+        let path = format!("/api/v1/label/metric/values?{fields}");
+        Ok(names(&self.ask(&path, None)?)?)
+    }
+
+    fn gather(&self, plan: &Plan, metric: &str, stretch: &Stretch) -> Result<Gathered> {
+        let mut gathered = Gathered::default();
+        for statistic in Statistic::ALL {
+            let [start, end] = stretch.ends().map(|it| it.0.to_string());
+            let fields = form(&[
+                ("query", &statistic.query(plan, metric)),
+                ("start", &start),
+                ("end", &end),
+                ("step", &stretch.seconds.to_string()),
+            ]);
+            let answer = self.ask("/api/v1/query_range", Some(&fields))?;
+            gathered.add(statistic, range(&answer)?);
+        }
+        Ok(gathered)
+    }
+
+    fn ask(&self, path: &str, fields: Option<&str>) -> Result<Bytes> {
+        let answer = self.endpoint.ask(Question {
+            path: &format!("{}{path}", self.endpoint.path()),
+            body: fields.map(|it| ("application/x-www-form-urlencoded", it)),
+            patience: PATIENCE,
+            most: MOST_ANSWER,
+        })?;
+        // What is wrong with a question stands in the answer, which is JSON then too.
+        let is_said = answer.body.starts_with(b"{");
+        ensure!(
+            answer.status.is_success() || is_said,
+            anyhow!("the server answers {}", answer.status)
+        );
+        Ok(answer.body)
+    }
+}

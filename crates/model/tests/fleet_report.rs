@@ -1,0 +1,115 @@
+//! Reports of simulated fleets, against `fixtures/golden`.
+
+use expect_test::expect_file;
+use hugewise_model::fleet::analyse::document::{csv, document};
+use hugewise_model::fleet::analyse::{Analysis, Question, Spending, Tally};
+use hugewise_model::fleet::plan::Plan;
+use hugewise_model::fleet::simulate::{ARMS, Fleet, Rule};
+use hugewise_model::fleet::{Proof, Row};
+use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+
+const PLAN: &str = "name = 'simulated'\nuntil = 10000\nstage = 1\n\
+    stages = [{share = 0.1}, {share = 0.5}, {share = 1}]\n\
+    [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+    [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
+
+fn analysis(rows: impl IntoIterator<Item = Row>, plan: Option<&str>) -> Analysis {
+    let plan: Option<Plan> = plan.map(|text| text.parse().expect("a plan"));
+    let mut tally = Tally::new(None);
+    for row in rows {
+        tally.add(&row).expect("a row of an agent");
+    }
+    let spending = plan.as_ref().map_or(Spending::equal(1), Spending::of_plan);
+    let question = Question {
+        control: ARMS[0].to_owned(),
+        metric: None,
+        better: std::collections::BTreeMap::new(),
+        band: 0.01,
+        spending,
+        plan,
+    };
+    Analysis::of(&tally, &question)
+}
+
+fn golden(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.join("../../fixtures/golden").join(name)
+}
+
+fn check(name: &str, analysis: &Analysis) {
+    let style = Style::default();
+    let text = to_text(&document(analysis), &style);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{text}");
+    expect_file![golden(&format!("{name}.txt"))].assert_eq(&text);
+    let verbose = Style {
+        verbose: Verbosity::Verbose,
+        ..style
+    };
+    let text = to_text(&document(analysis), &verbose);
+    expect_file![golden(&format!("{name}-verbose.txt"))].assert_eq(&text);
+}
+
+#[test]
+fn a_found_effect_in_every_form() {
+    let fleet = Fleet {
+        effect: -0.2,
+        ..Fleet::quiet()
+    };
+    let analysis = analysis(fleet.rows(1), None);
+    check("fleet-effect", &analysis);
+    let page = to_markdown(&document(&analysis), Verbosity::Normal);
+    expect_file![golden("fleet-effect.md")].assert_eq(&page);
+    expect_file![golden("fleet-effect.csv")].assert_eq(&csv(&analysis));
+}
+
+#[test]
+fn the_second_look_of_a_rollout_under_its_plan() {
+    let fleet = Fleet {
+        effect: -0.1,
+        rule: Rule::Units,
+        ..Fleet::quiet()
+    };
+    let rows = fleet.rows(2).into_iter().map(|row| Row { stage: 1, ..row });
+    check("fleet-stage", &analysis(rows, Some(PLAN)));
+}
+
+#[test]
+fn units_that_vanish_and_settings_that_nobody_read() {
+    let fleet = Fleet {
+        hosts: 200,
+        units: 1,
+        lost: 0.25,
+        ..Fleet::quiet()
+    };
+    let unread = |row| Row {
+        exposure: None,
+        proof: Proof::Unknown,
+        ..row
+    };
+    check(
+        "fleet-lost",
+        &analysis(fleet.rows(1).into_iter().map(unread), None),
+    );
+}
+
+#[test]
+fn spill_over_has_a_table_of_its_own() {
+    let fleet = Fleet {
+        rule: Rule::Saturation,
+        units: 6,
+        hosts: 60,
+        spill_over: 0.2,
+        ..Fleet::quiet()
+    };
+    check("fleet-spill-over", &analysis(fleet.rows(1), None));
+}
+
+#[test]
+fn the_past_alone_is_a_forecast() {
+    let before = Fleet::quiet()
+        .rows(1)
+        .into_iter()
+        .filter(|row| row.start < 600);
+    check("fleet-forecast", &analysis(before, None));
+}

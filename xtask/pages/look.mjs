@@ -1,11 +1,12 @@
 // Opens pages in Chromium and Firefox. Each page must write nothing to the console, ask for nothing
-// but itself, need no script, fit the window, have no text in a figure that is cut or lies on other
-// text, and pass the rules of axe-core.
+// but itself, need no script, fit the window and the paper, have no text in a figure that is cut or
+// lies on other text, be used with the keyboard alone, show its answer on the first screen, and pass
+// the rules of axe-core.
 //
 //   node look.mjs FOLDER PAGE...
 //
-// FOLDER has the packages puppeteer-core and axe-core in node_modules; pictures are put into
-// FOLDER/pictures. A browser that is not installed is skipped with a line that says so.
+// FOLDER has the packages puppeteer-core and axe-core in node_modules; pictures and prints are put
+// into FOLDER/pictures. A browser that is not installed is skipped with a line that says so.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -16,7 +17,12 @@ const require = createRequire(path.resolve(folder, "packages.js"));
 const puppeteer = require("puppeteer-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const pictures = path.join(folder, "pictures");
-const WIDTHS = [400, 800, 1400];
+const HEIGHT = 900;
+const WIDTHS = [360, 800, 1280];
+// A4 with margins of a centimetre, at 96 pixels an inch.
+const PAPER = { width: 718, height: 1047 };
+// More stops of the Tab key than a page has.
+const MOST_STOPS = 400;
 const BROWSERS = [
   { browser: "chrome", executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] },
   { browser: "firefox", executablePath: "/usr/bin/firefox-esr", args: [] },
@@ -63,6 +69,55 @@ async function opensWithoutScripts(tab, url) {
   return open !== null;
 }
 
+// The first section has the answer: all of it must be seen before anything is moved.
+function belowFirstScreen() {
+  const answer = document.querySelector("main > section").getBoundingClientRect();
+  return answer.bottom + scrollY > innerHeight ? [`ends its answer at ${answer.bottom} of ${innerHeight} pixels`] : [];
+}
+
+// What the Tab key does not come to, what has no frame when it does, and details that Enter does not
+// open.
+async function lostToKeys(tab) {
+  const lost = [];
+  // First: after the last stop, Tab leaves the page.
+  await tab.focus("summary");
+  await tab.keyboard.press("Enter");
+  const opened = tab.waitForSelector("details[open]", { timeout: 2000 });
+  await opened.catch(() => lost.push("opens no details with Enter"));
+  await tab.reload();
+  await tab.evaluate(() => {
+    const reached = "a[href], summary, [tabindex='0']";
+    const seen = [...document.querySelectorAll(reached)].filter((it) => it.checkVisibility());
+    seen.forEach((it, index) => (it.dataset.stop = index));
+  });
+  for (let stop = 0; stop < MOST_STOPS; stop += 1) {
+    await tab.keyboard.press("Tab");
+    const bare = await tab.evaluate(() => {
+      const here = document.activeElement;
+      if (here === document.body || here.dataset.reached) return "end";
+      here.dataset.reached = "yes";
+      return getComputedStyle(here).outlineStyle === "none" ? here.outerHTML.slice(0, 80) : "";
+    });
+    if (bare === "end") break;
+    if (bare) lost.push(`shows no frame around ${bare}`);
+  }
+  const missed = await tab.$$eval("[data-stop]:not([data-reached])", (all) => all.map((it) => it.outerHTML.slice(0, 80)));
+  missed.forEach((it) => lost.push(`cannot be reached with Tab: ${it}`));
+  await tab.reload();
+  return lost;
+}
+
+// As it is printed, with all details open: they are the widest.
+async function print(tab, file) {
+  await tab.emulateMediaType("print");
+  await tab.setViewport(PAPER);
+  await tab.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
+  const found = await tab.evaluate(faults);
+  await tab.emulateMediaType("screen");
+  await tab.pdf({ path: file, format: "A4" });
+  return found;
+}
+
 async function look(browser, name, file) {
   const url = pathToFileURL(path.resolve(file)).href;
   const page = path.basename(file, ".html");
@@ -75,16 +130,20 @@ async function look(browser, name, file) {
   });
   await tab.goto(url);
   for (const width of WIDTHS) {
-    await tab.setViewport({ width, height: 900 });
+    await tab.setViewport({ width, height: HEIGHT });
     (await tab.evaluate(faults)).forEach((it) => blame(`at ${width} ${it}`));
     await tab.screenshot({ path: path.join(pictures, `${page}-${name}-${width}.png`), fullPage: true });
   }
+  (await tab.evaluate(belowFirstScreen)).forEach(blame);
   (await breaches(tab)).forEach(blame);
+  (await lostToKeys(tab)).forEach(blame);
   if (name === "chrome") {
     await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
-    await tab.setViewport({ width: 800, height: 900 });
+    await tab.setViewport({ width: 800, height: HEIGHT });
     (await breaches(tab)).forEach((it) => blame(`in the dark ${it}`));
     await tab.screenshot({ path: path.join(pictures, `${page}-${name}-dark.png`), fullPage: true });
+    await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+    (await print(tab, path.join(pictures, `${page}.pdf`))).forEach((it) => blame(`on paper ${it}`));
     if (!(await opensWithoutScripts(tab, url))) blame("needs scripts");
   }
   await tab.close();

@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod exit;
 pub mod free_blocks;
 pub mod glob;
+pub mod gzip;
 pub mod histogram;
 pub mod host;
 pub mod jsonl;

@@ -25,6 +25,8 @@ struct Part {
     heading: Option<String>,
     first: String,
     details: String,
+    /// Whether its details are notes only, which belong to what stands before them.
+    has_only_notes: bool,
 }
 
 impl Part {
@@ -40,6 +42,11 @@ impl Part {
             heading: section.heading.clone(),
             first: section.blocks.iter().filter(is_shown).map(drawn).collect(),
             details: section.blocks.iter().filter(is_detail).map(drawn).collect(),
+            has_only_notes: section
+                .blocks
+                .iter()
+                .filter(is_detail)
+                .all(|(_, it)| matches!(it, Block::Notes(_))),
         }
     }
 
@@ -47,10 +54,12 @@ impl Part {
         self.first.is_empty() && self.details.is_empty()
     }
 
-    /// Whether both are details without a name, which need one fold only.
+    /// Whether one fold is enough for both: details without a name after other details without a
+    /// name, or notes after the details that they explain.
     fn continues(&self, before: &Self) -> bool {
         let is_nameless = |part: &Self| part.heading.is_none() && part.first.is_empty();
-        is_nameless(self) && is_nameless(before)
+        let explains = self.has_only_notes && before.first.is_empty();
+        is_nameless(self) && (is_nameless(before) || explains)
     }
 
     fn drawn(self) -> String {
@@ -88,7 +97,7 @@ fn block(block: &Block) -> String {
         Block::Table(grid) => table(grid),
         Block::Bars(it) => bars(it),
         Block::Lines(lines) => {
-            let lines: Vec<String> = lines.iter().map(|line| xml_escaped(line)).collect();
+            let lines = outdented(lines).map(xml_escaped).collect::<Vec<_>>();
             format!("<pre tabindex=\"0\">{}</pre>\n", lines.join("\n"))
         }
         Block::Notes(notes) => {
@@ -96,6 +105,16 @@ fn block(block: &Block) -> String {
             notes.iter().map(note).collect()
         }
     }
+}
+
+/// Lines without the spaces that all begin with: a frame sets them apart.
+fn outdented(lines: &[String]) -> impl Iterator<Item = &str> {
+    let spaces = |line: &String| line.len() - line.trim_start_matches(' ').len();
+    let with_text = lines.iter().filter(|line| !line.trim().is_empty());
+    let indent = with_text.map(spaces).min().unwrap_or(0);
+    lines
+        .iter()
+        .map(move |line| line.get(indent..).unwrap_or(""))
 }
 
 fn paragraph(paragraph: &Paragraph) -> String {
@@ -238,6 +257,25 @@ mod tests {
         let expected = "<section>\n<details>\n<summary>Details</summary>\n<p>By 3 %.</p>\n\
                         <p>In 5 rounds.</p>\n</details>\n</section>\n";
         assert_eq!(html, expected);
+    }
+
+    #[test]
+    fn notes_stand_with_the_details_that_they_explain() {
+        let table = Section::titled("All metrics").with_detail("swapped 0 †");
+        let notes = Section::default().with_detail(Block::Notes(vec!["† machine-wide".to_owned()]));
+        let html = to_html(&Document::new([table, notes]));
+        let expected = "<section>\n<details>\n<summary>All metrics</summary>\n<p>swapped 0 †</p>\n\
+                        <p class=\"note\">† machine-wide</p>\n</details>\n</section>\n";
+        assert_eq!(html, expected);
+    }
+
+    #[test]
+    fn lines_lose_the_indent_that_all_have() {
+        let lines = ["    sort", "", "      -n"].map(str::to_owned).to_vec();
+        let html = to_html(&Document::new([
+            Section::default().with(Block::Lines(lines))
+        ]));
+        assert!(html.contains(">sort\n\n  -n</pre>"), "{html}");
     }
 
     #[test]

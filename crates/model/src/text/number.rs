@@ -242,7 +242,8 @@ pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let size = value.abs();
     let plain = |decimals: usize| format!("{size:.decimals$}");
-    let decimals = if size >= 100.0 {
+    // What three decimals round to all is all: a logarithm and back leaves less than 1e-12.
+    let decimals = if size >= 99.9995 {
         Some(0)
     } else {
         (1..4).find(|&d| {

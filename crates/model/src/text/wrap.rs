@@ -41,6 +41,14 @@ pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
+/// The text with a capital at its beginning.
+#[must_use]
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// The text with spaces behind it, up to so many columns.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {

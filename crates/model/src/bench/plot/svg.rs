@@ -6,7 +6,8 @@ use crate::run::record::Record;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{Scaler, quantity};
-use crate::text::svg::{Anchor, Axis, Field, Fill, Key, Shape, Svg, WIDTH, colour, fitted};
+use crate::text::svg::{Anchor, Axis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour, fitted};
+use crate::text::wrap::capitalised;
 
 /// The field of a drawing.
 const LEFT: f64 = 84.0;
@@ -28,7 +29,7 @@ pub fn figures(record: &Record) -> Vec<Figure> {
             ),
             svg: svg.finish(&chart.title, bottom),
             table: table(&chart),
-            title: chart.title,
+            title: capitalised(&chart.title),
         }
     };
     charts.map(figure).collect()
@@ -77,7 +78,7 @@ pub fn render_svg(charts: &[Chart], title: &str) -> String {
 fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
     let keys = chart.lines.iter().enumerate().map(|(index, line)| Key {
         index,
-        fill: Fill::Full,
+        sign: Sign::Mark(Fill::Full),
         text: line.name.clone(),
     });
     let top = svg.legend(top, &keys.collect::<Vec<_>>()) + 8.0;

@@ -25,6 +25,7 @@ pub fn page(analysis: &Analysis) -> String {
         title: &format!("hugewise: the fleet experiment {}", analysis.experiment),
         document: &document(analysis),
         figures: &figures,
+        further: &[],
         source: &[],
         again: "",
     })

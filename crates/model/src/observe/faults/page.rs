@@ -21,6 +21,7 @@ impl Summary {
             title: &format!("hugewise faults: {}", plain(&self.conditions.subject)),
             document: &document,
             figures: figure.as_slice(),
+            further: &[],
             source,
             again: "hugewise faults --replay",
         })

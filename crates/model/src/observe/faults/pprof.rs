@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::analysis::Analysis;
 use super::event::Symbol;
 use super::stacks::{CallChain, Weigh};
+use crate::base::gzip::gzip;
 
 /// Numbers of the fields of a profile.
 mod profile_field {
@@ -95,13 +96,13 @@ impl Tables {
 }
 
 impl Analysis {
-    /// The call chains as an uncompressed profile of pprof, with two values for each: faults, and
+    /// The call chains as a profile of pprof, packed by gzip, with two values for each: faults, and
     /// nanoseconds in them. `weigh` is the one that is shown first. `None` before the end came.
     #[must_use]
     pub fn pprof(&self, weigh: Weigh) -> Option<Vec<u8>> {
         let duration_ns = self.closing.as_ref()?.wall_ns;
         let chains = self.processes.code.call_chains();
-        Some(render(&chains, weigh, duration_ns))
+        Some(gzip(&render(&chains, weigh, duration_ns)))
     }
 }
 

@@ -28,6 +28,7 @@ impl Summary {
             title: &format!("hugewise stat: {}", target(&header.target)),
             document: &document,
             figures: figure.as_slice(),
+            further: &[],
             source,
             again: "hugewise stat --replay",
         })

@@ -24,6 +24,7 @@ impl Trace {
             title: &format!("hugewise trace: {}", self.subject()),
             document: &document,
             figures: self.figure().as_slice(),
+            further: &[],
             source,
             again: "hugewise trace --replay",
         })

@@ -15,7 +15,13 @@ impl Attribution {
     #[must_use]
     pub fn document(&self, path: &str) -> Document {
         let mut answer = Section::default();
-        answer.push(Paragraph::new(self.answer()));
+        answer.push(Paragraph::new(self.answer()).tone(Tone::Strong));
+        if self.sites.iter().any(|it| it.effect == Effect::Helps) {
+            answer.push(Paragraph::new(format!(
+                "To use it: hugewise attribute --from {path} --sites FILE; hugewise exec --sites FILE \
+                 -- COMMAND"
+            )));
+        }
         let mut sites = Section::default();
         sites.push(self.table());
         let mut sums = Section::default();
@@ -35,8 +41,11 @@ impl Attribution {
         let metric = &self.label;
         let of = |effect: Effect| {
             let sites = self.sites.iter().filter(|it| it.effect == effect);
-            let names: Vec<String> = sites.map(named).collect();
-            names.join(", ")
+            let changes = sites.map(|it| {
+                let (change, interval) = (text(it.share.change), interval(it.share));
+                format!("{}: {change} ({interval})", named(it))
+            });
+            changes.collect::<Vec<_>>().join(", ")
         };
         let says =
             |names: String, what: &str| (!names.is_empty()).then(|| format!("{what} {names}"));
@@ -78,6 +87,12 @@ impl Attribution {
                 Cell::plain(site.added_bytes.map_or_else(|| "?".to_owned(), added)),
                 Cell::plain(told(site).unwrap_or_default()),
             ]);
+        }
+        if self.sites.iter().all(|site| told(site).is_none()) {
+            grid.rows
+                .iter_mut()
+                .for_each(|row| row.truncate(row.len() - 1));
+            grid.align.truncate(grid.align.len() - 1);
         }
         grid
     }

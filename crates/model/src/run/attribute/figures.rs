@@ -27,6 +27,7 @@ impl Attribution {
             title: &format!("hugewise: the memory of {command}"),
             document: &self.document(path),
             figures: &figures,
+            further: &[],
             source: record,
             again: "hugewise attribute --from",
         })

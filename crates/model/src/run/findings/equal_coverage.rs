@@ -5,6 +5,7 @@ use super::coverage;
 use super::{Finding, Rule};
 use crate::run::compare::Answer;
 use crate::run::policy::Policy;
+use crate::text::wrap::capitalised;
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -56,10 +57,4 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     } else {
         Claim::NotShown(format!("{policy}: {amounts}"))
     })
-}
-
-fn capitalised(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -1,11 +1,14 @@
 //! The history as text: a list of records, or one command over time.
 
-use super::History;
+use super::{History, Split};
 use crate::base::calendar::minute;
+use crate::run::compare::labels::effect_of_ratio;
 use crate::run::stats::FEWEST_FOR_A_SPLIT;
+use crate::text::Tone;
 use crate::text::csv::{Csv, optional};
-use crate::text::document::{Block, Document, Section};
+use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::quantity;
 use crate::text::wrap::{plain, short_command, shortened};
 
 /// Records on the first screen of a list.
@@ -27,7 +30,7 @@ impl History {
             return Document::new([section]);
         }
         match self.is_of_one {
-            true => self.over_time(&mut section),
+            true => return self.over_time(),
             false => {
                 section.push_brief(self.list(MOST));
                 if self.entries.len() > MOST {
@@ -57,12 +60,22 @@ impl History {
         grid
     }
 
-    /// One command, the oldest record first.
-    fn over_time(&self, section: &mut Section) {
+    /// One command: what changed, then each record, the oldest first.
+    fn over_time(&self) -> Document {
         let command = self.entries.first().map(|entry| entry.command.join(" "));
-        section.push(format!("`{}`", plain(&command.unwrap_or_default())));
-        section.push_brief(self.levels(POLICIES));
-        section.push_detail(self.levels(usize::MAX));
+        let mut answer = Section::default();
+        answer.push(format!("`{}`", plain(&command.unwrap_or_default())));
+        for split in &self.splits {
+            answer.push(Paragraph::new(self.new_level(split)).tone(Tone::Strong));
+        }
+        let mut section = Section::default();
+        let policies = self.entries.last().map_or(0, |last| last.effects.len());
+        if policies > POLICIES {
+            section.push_brief(self.levels(POLICIES));
+            section.push_detail(self.levels(usize::MAX));
+        } else {
+            section.push(self.levels(policies));
+        }
         let mut notes = vec!["(…) not decided, = no difference of interest.".to_owned()];
         notes.push(match (self.splits.is_empty(), self.entries.len()) {
             (false, _) => {
@@ -76,6 +89,35 @@ impl History {
             (true, _) => "No change of level was found (Pettitt's test at 5 %).".to_owned(),
         });
         section.push(Block::Notes(notes));
+        Document::new([answer, section])
+    }
+
+    /// From when on what has another level: the medians of the records before and after.
+    fn new_level(&self, split: &Split) -> String {
+        let began = minute(self.entries[split.at].created_unix_ms);
+        let [before, after] = self.medians_around(split).map(|value| match value {
+            Some(value) => self.value_text(split, value),
+            None => "–".to_owned(),
+        });
+        let last = &self.entries[self.entries.len() - 1].verdict;
+        match &split.policy {
+            None => {
+                let baseline = plain(&last.baseline);
+                format!("From {began} on, {baseline} takes {after}; before, {before}.")
+            }
+            Some(policy) => {
+                let policy = plain(policy);
+                format!("From {began} on, {policy} changes it by {after}; before, by {before}.")
+            }
+        }
+    }
+
+    fn value_text(&self, split: &Split, value: f64) -> String {
+        let unit = &self.entries[self.entries.len() - 1].unit;
+        match split.policy {
+            None => quantity(unit, value),
+            Some(_) => effect_of_ratio(value),
+        }
     }
 
     fn levels(&self, most: usize) -> Grid {

@@ -9,7 +9,7 @@ use crate::text::grid::{Align, Grid};
 use crate::text::number::{Scaler, percent_change};
 use crate::text::page::{Page, command_in_title, to_page};
 use crate::text::svg::{
-    Anchor, Axis, ChangeAxis, Field, Fill, Key, Shape, Svg, WIDTH, colour, fitted, text_width,
+    Anchor, Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour, fitted, text_width,
 };
 use crate::text::wrap::plain;
 
@@ -33,6 +33,7 @@ impl History {
             title: &title,
             document: &self.document(),
             figures: &self.figures(),
+            further: &[],
             source: &[],
             again: "",
         })
@@ -170,6 +171,25 @@ impl History {
         })
     }
 
+    /// The date of each record; the time of the day where all are of one day.
+    fn dates(&self) -> Vec<(f64, String)> {
+        let days = || self.entries.iter().map(|it| date(it.created_unix_ms));
+        let is_one_day = days().zip(days().skip(1)).all(|(one, next)| one == next);
+        let time = |it: &Entry| {
+            let minute = minute(it.created_unix_ms);
+            minute.split_once(' ').map(|(_, time)| time.to_owned())
+        };
+        let entries = self.entries.iter().enumerate();
+        let dates = entries.map(|(at, entry)| {
+            let time = time(entry).filter(|_| is_one_day);
+            (
+                at as f64,
+                time.unwrap_or_else(|| date(entry.created_unix_ms)),
+            )
+        });
+        dates.collect()
+    }
+
     /// Where new levels of a policy, or of the baseline, begin.
     fn starts(&self, policy: Option<&str>) -> Vec<usize> {
         let own = self
@@ -188,7 +208,7 @@ impl History {
         let mut svg = Svg::default();
         let keys = series.iter().map(|it| Key {
             index: it.index,
-            fill: Fill::Full,
+            sign: Sign::Mark(Fill::Full),
             text: it.name.clone(),
         });
         let keys: Vec<Key> = keys.collect();
@@ -252,9 +272,7 @@ impl Paper {
     /// The grid, the dates below, and the kernels above.
     fn begin(&mut self, history: &History, up: &Axis, ticks: &[(f64, String)]) {
         self.field.grid_up(&mut self.svg, up, ticks);
-        let dates = history.entries.iter().enumerate();
-        let dates = dates.map(|(at, entry)| (at as f64, date(entry.created_unix_ms)));
-        let mut dates: Vec<(f64, String)> = dates.collect();
+        let mut dates = history.dates();
         dates.dedup_by(|later, earlier| later.1 == earlier.1);
         self.field.grid_across(&mut self.svg, &self.across, &dates);
         self.field.frame(&mut self.svg);

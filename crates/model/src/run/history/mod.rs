@@ -8,7 +8,7 @@ use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
 use crate::run::record::{Record, StopReason};
 use crate::run::report::{HugePages, Report};
-use crate::run::stats::{ALPHA, splits};
+use crate::run::stats::{ALPHA, median, splits};
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
 
@@ -178,6 +178,24 @@ impl History {
             is_of_one,
         }
     }
+
+    /// The medians of the level that ends before a split, and of the one that begins with it.
+    fn medians_around(&self, split: &Split) -> [Option<f64>; 2] {
+        let Some(last) = self.entries.last() else {
+            return [None, None];
+        };
+        let like = self.splits.iter().filter(|it| it.policy == split.policy);
+        let others: Vec<usize> = like.map(|it| it.at).collect();
+        let begins = others.iter().copied().filter(|at| *at < split.at);
+        let ends = others.iter().copied().filter(|at| *at > split.at);
+        let begin = begins.max().unwrap_or(0);
+        let end = ends.min().unwrap_or(self.entries.len());
+        let known = series(&self.entries, last, split.policy.as_deref());
+        [begin..split.at, split.at..end].map(|level| {
+            let own = known.iter().filter(|(at, _)| level.contains(at));
+            median(&own.map(|(_, value)| *value).collect::<Vec<f64>>())
+        })
+    }
 }
 
 /// The same history has the same splits.
@@ -211,7 +229,9 @@ pub fn changes(entries: &[Entry]) -> Vec<Split> {
     all
 }
 
-fn of_series(entries: &[Entry], last: &Entry, policy: Option<&str>, alpha: f64) -> Vec<Split> {
+/// What the baseline takes, or what a policy changes, by the place of the record; records that
+/// are not like the last have none.
+fn series(entries: &[Entry], last: &Entry, policy: Option<&str>) -> Vec<(usize, f64)> {
     let value = |(at, entry): (usize, &Entry)| {
         let value = match policy {
             None => entry.baseline_value,
@@ -219,7 +239,11 @@ fn of_series(entries: &[Entry], last: &Entry, policy: Option<&str>, alpha: f64) 
         };
         Some((at, value.filter(|_| entry.is_like(last))?))
     };
-    let known: Vec<(usize, f64)> = entries.iter().enumerate().filter_map(value).collect();
+    entries.iter().enumerate().filter_map(value).collect()
+}
+
+fn of_series(entries: &[Entry], last: &Entry, policy: Option<&str>, alpha: f64) -> Vec<Split> {
+    let known = series(entries, last, policy);
     let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
     let found = splits(&values, alpha, SEED).into_iter();
     let found = found.map(|at| Split {

@@ -233,7 +233,7 @@ impl<'a> Report<'a> {
             record_path: None,
             ..self
         };
-        page::page(&nowhere, &nowhere.figures(), record)
+        page::page(&nowhere, nowhere.figures(), record)
     }
 
     /// One row per trial and metric, in long form: a trial that printed many values of a metric

@@ -1,6 +1,7 @@
 //! The report as a page.
 
 use super::Report;
+use super::figures::OTHER_METRICS;
 use crate::run::record::Header;
 use crate::text::document::{Block, Field, Section};
 use crate::text::figure::Figure;
@@ -8,7 +9,7 @@ use crate::text::page::{Page, command_in_title, to_page};
 use crate::text::wrap::plain;
 
 /// Draws the page; `record` is the bytes of the record's file.
-pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> String {
+pub(super) fn page(report: &Report<'_>, figures: Vec<Figure>, record: &[u8]) -> String {
     let header = &report.record.header;
     // Tables have no lines to fit in.
     let mut document = report.document(usize::MAX);
@@ -17,6 +18,8 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
         let title = "How the second record was measured";
         document.push(circumstances(title, &other.record.header));
     }
+    let (figures, further): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(|it| it.id != OTHER_METRICS);
     let records = match report.other {
         None => "",
         Some(_) => ", two records",
@@ -31,7 +34,8 @@ pub(super) fn page(report: &Report<'_>, figures: &[Figure], record: &[u8]) -> St
     to_page(&Page {
         title: &title,
         document: &document,
-        figures,
+        figures: &figures,
+        further: &further,
         source: record,
         again: match report.other {
             None => "hugewise report",

@@ -32,6 +32,8 @@ pub struct Page<'a> {
     pub document: &'a Document,
     /// The pictures, in order.
     pub figures: &'a [Figure],
+    /// Pictures of details, which are folded.
+    pub further: &'a [Figure],
     /// The bytes of the record or recording, to be read back by [`source`].
     pub source: &'a [u8],
     /// The command that reports again from a file; empty where a page is drawn from files that stay
@@ -54,7 +56,8 @@ pub fn to_page(page: &Page<'_>) -> String {
         .sections
         .split_at(page.document.sections.len().min(1));
     let [answer, rest] = [answer, rest].map(|part| to_html(&Document::new(part.to_vec())));
-    let figures: String = page.figures.iter().map(figure).collect();
+    let figures = page.figures.iter().map(figure);
+    let figures: String = figures.chain(page.further.iter().map(folded)).collect();
     let title = xml_escaped(page.title);
     let source = source_in(page);
     format!(
@@ -92,13 +95,24 @@ fn source_in(page: &Page<'_>) -> String {
 }
 
 fn figure(figure: &Figure) -> String {
-    let [id, title, caption] =
-        [&figure.id, &figure.title, &figure.caption].map(|it| xml_escaped(it));
+    let [id, title] = [&figure.id, &figure.title].map(|it| xml_escaped(it));
+    let inside = drawing(figure);
+    format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{inside}</section>\n")
+}
+
+fn folded(figure: &Figure) -> String {
+    let id = xml_escaped(&figure.id);
+    let inside = fold(&figure.title, &drawing(figure));
+    format!("<section id=\"{id}\">\n{inside}</section>\n")
+}
+
+/// The picture with its caption and its numbers.
+fn drawing(figure: &Figure) -> String {
+    let caption = xml_escaped(&figure.caption);
     let numbers = fold("Numbers", &table(&figure.table));
     format!(
-        "<section id=\"{id}\">\n<h2>{title}</h2>\n<figure>\n\
-         <div class=\"scroll\" tabindex=\"0\">\n{}</div>\n<figcaption>{caption}</figcaption>\n\
-         </figure>\n{numbers}</section>\n",
+        "<figure>\n<div class=\"scroll\" tabindex=\"0\">\n{}</div>\n\
+         <figcaption>{caption}</figcaption>\n</figure>\n{numbers}",
         figure.svg
     )
 }

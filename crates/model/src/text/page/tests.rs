@@ -18,6 +18,7 @@ fn drawn(text: &str, record: &[u8]) -> String {
         title: text,
         document: &document,
         figures: &[figure],
+        further: &[],
         source: record,
         again: "hugewise report",
     })

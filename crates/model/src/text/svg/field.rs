@@ -38,24 +38,16 @@ impl Field {
     /// Lines at values of an axis from left to right, with labels below where they have room;
     /// zero has its label before all others.
     pub fn grid_across(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
-        let mut ticks: Vec<&(f64, String)> = ticks.iter().collect();
-        ticks.sort_by_key(|(value, _)| *value != 0.0);
-        let mut taken: Vec<(f64, f64)> = Vec::new();
-        for (value, label) in ticks {
+        for (value, _) in ticks {
             let x = axis.place(*value);
             svg.line("grid", (x, self.top), (x, self.bottom));
-            let half = text_width(label) / 2.0;
-            let middle = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
-            let (left, right) = (middle - half, middle + half);
-            if taken
-                .iter()
-                .all(|it| right + GAP <= it.0 || it.1 + GAP <= left)
-            {
-                let at = (middle, self.bottom + 18.0);
-                svg.text("muted", Anchor::Middle, at, label);
-                taken.push((left, right));
-            }
         }
+        labels_across(svg, axis, ticks, self.bottom + LINE);
+    }
+
+    /// The labels of the lines once more, above: a high field is not seen as a whole.
+    pub fn labels_above(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
+        labels_across(svg, axis, ticks, self.top - GAP);
     }
 
     /// Lines at values of an axis from below upwards, with labels to the left.
@@ -80,13 +72,40 @@ impl Field {
     }
 }
 
-/// A mark of a legend and what it stands for.
+/// The labels of values on an axis from left to right, where they have room; zero before all others.
+fn labels_across(svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)], y: f64) {
+    let mut ticks: Vec<&(f64, String)> = ticks.iter().collect();
+    ticks.sort_by_key(|(value, _)| *value != 0.0);
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for (value, label) in ticks {
+        let half = text_width(label) / 2.0;
+        let x = axis.place(*value);
+        let middle = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
+        let (left, right) = (middle - half, middle + half);
+        let is_free = |it: &(f64, f64)| right + GAP <= it.0 || it.1 + GAP <= left;
+        if taken.iter().all(is_free) {
+            svg.text("muted", Anchor::Middle, (middle, y), label);
+            taken.push((left, right));
+        }
+    }
+}
+
+/// What a legend shows of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Its mark.
+    Mark(Fill),
+    /// A piece of its line.
+    Line,
+}
+
+/// A sign of a legend and what it stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// The policy by its place in the plan: its colour and its form.
     pub index: usize,
-    /// Whether the mark is filled.
-    pub fill: Fill,
+    /// How it is drawn.
+    pub sign: Sign,
     /// What it stands for.
     pub text: String,
 }
@@ -97,15 +116,22 @@ impl Svg {
         let (mut x, mut y) = (0.0, top + 12.0);
         for key in keys {
             let text = fitted(&key.text, LONGEST);
-            let width = 16.0 + text_width(&text);
+            let sign = match key.sign {
+                Sign::Mark(_) => 14.0,
+                Sign::Line => 34.0,
+            };
+            let width = sign + 2.0 + text_width(&text);
             if x > 0.0 && x + width > WIDTH {
                 (x, y) = (0.0, y + LINE);
             }
-            let at = (x + 5.0, y - 4.0);
-            self.group(&colour(key.index), |svg| {
-                svg.marker(Shape::of(key.index), key.fill, at, None);
+            let middle = y - 4.0;
+            self.group(&colour(key.index), |svg| match key.sign {
+                Sign::Mark(fill) => {
+                    svg.marker(Shape::of(key.index), fill, (x + 5.0, middle), None);
+                }
+                Sign::Line => svg.line("line", (x, middle), (x + 28.0, middle)),
             });
-            self.text("", Anchor::Start, (x + 14.0, y), &text);
+            self.text("", Anchor::Start, (x + sign, y), &text);
             x += width + 2.0 * GAP;
         }
         y + 8.0

@@ -1,6 +1,6 @@
 //! Marks that are told apart without colours.
 
-use super::{Place, Svg, written};
+use super::{COLOURS, Place, Svg, turned, written};
 
 /// The form of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,17 @@ impl Shape {
     /// That of a policy, by its place in the plan.
     #[must_use]
     pub fn of(index: usize) -> Self {
-        const ALL: [Shape; 6] = [
-            Shape::Circle,
+        const OTHERS: [Shape; COLOURS] = [
             Shape::Square,
             Shape::Triangle,
             Shape::Diamond,
             Shape::Wedge,
             Shape::Bar,
         ];
-        ALL[index % ALL.len()]
+        // Shifted by each turn, so that no two have the same colour and the same shape.
+        turned(index).map_or(Self::Circle, |(colour, turn)| {
+            OTHERS[(colour + turn) % COLOURS]
+        })
     }
 
     /// The outline around its middle, for all but the circle.

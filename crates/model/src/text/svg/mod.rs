@@ -18,7 +18,7 @@ mod tests;
 
 pub use axis::Axis;
 pub use change_axis::ChangeAxis;
-pub use field::{Field, Key};
+pub use field::{Field, Key, Sign};
 pub use marker::{Fill, Shape};
 pub use panels::{Course, Panels, Stretch};
 
@@ -28,8 +28,9 @@ pub const WIDTH: f64 = 720.0;
 /// Colours, strokes and font of the classes in drawings, for a page that has them.
 pub const STYLE: &str = include_str!("style.css");
 
-/// How many policies have a colour of their own.
-const COLOURS: usize = 6;
+/// Colours besides that of the baseline. After a turn through them the shapes are others, and lines
+/// are wider.
+const COLOURS: usize = 5;
 
 /// What a letter takes at most, on average: 0.6 em of a font of 12 px.
 const LETTER: f64 = 7.2;
@@ -63,21 +64,45 @@ pub fn fitted(text: &str, room: f64) -> String {
 /// The class of the marks of a policy, by its place in the plan.
 #[must_use]
 pub fn colour(index: usize) -> String {
-    format!("p{}", index % COLOURS)
+    match turned(index) {
+        None => "p0".to_owned(),
+        Some((colour, 0)) => format!("p{}", colour + 1),
+        Some((colour, turn)) => format!("p{} w{turn}", colour + 1),
+    }
+}
+
+/// Its place among the colours and the number of turns before it; `None` for the baseline.
+fn turned(index: usize) -> Option<(usize, usize)> {
+    let after = index.checked_sub(1)?;
+    Some((after % COLOURS, after / COLOURS))
 }
 
 /// A drawing that is being made.
 #[derive(Debug, Default)]
 pub struct Svg {
     body: String,
+    /// The length of the body when the last group ended, and the classes of that group.
+    last_group: Option<(usize, String)>,
 }
 
+/// How a group ends.
+const GROUP_END: &str = "</g>\n";
+
 impl Svg {
-    /// Draws into a group that has these classes.
+    /// Draws into a group that has these classes. A group that follows one of the same classes is
+    /// part of it: marks are drawn one by one, and need no group each.
     pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
-        let _ = writeln!(self.body, "<g class=\"{}\">", xml_escaped(class));
+        match &self.last_group {
+            Some((end, last)) if *end == self.body.len() && last == class => {
+                self.body.truncate(end - GROUP_END.len());
+            }
+            _ => {
+                let _ = writeln!(self.body, "<g class=\"{}\">", xml_escaped(class));
+            }
+        }
         draw(self);
-        self.body.push_str("</g>\n");
+        self.body.push_str(GROUP_END);
+        self.last_group = Some((self.body.len(), class.to_owned()));
     }
 
     /// A straight line.
@@ -122,6 +147,20 @@ impl Svg {
         let _ = writeln!(
             self.body,
             "<text x=\"{x}\" y=\"{y}\"{anchor}{class}>{text}</text>"
+        );
+    }
+
+    /// A heading with a remark behind it, which may be empty.
+    pub fn heading(&mut self, at: Place, text: &str, remark: &str) {
+        let Some((x, y)) = written(at) else { return };
+        let [text, remark] = [text, remark].map(xml_escaped);
+        let remark = match remark.is_empty() {
+            true => remark,
+            false => format!(" <tspan class=\"muted\" dx=\"6\">{remark}</tspan>"),
+        };
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\" class=\"head\">{text}{remark}</text>"
         );
     }
 

@@ -139,9 +139,13 @@ impl Panels {
         title: impl Fn(&Course, &Stretch, &str) -> String,
     ) {
         let courses: Vec<Course> = courses.iter().map(Course::thinned).collect();
-        let field = self.field(name, BAND * courses.len() as f64 + 4.0);
-        field.frame(&mut self.svg);
         let most = courses.iter().flat_map(Course::values).fold(0.0, f64::max);
+        let name = match most > 0.0 {
+            true => format!("{name} (highest bar: {})", scaler.show(most)),
+            false => name.to_owned(),
+        };
+        let field = self.field(&name, BAND * courses.len() as f64 + 4.0);
+        field.frame(&mut self.svg);
         let Some(length) = Axis::between(0.0, most, (0.0, BAND - 3.0)) else {
             return;
         };

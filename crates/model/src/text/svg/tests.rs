@@ -66,3 +66,15 @@ fn a_text_is_shortened_to_its_room() {
     assert_eq!(fitted("thp=always", 36.0), "thp=…");
     assert!(text_width(&fitted("a\u{1b}[31mb", 90.0)) <= 90.0);
 }
+
+#[test]
+fn no_two_policies_look_alike() {
+    let looks = |index| (colour(index), Shape::of(index) as u8);
+    let marks: Vec<(String, u8)> = (0..16).map(looks).collect();
+    for (index, mark) in marks.iter().enumerate() {
+        assert!(!marks[..index].contains(mark), "{index}: {mark:?}");
+        let same_colour = |other: &&(String, u8)| other.0[..2] == mark.0[..2];
+        let shapes = marks[..index].iter().filter(same_colour).map(|it| it.1);
+        assert!(!shapes.into_iter().any(|shape| shape == mark.1), "{index}");
+    }
+}

@@ -20,6 +20,7 @@ impl Inspection {
             title: &format!("hugewise inspect: {command} (process {})", process.pid),
             document: &document,
             figures: &figures.into_iter().flatten().collect::<Vec<_>>(),
+            further: &[],
             source,
             again: "hugewise inspect --from",
         })

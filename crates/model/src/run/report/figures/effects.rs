@@ -2,11 +2,13 @@
 
 use super::super::Report;
 use super::super::change::{Detail, change_text};
+use super::super::notes::{DIFFERENCE, UNKNOWN};
 use super::super::rows::{MetricRow, rows};
 use super::super::section::{Section, sections};
 use super::index_of;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Change, Comparison, Statistic};
+use crate::run::metric::Better;
 use crate::text::document::Level;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
@@ -17,13 +19,22 @@ use crate::text::wrap::plain;
 /// Where changes are drawn; names stand to the left, numbers to the right.
 const LEFT: f64 = 160.0;
 const RIGHT: f64 = 500.0;
+/// The id of the figure that is a detail.
+pub(in super::super) const OTHER_METRICS: &str = "effects-others";
 /// A row, and a heading with the room above it.
 const ROW: f64 = 18.0;
 const HEADING: f64 = 24.0;
+/// Room above the rows, with and without an axis there.
+const AXIS: f64 = 22.0;
+const EDGE: f64 = 4.0;
+/// Rows above which the axis stands above them too.
+const HIGH: f64 = 300.0;
 
 /// Changes that belong together.
 pub(super) struct Group<'a> {
     pub(super) heading: String,
+    /// Which direction is good; of a control none is.
+    pub(super) better: Better,
     pub(super) rows: Vec<Row<'a>>,
 }
 
@@ -60,7 +71,7 @@ pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
     let all = groups(report, Level::Detail).into_iter();
     let others = all.filter(|(metric, group)| !first.contains(metric) && group.has_interval());
     let groups: Vec<Group<'_>> = others.map(|(_, group)| group).collect();
-    of_groups(report, "effects-others", "Other metrics", &groups)
+    of_groups(report, OTHER_METRICS, "Other metrics", &groups)
 }
 
 /// A metric, and the property of its sample.
@@ -70,6 +81,15 @@ impl Group<'_> {
     fn has_interval(&self) -> bool {
         let mut rows = self.rows.iter();
         rows.any(|row| row.comparison.ratio.is_some() && row.comparison.low.is_some())
+    }
+
+    fn draw_heading(&self, svg: &mut Svg, y: f64) {
+        let direction = match self.better {
+            Better::Lower => "less is better",
+            Better::Higher => "more is better",
+            Better::Neither => "",
+        };
+        svg.heading((0.0, y), &fitted(&self.heading, RIGHT - 130.0), direction);
     }
 }
 
@@ -85,6 +105,7 @@ fn groups<'a>(report: &'a Report<'_>, level: Level) -> Vec<(Metric, Group<'a>)> 
                     metric,
                     Group {
                         heading: heading(&row),
+                        better: row.metric.better,
                         rows: found,
                     },
                 )),
@@ -125,6 +146,7 @@ fn control<'a>(report: &'a Report<'_>) -> Option<Group<'a>> {
     let values: Vec<f64> = values.into_iter().flatten().collect();
     Some(Group {
         heading: format!("Control, the baseline again: {}", plain(&metric.label)),
+        better: Better::Neither,
         rows: vec![Row {
             name: plain(&comparison.policy),
             index: index_of(report.record, &comparison.policy),
@@ -145,15 +167,28 @@ pub(super) fn of_groups(
     Some(Figure {
         id: id.to_owned(),
         title: title.to_owned(),
-        caption: format!(
-            "A line is the 95 % interval; a filled mark is decided, a hollow one is not; the band \
-             is ±{} %, the smallest change of interest. An arrow leads beyond the edge. Δ is an \
-             absolute change, which has no mark.",
-            chosen_percent(threshold)
-        ),
+        caption: caption(groups, threshold),
         svg,
         table: table(groups),
     })
+}
+
+/// How to read the marks, and the signs that are there.
+fn caption(groups: &[Group<'_>], threshold: f64) -> String {
+    let rows = || groups.iter().flat_map(|group| &group.rows);
+    let has = |sign: &str| rows().any(|row| row.text().contains(sign));
+    let marks = format!(
+        "A line is the 95 % interval; a filled mark is decided, a hollow one is not; the band is ±{} \
+         %, the smallest change of interest. An arrow leads beyond the edge.",
+        chosen_percent(threshold)
+    );
+    let signs = [
+        ("=", " = lies within the band."),
+        (UNKNOWN, " ? has too few rounds for an interval."),
+        (DIFFERENCE, " Δ is an absolute change, which has no mark."),
+    ];
+    let signs = signs.into_iter().filter(|(sign, _)| has(sign));
+    signs.fold(marks, |text, (_, meaning)| text + meaning)
 }
 
 fn table(groups: &[Group<'_>]) -> Grid {
@@ -183,11 +218,12 @@ fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Opti
         .iter()
         .map(|it| HEADING + ROW * it.rows.len() as f64)
         .sum();
+    let top = if height > HIGH { AXIS } else { EDGE };
     let field = Field {
         left: LEFT,
         right: RIGHT,
-        top: 4.0,
-        bottom: 10.0 + height,
+        top,
+        bottom: top + 6.0 + height,
     };
     let rows = || groups.iter().flat_map(|group| &group.rows);
     let logs: Vec<f64> = rows().flat_map(Row::logs).collect();
@@ -199,16 +235,14 @@ fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Opti
     let ends = [-limit, limit].map(|log| changes.axis.place(log));
     svg.rect("band", (ends[0], field.top), (ends[1], field.bottom), None);
     field.grid_across(&mut svg, &changes.axis, &changes.ticks);
+    if height > HIGH {
+        field.labels_above(&mut svg, &changes.axis, &changes.ticks);
+    }
     let zero = changes.axis.place(0.0);
     svg.line("zero", (zero, field.top), (zero, field.bottom));
     let mut y = field.top;
     for group in groups {
-        svg.text(
-            "head",
-            Anchor::Start,
-            (0.0, y + 16.0),
-            &fitted(&group.heading, LEFT * 2.0),
-        );
+        group.draw_heading(&mut svg, y + 16.0);
         y += HEADING;
         for row in &group.rows {
             row.draw(&mut svg, &changes, y + ROW / 2.0);

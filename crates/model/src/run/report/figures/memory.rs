@@ -2,6 +2,7 @@
 //! read back.
 
 use super::super::arms::{Arm, arms};
+use super::rounds::Joined;
 use super::{rounds, seconds};
 use crate::base::host::ThpDisable;
 use crate::run::compare::medians::{Medians, arm_trials};
@@ -27,7 +28,7 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
     let scaler = Scaler::for_row(unit, &values);
     let by_trial = || {
         let some = values.iter().any(|value| *value > 0.0);
-        some.then(|| rounds::draw(&tried, unit, &scaler, TITLE))
+        some.then(|| rounds::draw(&tried, unit, &scaler, Joined::Not, TITLE))
             .flatten()
     };
     let by_second = seconds::huge(record, TITLE);

@@ -4,7 +4,7 @@ use super::Report;
 use crate::run::record::Record;
 use crate::run::trial::Role;
 use crate::text::figure::Figure;
-use crate::text::svg::{Fill, Key};
+use crate::text::svg::{Fill, Key, Sign};
 use crate::text::wrap::plain;
 
 use super::arms::{Arm, arms};
@@ -18,6 +18,8 @@ mod records;
 mod rounds;
 mod seconds;
 mod shift;
+
+pub(super) use effects::OTHER_METRICS;
 
 /// All that the record has something for, in the order in which they are read.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
@@ -65,11 +67,11 @@ fn index_of(record: &Record, policy: &str) -> usize {
 }
 
 /// The legend of the policies of a record.
-fn keys_of_policies(record: &Record) -> Vec<Key> {
+fn keys_of_policies(record: &Record, sign: Sign) -> Vec<Key> {
     let policies = record.header.plan.policies.iter().enumerate();
     let key = |(index, policy): (usize, &crate::run::policy::Policy)| Key {
         index,
-        fill: Fill::Full,
+        sign,
         text: plain(&policy.name),
     };
     policies.map(key).collect()

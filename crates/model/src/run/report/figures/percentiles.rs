@@ -13,8 +13,8 @@ use crate::run::trial::Reading;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{count, quantity};
-use crate::text::svg::{Anchor, Axis, Field, Place, Svg, WIDTH, colour};
-use crate::text::wrap::plain;
+use crate::text::svg::{Anchor, Axis, Field, Place, Sign, Svg, WIDTH, colour};
+use crate::text::wrap::{capitalised, plain};
 
 const HEIGHT: f64 = 240.0;
 
@@ -50,7 +50,7 @@ fn figure(record: &Record, metric: &str) -> Option<Figure> {
     };
     let lines: Vec<Line> = policies.filter_map(line).collect();
     let label = plain(&metric_of(record, metric).label);
-    let title = format!("{label} by percentile");
+    let title = capitalised(&format!("{label} by percentile"));
     Some(Figure {
         id: format!(
             "percentiles-{}",
@@ -104,7 +104,7 @@ fn nines(slower: f64) -> f64 {
 
 fn draw(record: &Record, lines: &[Line], title: &str) -> Option<String> {
     let mut svg = Svg::default();
-    let keys = keys_of_policies(record).into_iter();
+    let keys = keys_of_policies(record, Sign::Line).into_iter();
     let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
     let top = svg.legend(0.0, &keys.collect::<Vec<_>>()) + 20.0;
     let field = Field {

@@ -37,6 +37,7 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         );
         Some(Group {
             heading: plain(&heading),
+            better: metric_of(report.record, &rows.first()?.comparison.metric).better,
             rows,
         })
     });

@@ -9,7 +9,7 @@ use crate::run::trial::Trial;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
 use crate::text::number::Scaler;
-use crate::text::svg::{Axis, Field, Key, Place, Shape, Svg, WIDTH, colour};
+use crate::text::svg::{Anchor, Axis, Field, Key, Place, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 /// Height of the field.
@@ -20,7 +20,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
     let metric = metric_of(report.record, &report.table.verdict.metric);
     let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
     let scaler = Scaler::for_row(&metric.unit, &values);
-    let svg = draw(arms, &metric.unit, &scaler, TITLE)?;
+    let svg = draw(arms, &metric.unit, &scaler, Joined::ByRound, TITLE)?;
     Some(Figure {
         id: "rounds".to_owned(),
         title: TITLE.to_owned(),
@@ -86,12 +86,27 @@ fn table(arms: &[Arm<'_>], scaler: &Scaler) -> Grid {
     grid
 }
 
+/// Whether a line joins trials.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// Those of a round, which are compared.
+    ByRound,
+    /// None.
+    Not,
+}
+
 /// Each trial of a metric in this unit, in the order of the rounds.
-pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) -> Option<String> {
+pub(super) fn draw(
+    arms: &[Arm<'_>],
+    unit: &Unit,
+    scaler: &Scaler,
+    joined: Joined,
+    title: &str,
+) -> Option<String> {
     let mut svg = Svg::default();
     let keys = arms.iter().map(|arm| Key {
         index: arm.index,
-        fill: fill_of(arm),
+        sign: Sign::Mark(fill_of(arm)),
         text: arm.name.clone(),
     });
     let top = svg.legend(0.0, &keys.collect::<Vec<_>>()) + 8.0;
@@ -111,10 +126,24 @@ pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) 
     let numbers = across.ticks(&Unit::Count, 12).into_iter();
     let numbers = numbers.map(|number| (number, format!("{number}")));
     field.grid_across(&mut svg, &across, &numbers.collect::<Vec<_>>());
+    svg.text(
+        "muted",
+        Anchor::End,
+        (field.left - 8.0, field.bottom + 18.0),
+        "round",
+    );
     field.frame(&mut svg);
     let paper = Paper { field, across, up };
-    for round in 0..rounds {
-        paper.draw_round(&mut svg, arms, round, scaler);
+    if joined == Joined::ByRound {
+        paper.draw_lines(&mut svg, arms, rounds);
+    }
+    for (index, arm) in arms.iter().enumerate() {
+        svg.group(&colour(arm.index), |svg| {
+            for (trial, value) in &arm.trials {
+                let at = paper.place(trial.round, index, arms.len(), *value);
+                draw_trial(svg, arm, (trial, *value), at, scaler);
+            }
+        });
     }
     Some(svg.finish(title, field.bottom + 24.0))
 }
@@ -137,32 +166,36 @@ impl Paper {
         )
     }
 
-    fn draw_round(&self, svg: &mut Svg, arms: &[Arm<'_>], round: u32, scaler: &Scaler) {
-        let trials = arms.iter().enumerate().filter_map(|(index, arm)| {
-            let (trial, value) = of_round(arm, round)?;
-            let at = self.place(round, index, arms.len(), value);
-            Some((arm, trial, value, at))
-        });
-        let trials: Vec<_> = trials.collect();
-        let read = trials.iter().filter(|(_, _, value, _)| value.is_some());
-        let line: Vec<Option<Place>> = read.map(|(_, _, _, at)| Some(*at)).collect();
-        svg.curve("grid", &line);
-        for (arm, trial, value, at) in trials {
-            let what = value.map_or_else(|| "no value".to_owned(), |value| scaler.show(value));
-            let title = format!("{}, round {}: {what}", arm.name, round + 1);
-            let trouble = trouble(trial);
-            let title = trouble
-                .as_ref()
-                .map_or(title.clone(), |why| format!("{title}; {why}"));
-            svg.group(&colour(arm.index), |svg| match value {
-                None => svg.cross(at, &title),
-                Some(_) => {
-                    if trouble.is_some() {
-                        svg.ring(at);
-                    }
-                    svg.marker(Shape::of(arm.index), fill_of(arm), at, Some(&title));
-                }
+    /// What joins the trials of a round.
+    fn draw_lines(&self, svg: &mut Svg, arms: &[Arm<'_>], rounds: u32) {
+        for round in 0..rounds {
+            let places = arms.iter().enumerate().filter_map(|(index, arm)| {
+                let (_, value) = of_round(arm, round)?;
+                Some(self.place(round, index, arms.len(), Some(value?)))
             });
+            svg.curve("grid", &places.map(Some).collect::<Vec<_>>());
         }
     }
+}
+
+fn draw_trial(
+    svg: &mut Svg,
+    arm: &Arm<'_>,
+    (trial, value): (&Trial, Option<f64>),
+    at: Place,
+    scaler: &Scaler,
+) {
+    let what = value.map_or_else(|| "no value".to_owned(), |value| scaler.show(value));
+    let mut title = format!("{}, round {}: {what}", arm.name, trial.round + 1);
+    let trouble = trouble(trial);
+    if let Some(why) = &trouble {
+        title = format!("{title}; {why}");
+    }
+    if value.is_none() {
+        return svg.cross(at, &title);
+    }
+    if trouble.is_some() {
+        svg.ring(at);
+    }
+    svg.marker(Shape::of(arm.index), fill_of(arm), at, Some(&title));
 }

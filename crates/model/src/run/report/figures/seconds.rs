@@ -6,7 +6,7 @@ use crate::run::timeline::{Series, series};
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::Scaler;
-use crate::text::svg::{Course, Key, Panels, Stretch};
+use crate::text::svg::{Course, Key, Panels, Sign, Stretch};
 use crate::text::wrap::plain;
 
 const LEFT: f64 = 84.0;
@@ -65,14 +65,25 @@ fn lines(record: &Record) -> Vec<Line> {
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {
     let lines = lines(record);
+    let (seen, silent): (Vec<&str>, Vec<&str>) =
+        heads(&lines).iter().partition(|head| is_seen(&lines, head));
+    if seen.is_empty() {
+        return None;
+    }
+    let mut caption =
+        "Medians over the trials of each policy, by the seconds since the load began.".to_owned();
+    if seen.contains(&STALLED) {
+        caption += " A band is a second with time in compaction, reclaim or zeroing, the higher \
+                    the longer.";
+    }
+    if !silent.is_empty() {
+        caption += &format!(" Always 0: {}.", silent.join(", "));
+    }
     Some(Figure {
         id: "seconds".to_owned(),
         title: TITLE.to_owned(),
-        caption: "Medians over the trials of each policy, by the seconds since the load began; a \
-                  band is a second with time in compaction, reclaim or zeroing, the higher the \
-                  longer."
-            .to_owned(),
-        svg: drawn(record, &lines, &heads(&lines), TITLE)?,
+        caption,
+        svg: drawn(record, &lines, &seen, TITLE)?,
         table: table(&lines),
     })
 }
@@ -94,6 +105,13 @@ fn heads(lines: &[Line]) -> Vec<&'static str> {
     }
     heads.sort_by_key(|head| *head == STALLED);
     heads
+}
+
+/// Whether it is ever more than 0.
+fn is_seen(lines: &[Line], head: &str) -> bool {
+    let all = lines.iter().filter_map(|line| line.named(head));
+    let mut values = all.flat_map(|it| it.values.iter().flatten());
+    values.any(|value| *value > 0.0)
 }
 
 fn scaler(lines: &[Line], head: &str) -> Option<Scaler> {
@@ -143,7 +161,7 @@ fn table(lines: &[Line]) -> Grid {
 fn drawn(record: &Record, lines: &[Line], heads: &[&str], title: &str) -> Option<String> {
     let series = lines.iter().flat_map(|line| &line.series);
     let longest = series.map(|it| it.values.len()).max()?;
-    let keys = keys_of_policies(record).into_iter();
+    let keys = keys_of_policies(record, Sign::Line).into_iter();
     let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
     let keys: Vec<Key> = keys.collect();
     let mut panels = Panels::over_seconds(longest as f64, LEFT, &keys)?;

@@ -7,7 +7,7 @@ use crate::run::compare::{QuantileChange, quantile_changes};
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{chosen_percent, percent_change};
-use crate::text::svg::{Axis, ChangeAxis, Field, Fill, Key, Shape, Svg, WIDTH, colour};
+use crate::text::svg::{Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 const HEIGHT: f64 = 200.0;
@@ -59,7 +59,11 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
              means that all trials change alike.",
             plain(&metric.label)
         ),
-        svg: draw(&lines, keys_of_policies(report.record), verdict.threshold)?,
+        svg: draw(
+            &lines,
+            keys_of_policies(report.record, Sign::Mark(Fill::Full)),
+            verdict.threshold,
+        )?,
         table: table(&lines),
     })
 }

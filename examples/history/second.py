@@ -1,0 +1,3 @@
+import hashlib, zlib
+data = bytearray(256 << 20)
+print(zlib.crc32(data), hashlib.sha512(data).hexdigest())

@@ -149,13 +149,14 @@ impl Effect {
     /// Of rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
         let bets = Bets::on(&draws.scaled);
+        let estimate = bets.estimate()?;
         Some(Self {
             scale: draws.scale,
             baseline_value: median(&draws.baselines())?,
             policy_value: median(&draws.policies())?,
-            estimate: bets.estimate()?,
+            estimate,
             interval: bets
-                .interval(needed(claims))
+                .interval_around(estimate, needed(claims))
                 .map(|interval| possible(draws, interval)),
             p: Some((f64::from(claims) * bets.against(0.0).p()).min(1.0)),
             fact: fact(draws),

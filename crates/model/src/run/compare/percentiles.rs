@@ -1,15 +1,17 @@
 //! Percentiles of requests: all trials of a policy merged, never the mean of their percentiles.
 
+use std::iter::zip;
+
 use crate::run::compare::effect::Effect;
 use crate::run::compare::rounds::{Pairs, numbers};
-use crate::run::compare::rows::{Estimate, scale, tail_effect};
+use crate::run::compare::rows::{Estimate, scale, tail_effects};
 use crate::run::compare::{Scale, Statistic, Warning};
 use crate::run::record::Record;
 use crate::run::stats::quantile::fewest_values;
 use crate::run::stats::{Quantile, Sample, tail};
 use crate::run::trial::{Role, Trial};
 
-/// What is compared of requests that were counted.
+/// What is compared of requests that were counted; the longest, which is compared otherwise, is the last.
 pub const PERCENTILES: [Quantile; 5] = [
     Quantile::P50,
     Quantile::P90,
@@ -44,26 +46,22 @@ impl Percentile {
 
 /// All of them, those too with too few requests: they say how many are needed.
 pub(super) fn percentiles(pairs: &Pairs, seed: u64) -> Vec<Percentile> {
-    let scale = scale(pairs);
-    PERCENTILES
-        .into_iter()
-        .map(|quantile| {
-            if quantile == Quantile::Max {
-                return longest(pairs);
-            }
-            let pooled = tail_effect(pairs, quantile.share(), scale, seed);
-            let effect = pooled.map(|pooled| by_trial(pairs, quantile, pooled));
-            match too_few(pairs, quantile) {
-                Some(warning) => Percentile {
-                    quantile,
-                    effect: effect.map(without_interval),
-                    warning: Some(warning),
-                    n: pairs.n(),
-                },
-                None => sure(pairs, quantile, effect),
-            }
-        })
-        .collect()
+    let [pooled @ .., _] = PERCENTILES;
+    let effects = tail_effects(pairs, &pooled, scale(pairs), seed);
+    let percentile = |(quantile, pooled): (Quantile, Option<Effect>)| {
+        let effect = pooled.map(|pooled| by_trial(pairs, quantile, pooled));
+        match too_few(pairs, quantile) {
+            Some(warning) => Percentile {
+                quantile,
+                effect: effect.map(without_interval),
+                warning: Some(warning),
+                n: pairs.n(),
+            },
+            None => sure(pairs, quantile, effect),
+        }
+    };
+    let all = zip(pooled, effects).map(percentile);
+    all.chain([longest(pairs)]).collect()
 }
 
 /// The longest request of a trial, compared round by round as any single number is. The longest

@@ -5,7 +5,7 @@ use crate::run::compare::effect::on;
 use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::compare::rows::scale;
 use crate::run::record::Record;
-use crate::run::stats::{ALPHA, Sample, tail};
+use crate::run::stats::{ALPHA, Sample, Tail, tails};
 
 /// The change at one quantile, as ratios of the policy to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,13 +42,15 @@ pub fn quantile_changes(
     }
     let alpha = ALPHA / SHARES.len() as f64;
     let effect = |before, after| on(Scale::Ratio, before, after);
-    let change = |share| {
-        let tail = tail(&pairs.rounds, share, effect, alpha, record.header.plan.seed)?;
+    let seed = record.header.plan.seed;
+    let found = tails(&pairs.rounds, &SHARES, effect, alpha, seed);
+    let change = |(share, tail): (f64, Option<Tail>)| {
+        let tail = tail?;
         Some(QuantileChange {
             share,
             ratio: tail.estimate.exp(),
             interval: tail.interval.map(|(low, high)| (low.exp(), high.exp())),
         })
     };
-    SHARES.into_iter().filter_map(change).collect()
+    std::iter::zip(SHARES, found).filter_map(change).collect()
 }

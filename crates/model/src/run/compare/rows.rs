@@ -1,9 +1,11 @@
 //! The rows of a table: estimates first, then the words.
 
+use std::iter::zip;
+
 use crate::run::compare::effect::{Effect, on, scale_of};
 use crate::run::compare::rounds::Pairs;
 use crate::run::compare::{Change, Comparison, Scale, Statistic, Warning};
-use crate::run::stats::{ALPHA, Quantile, tail};
+use crate::run::stats::{self, ALPHA, Quantile, Tail};
 
 /// A row before it is said what may be said of it.
 #[derive(Clone, Debug)]
@@ -21,10 +23,10 @@ const QUANTILES: [Quantile; 4] = [Quantile::P95, Quantile::P99, Quantile::P999, 
 
 /// The tails of a metric that its values support, each with its effect.
 pub(super) fn tails(pairs: &Pairs, seed: u64) -> Vec<(Quantile, Effect)> {
-    let scale = scale(pairs);
-    QUANTILES
-        .into_iter()
-        .filter_map(|it| Some((it, tail_effect(pairs, it.share(), scale, seed)?)))
+    let effects = tail_effects(pairs, &QUANTILES, scale(pairs), seed);
+    let known = zip(QUANTILES, effects);
+    known
+        .filter_map(|(it, effect)| Some((it, effect?)))
         .collect()
 }
 
@@ -40,10 +42,16 @@ pub(super) fn scale(pairs: &Pairs) -> Scale {
 /// A bootstrap of fewer rounds says nothing.
 const FEWEST: u32 = 6;
 
-pub(super) fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, seed: u64) -> Option<Effect> {
-    let effect = |baseline, policy| on(scale, baseline, policy);
-    let tail = tail(&pairs.rounds, q, effect, ALPHA, seed)?;
-    Some(Effect {
+/// The effects on some quantiles; `None` where the values do not support one.
+pub(super) fn tail_effects(
+    pairs: &Pairs,
+    quantiles: &[Quantile],
+    scale: Scale,
+    seed: u64,
+) -> Vec<Option<Effect>> {
+    let on_scale = |baseline, policy| on(scale, baseline, policy);
+    let shares: Vec<f64> = quantiles.iter().map(|it| it.share()).collect();
+    let effect = |tail: Tail| Effect {
         scale,
         baseline_value: tail.baseline,
         policy_value: tail.policy,
@@ -51,7 +59,9 @@ pub(super) fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, seed: u64) -> Opt
         interval: tail.interval.filter(|_| pairs.n() >= FEWEST),
         p: Some(tail.p),
         fact: None,
-    })
+    };
+    let tails = stats::tails(&pairs.rounds, &shares, on_scale, ALPHA, seed);
+    tails.into_iter().map(|tail| tail.map(effect)).collect()
 }
 
 impl Estimate {

@@ -15,10 +15,10 @@
 mod running_median;
 mod wealth;
 
-use super::quantile::median_of_sorted;
+use super::quantile::median_in_place;
 use running_median::RunningMedian;
 pub(super) use wealth::log_mean_exp;
-use wealth::{Scored, Stakes, Table};
+use wealth::{Quarters, Scored, Table};
 
 /// What is dealt in one round, on the scale of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,22 +107,39 @@ impl<'a> Bets<'a> {
     /// The wealth of the bets against `shift`.
     #[must_use]
     pub fn against(&self, shift: f64) -> Wealth {
-        self.settled(shift).most()
+        let [below, above] = self.settled(shift).map(|table| table.most());
+        Wealth { below, above }
     }
 
     /// The logarithm of the wealth that one bet may have after `rounds` more, if it goes on as
     /// it did, with two standard errors in its favour.
     #[must_use]
     pub fn hope(&self, shift: f64, side: Side, rounds: u32) -> f64 {
-        let table = self.settled(shift);
-        table.most().log(side).max(table.after(side, rounds))
+        let [below, above] = self.settled(shift);
+        let table = match side {
+            Side::Below => below,
+            Side::Above => above,
+        };
+        table.most().max(table.after(rounds))
     }
 
-    /// All rounds, settled.
-    fn settled(&self, shift: f64) -> Table {
-        let mut table = Table::default();
-        self.stakes(shift).for_each(|stakes| table.settle(&stakes));
-        table
+    /// All rounds, settled on both sides.
+    fn settled(&self, shift: f64) -> [Table; 2] {
+        let mut tables = [Side::Below, Side::Above].map(Table::of);
+        for round in self.quarters(shift) {
+            tables.iter_mut().for_each(|table| table.settle(&round));
+        }
+        tables
+    }
+
+    /// Whether the bet against `shift` ever had the wealth exp(`needed`) on one side. Rounds after
+    /// the one that shows it are not looked at: an interval asks this dozens of times.
+    fn refutes(&self, shift: f64, side: Side, needed: f64) -> bool {
+        let mut table = Table::of(side);
+        self.quarters(shift).any(|round| {
+            table.settle(&round);
+            table.most() >= needed
+        })
     }
 
     /// The shift that leaves the policy in the middle of its rounds; `None` without a round.
@@ -157,7 +174,12 @@ impl<'a> Bets<'a> {
     /// `None` while the rounds are too few to refute any.
     #[must_use]
     pub fn interval(&self, needed: f64) -> Option<(f64, f64)> {
-        let estimate = self.estimate()?;
+        self.interval_around(self.estimate()?, needed)
+    }
+
+    /// The same, where the estimate is known.
+    #[must_use]
+    pub fn interval_around(&self, estimate: f64, needed: f64) -> Option<(f64, f64)> {
         let low = self.limit(estimate, Side::Above, needed)?;
         let high = self.limit(estimate, Side::Below, needed)?;
         Some((low, high))
@@ -165,7 +187,7 @@ impl<'a> Bets<'a> {
 
     /// The shift nearest to the estimate that is refuted on `side`, outwards.
     fn limit(&self, estimate: f64, side: Side, needed: f64) -> Option<f64> {
-        let refuted = |shift: f64| self.against(shift).log(side) >= needed;
+        let refuted = |shift: f64| self.refutes(shift, side, needed);
         if refuted(estimate) {
             return Some(estimate);
         }
@@ -220,8 +242,7 @@ impl<'a> Bets<'a> {
     fn lead(&self, shift: f64) -> f64 {
         let rounds: Vec<Scored> = self.rounds(shift).collect();
         let mut distances: Vec<f64> = rounds.iter().flat_map(Scored::distances).collect();
-        distances.sort_unstable_by(f64::total_cmp);
-        let scale = median_of_sorted(&distances).unwrap_or(1.0);
+        let scale = median_in_place(&mut distances).unwrap_or(1.0);
         rounds.iter().map(|round| round.lead(scale)).sum()
     }
 
@@ -230,12 +251,40 @@ impl<'a> Bets<'a> {
         draws.map(move |draw| Scored::of(draw, shift))
     }
 
-    fn stakes(&self, shift: f64) -> impl Iterator<Item = Stakes> {
+    /// The scores of all rounds, each on the scale that is known by then.
+    fn quarters(&self, shift: f64) -> impl Iterator<Item = Quarters> {
         let mut distances = RunningMedian::default();
         self.rounds(shift).map(move |round| {
             round.distances().for_each(|it| distances.push(it));
             let scale = distances.middle().unwrap_or(1.0);
-            Stakes::of(&round, scale)
+            Quarters::of(&round, scale)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is refuted is refuted at the first round that shows it: later rounds change nothing.
+        #[test]
+        fn a_shift_is_refuted_where_its_bet_ever_won_enough(
+            values in proptest::collection::vec(proptest::array::uniform3(-3.0_f64..3.0), 1..60),
+            shift in -4.0_f64..4.0, needed in 0.1_f64..6.0, effect in -4.0_f64..4.0,
+        ) {
+            let draw = |[policy, baseline, control]: &[f64; 3]| Draw {
+                policy: policy + effect,
+                baseline: *baseline,
+                control: (*control > -2.0).then_some(*control),
+            };
+            let draws: Vec<Draw> = values.iter().map(draw).collect();
+            let bets = Bets::on(&draws);
+            for side in [Side::Below, Side::Above] {
+                let whole = bets.against(shift).log(side) >= needed;
+                prop_assert_eq!(bets.refutes(shift, side, needed), whole);
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ pub use sample::Sample;
 pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};
 pub use split::{FEWEST_FOR_A_SPLIT, splits};
-pub use tail::{Tail, quantile, tail};
+pub use tail::{Tail, quantile, tails};
 
 /// The error that a whole experiment may make in one family of comparisons.
 pub const ALPHA: f64 = 0.05;

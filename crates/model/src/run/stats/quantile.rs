@@ -77,7 +77,32 @@ impl Quantile {
 /// The median: the middle value, or the mean of the two in the middle. `None` when empty.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    median_of_sorted(&sorted(values))
+    match values {
+        [one] => Some(*one),
+        _ => median_in_place(&mut values.to_vec()),
+    }
+}
+
+/// The median of values that may be put into another order: what is below the middle and above it need
+/// not be sorted.
+pub(crate) fn median_in_place(values: &mut [f64]) -> Option<f64> {
+    let (middle, is_odd) = (values.len() / 2, values.len() % 2 == 1);
+    if values.is_empty() {
+        return None;
+    }
+    let (lower, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let upper = *upper;
+    let below = lower.iter().copied().max_by(f64::total_cmp);
+    Some(
+        below
+            .filter(|_| !is_odd)
+            .map_or(upper, |below| between(below, upper)),
+    )
+}
+
+/// Halved before they are added, so that two huge values cannot overflow.
+fn between(lower: f64, upper: f64) -> f64 {
+    lower / 2.0 + upper / 2.0
 }
 
 /// The values in ascending order.
@@ -93,8 +118,7 @@ pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     if values.len() % 2 == 1 {
         return Some(upper);
     }
-    // Halved before they are added, so that two huge values cannot overflow.
-    Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
+    Some(between(values[values.len() / 2 - 1], upper))
 }
 
 /// How many of `n` values lie above the quantile `q`: the rest is `ceil(q n)`, so that the
@@ -146,6 +170,8 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -154,6 +180,16 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn a_median_is_that_of_the_sorted_values(
+            values in proptest::collection::vec(prop_oneof![Just(-0.0), Just(0.0), -9.0_f64..9.0], 0..40),
+        ) {
+            let bits = |median: Option<f64>| median.map(f64::to_bits);
+            prop_assert_eq!(bits(median(&values)), bits(median_of_sorted(&sorted(&values))));
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! only approximately right, so a claim also needs the randomisation test, which is exact: under no effect the two arms of a
 //! round could be swapped without anybody noticing.
 
+use std::iter::zip;
+
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::run::stats::quantile::{above, supports};
@@ -33,33 +35,63 @@ pub struct Tail {
 /// The values of one round: under the baseline, and under the policy.
 pub type Round<'a> = (Sample<'a>, Sample<'a>);
 
-/// Compares the quantile `q` (1 is the largest value) of all values under the baseline with
-/// that under the policy; `effect` maps the two to the scale, for example the log of their
-/// ratio. `None` where the values do not support the quantile.
+/// Compares some quantiles (1 is the largest value) of all values under the baseline with those
+/// under the policy; `effect` maps the two to the scale, for example the log of their
+/// ratio. `None` where the values do not support a quantile.
+///
+/// Each is drawn for by itself from the seed; those that draw the same are drawn for once.
 #[must_use]
-pub fn tail(
+pub fn tails(
     rounds: &[Round],
-    q: f64,
+    shares: &[f64],
     effect: impl Fn(f64, f64) -> f64,
     alpha: f64,
     seed: u64,
-) -> Option<Tail> {
+) -> Vec<Option<Tail>> {
     let pool = Pool::new(rounds);
-    let ones = vec![1; rounds.len()];
-    let zeros = vec![0; rounds.len()];
-    let baseline = pool.quantile(q, [&ones, &zeros])?;
-    let policy = pool.quantile(q, [&zeros, &ones])?;
-    let estimate = effect(baseline, policy);
+    // What is bootstrapped is swapped after that, the largest value at once.
+    let alike = shares.chunk_by(|a, b| (*a < 1.0) == (*b < 1.0));
+    let tails = alike.flat_map(|shares| of_pool(&pool, shares, &effect, alpha, seed));
+    tails.collect()
+}
+
+fn of_pool(
+    pool: &Pool,
+    shares: &[f64],
+    effect: impl Fn(f64, f64) -> f64,
+    alpha: f64,
+    seed: u64,
+) -> Vec<Option<Tail>> {
+    let ones = vec![1; pool.sizes.len()];
+    let zeros = vec![0; pool.sizes.len()];
+    let ends = zip(
+        pool.quantiles(shares, [&ones, &zeros]),
+        pool.quantiles(shares, [&zeros, &ones]),
+    );
+    let ends: Vec<Option<(f64, f64)>> = ends.map(|(a, b)| a.zip(b)).collect();
+    if ends.iter().all(Option::is_none) {
+        return vec![None; shares.len()];
+    }
     let mut random = fastrand::Rng::with_seed(seed);
-    let interval = (q < 1.0).then(|| bootstrap(&pool, q, &effect, alpha, &mut random));
-    let p = randomise(&pool, q, &effect, estimate, &mut random);
-    Some(Tail {
-        baseline,
-        policy,
-        estimate,
-        interval: interval.flatten(),
-        p,
-    })
+    let intervals = match shares.iter().any(|share| *share < 1.0) {
+        true => bootstrap(pool, shares, &effect, alpha, &mut random),
+        false => vec![None; shares.len()],
+    };
+    let seen = ends.iter().map(|ends| ends.map(|(a, b)| effect(a, b)));
+    let seen: Vec<Option<f64>> = seen.collect();
+    let ps = randomise(pool, shares, &effect, &seen, &mut random);
+    let found = zip(zip(ends, seen), zip(intervals, ps));
+    let tail = |((ends, seen), (interval, p)): ((Option<(f64, f64)>, Option<f64>), _)| {
+        let (baseline, policy) = ends?;
+        Some(Tail {
+            baseline,
+            policy,
+            estimate: seen?,
+            interval,
+            p,
+        })
+    };
+    found.map(tail).collect()
 }
 
 /// The quantile `q` of all values of some samples; `None` where they do not support it.
@@ -70,14 +102,15 @@ pub fn quantile(samples: &[Sample], q: f64) -> Option<f64> {
         .map(|&one| (one, Sample::Plain(&[])))
         .collect();
     let weights = vec![1; rounds.len()];
-    Pool::new(&rounds).quantile(q, [&weights, &weights])
+    let quantiles = Pool::new(&rounds).quantiles(&[q], [&weights, &weights]);
+    quantiles.into_iter().flatten().next()
 }
 
 /// All values of both arms, the largest first.
 struct Pool {
     entries: Vec<Entry>,
     sizes: Vec<[usize; 2]>,
-    /// How many values of each round and arm come before every [`Pool::stride`]th entry.
+    /// How many values of each round and arm come before every [`Pool::stride`]th entry but the first.
     marks: Vec<Vec<[usize; 2]>>,
     stride: usize,
 }
@@ -115,19 +148,22 @@ impl Pool {
         }
     }
 
-    /// The quantile when the values of arm a in round r count `weights[a][r]` times. Walks
-    /// from the top, so a high quantile of few values costs few steps; where there are many,
-    /// from the last mark that is not beyond it.
-    fn quantile(&self, q: f64, weights: [&[usize]; 2]) -> Option<f64> {
+    /// The quantiles when the values of arm a in round r count `weights[a][r]` times.
+    fn quantiles(&self, shares: &[f64], weights: [&[usize]; 2]) -> Vec<Option<f64>> {
         let total = weighted(&self.sizes, weights);
-        if !supports(total, q) {
-            return None;
-        }
-        let above = above(total, q);
+        let quantile = |share: &f64| {
+            supports(total, *share).then(|| self.beyond(above(total, *share), weights))?
+        };
+        shares.iter().map(quantile).collect()
+    }
+
+    /// The value that so many lie above. Walks from the top, so a high quantile of few values costs
+    /// few steps; where there are many, from the last mark that is not beyond it.
+    fn beyond(&self, above: usize, weights: [&[usize]; 2]) -> Option<f64> {
         let before = |mark: &Vec<[usize; 2]>| weighted(mark, weights);
         let mark = self.marks.partition_point(|mark| before(mark) <= above);
-        let mark = mark.saturating_sub(1);
-        let mut left = above - self.marks.get(mark).map_or(0, before);
+        let passed = mark.checked_sub(1).and_then(|last| self.marks.get(last));
+        let mut left = above - passed.map_or(0, before);
         for entry in self.entries.get(mark * self.stride..)? {
             let weight = weights[entry.arm][entry.round] * entry.count;
             if weight > left {
@@ -150,7 +186,7 @@ fn marks(entries: &[Entry], rounds: usize, stride: usize) -> Vec<Vec<[usize; 2]>
     let mut seen = vec![[0; 2]; rounds];
     let mut marks = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        if index.is_multiple_of(stride) {
+        if index > 0 && index.is_multiple_of(stride) {
             marks.push(seen.clone());
         }
         seen[entry.round][entry.arm] += entry.count;
@@ -158,28 +194,34 @@ fn marks(entries: &[Entry], rounds: usize, stride: usize) -> Vec<Vec<[usize; 2]>
     marks
 }
 
+/// The intervals of all the quantiles.
 fn bootstrap(
     pool: &Pool,
-    q: f64,
+    shares: &[f64],
     effect: impl Fn(f64, f64) -> f64,
     alpha: f64,
     random: &mut fastrand::Rng,
-) -> Option<(f64, f64)> {
+) -> Vec<Option<(f64, f64)>> {
     let n = pool.sizes.len();
     let zeros = vec![0; n];
-    let mut effects = Vec::with_capacity(DRAWS);
+    let mut effects = vec![Vec::with_capacity(DRAWS); shares.len()];
     for _ in 0..DRAWS {
         let mut drawn = vec![0; n];
         for _ in 0..n {
             drawn[random.usize(..n)] += 1;
         }
-        let baseline = pool.quantile(q, [&drawn, &zeros]);
-        let policy = pool.quantile(q, [&zeros, &drawn]);
-        effects.extend(baseline.zip(policy).map(|(b, p)| effect(b, p)));
+        let baselines = pool.quantiles(shares, [&drawn, &zeros]);
+        let policies = pool.quantiles(shares, [&zeros, &drawn]);
+        for (effects, (b, p)) in zip(&mut effects, zip(baselines, policies)) {
+            effects.extend(b.zip(p).map(|(b, p)| effect(b, p)));
+        }
     }
-    effects.sort_unstable_by(f64::total_cmp);
-    let cut = (effects.len() as f64 * expanded(alpha, n) / 2.0) as usize;
-    Some((*effects.get(cut)?, *effects.get(effects.len() - 1 - cut)?))
+    let interval = |mut effects: Vec<f64>| {
+        effects.sort_unstable_by(f64::total_cmp);
+        let cut = (effects.len() as f64 * expanded(alpha, n) / 2.0) as usize;
+        Some((*effects.get(cut)?, *effects.get(effects.len() - 1 - cut)?))
+    };
+    effects.into_iter().map(interval).collect()
 }
 
 /// The share of the bootstrap distribution of `n` draws that has to lie outside, so that the
@@ -199,26 +241,30 @@ fn expanded(alpha: f64, n: usize) -> f64 {
         .unwrap_or(alpha)
 }
 
-/// The share of swaps at least as extreme as what was seen, which itself is one of them.
+/// For each quantile, the share of swaps at least as extreme as what was seen, which itself is one of
+/// them.
 fn randomise(
     pool: &Pool,
-    q: f64,
+    shares: &[f64],
     effect: impl Fn(f64, f64) -> f64,
-    seen: f64,
+    seen: &[Option<f64>],
     random: &mut fastrand::Rng,
-) -> f64 {
-    let extreme = (0..DRAWS)
-        .filter(|_| {
-            let first: Vec<usize> = pool.sizes.iter().map(|_| random.usize(..2)).collect();
-            let second: Vec<usize> = first.iter().map(|heads| 1 - heads).collect();
-            let baseline = pool.quantile(q, [&first, &second]);
-            let policy = pool.quantile(q, [&second, &first]);
+) -> Vec<f64> {
+    let mut extreme = vec![1; shares.len()];
+    for _ in 0..DRAWS {
+        let first: Vec<usize> = pool.sizes.iter().map(|_| random.usize(..2)).collect();
+        let second: Vec<usize> = first.iter().map(|heads| 1 - heads).collect();
+        let baselines = pool.quantiles(shares, [&first, &second]);
+        let policies = pool.quantiles(shares, [&second, &first]);
+        for ((extreme, seen), (b, p)) in zip(zip(&mut extreme, seen), zip(baselines, policies)) {
             // A swap that leaves too few values is counted against.
-            let swapped = baseline.zip(policy).map(|(b, p)| effect(b, p).abs());
-            swapped.is_none_or(|swapped| swapped >= seen.abs())
-        })
-        .count();
-    (extreme + 1) as f64 / (DRAWS + 1) as f64
+            let swapped = b.zip(p).map(|(b, p)| effect(b, p).abs());
+            let is_as_far = |swapped| seen.is_none_or(|seen| swapped >= seen.abs());
+            *extreme += usize::from(swapped.is_none_or(is_as_far));
+        }
+    }
+    let share = |extreme| extreme as f64 / (DRAWS + 1) as f64;
+    extreme.into_iter().map(share).collect()
 }
 
 #[cfg(test)]

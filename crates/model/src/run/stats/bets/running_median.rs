@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem;
 
 /// The median of positive numbers that come one by one, as `median_of_sorted` has it of all of them: a
 /// record may have thousands of rounds, and each is settled again for every shift that is tried.
@@ -7,21 +8,29 @@ use std::collections::BinaryHeap;
 /// The bits of positive numbers are in the order of the numbers.
 #[derive(Debug, Default)]
 pub(super) struct RunningMedian {
-    /// The lower half, as many as are above or one fewer.
+    /// The lower half.
     below: BinaryHeap<u64>,
+    /// The upper half, as many or one more.
     above: BinaryHeap<Reverse<u64>>,
 }
 
 impl RunningMedian {
     pub(super) fn push(&mut self, value: f64) {
-        self.below.push(value.to_bits());
-        if let Some(largest) = self.below.pop() {
-            self.above.push(Reverse(largest));
-        }
-        if self.above.len() > self.below.len() + 1
-            && let Some(Reverse(smallest)) = self.above.pop()
-        {
-            self.below.push(smallest);
+        let bits = value.to_bits();
+        if self.above.len() > self.below.len() {
+            // The smallest of the upper half and this one goes down.
+            let lower = match self.above.peek_mut() {
+                Some(mut smallest) if smallest.0 < bits => mem::replace(&mut smallest.0, bits),
+                _ => bits,
+            };
+            self.below.push(lower);
+        } else {
+            // The largest of the lower half and this one goes up.
+            let upper = match self.below.peek_mut() {
+                Some(mut largest) if *largest > bits => mem::replace(&mut *largest, bits),
+                _ => bits,
+            };
+            self.above.push(Reverse(upper));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The wealth of the bets: scores of the values of a round, what each stake returns, and sums.
 
-use super::{Draw, Side, Wealth};
+use super::{Draw, Side};
 
 /// How boldly is bet, in quarters; the wealth is the mean over these, so that small effects and
 /// large ones both earn.
@@ -57,22 +57,27 @@ fn middle(values: &[f64]) -> f64 {
     }
 }
 
-/// What each stake returns in one round, as logarithms, for both sides.
-pub(super) struct Stakes {
-    below: [f64; STAKES.len()],
-    above: [f64; STAKES.len()],
+/// exp(score / 4) of the values of one round, the policy's first: what all bets on it are made of.
+pub(super) struct Quarters {
+    values: [f64; 3],
+    n: usize,
 }
 
-impl Stakes {
+impl Quarters {
     pub(super) fn of(round: &Scored, scale: f64) -> Self {
-        let quarters = [0, 1, 2].map(|index| match index < round.n {
+        let values = [0, 1, 2].map(|index| match index < round.n {
             true => (round.score(index, scale) / 4.0).exp(),
             false => 0.0,
         });
-        let quarters = &quarters[..round.n];
-        Self {
-            below: STAKES.map(|stake| payoff(quarters, -stake)),
-            above: STAKES.map(|stake| payoff(quarters, stake)),
+        Self { values, n: round.n }
+    }
+
+    /// What each stake returns on one side, as logarithms.
+    fn payoffs(&self, side: Side) -> [f64; STAKES.len()] {
+        let quarters = &self.values[..self.n];
+        match side {
+            Side::Below => STAKES.map(|stake| payoff(quarters, -stake)),
+            Side::Above => STAKES.map(|stake| payoff(quarters, stake)),
         }
     }
 }
@@ -84,14 +89,13 @@ fn payoff(quarters: &[f64], stake: i32) -> f64 {
     (quarters[0].powi(stake) / sum * quarters.len() as f64).ln()
 }
 
-/// The running sums of all stakes.
-#[derive(Default)]
+/// The running sums of all stakes on one side.
 pub(super) struct Table {
+    side: Side,
     rounds: u32,
-    below: [Sum; STAKES.len()],
-    above: [Sum; STAKES.len()],
+    sums: [Sum; STAKES.len()],
     /// The largest wealth so far: nothing was won before the first round.
-    most: (f64, f64),
+    most: f64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -101,45 +105,40 @@ struct Sum {
 }
 
 impl Table {
-    pub(super) fn settle(&mut self, stakes: &Stakes) {
+    pub(super) fn of(side: Side) -> Self {
+        Self {
+            side,
+            rounds: 0,
+            sums: Default::default(),
+            most: 0.0,
+        }
+    }
+
+    pub(super) fn settle(&mut self, round: &Quarters) {
         self.rounds += 1;
-        let sides = [
-            (&mut self.below, &stakes.below),
-            (&mut self.above, &stakes.above),
-        ];
-        for (sums, payoffs) in sides {
-            for (sum, payoff) in sums.iter_mut().zip(payoffs) {
-                sum.total += payoff;
-                sum.squares += payoff * payoff;
-            }
+        for (sum, payoff) in self.sums.iter_mut().zip(round.payoffs(self.side)) {
+            sum.total += payoff;
+            sum.squares += payoff * payoff;
         }
-        self.most.0 = self.most.0.max(self.wealth(Side::Below));
-        self.most.1 = self.most.1.max(self.wealth(Side::Above));
-    }
-
-    pub(super) fn most(&self) -> Wealth {
-        let (below, above) = self.most;
-        Wealth { below, above }
-    }
-
-    fn sums(&self, side: Side) -> &[Sum; STAKES.len()] {
-        match side {
-            Side::Below => &self.below,
-            Side::Above => &self.above,
+        let totals = self.sums.map(|sum| sum.total);
+        // A mean is never above the largest of what it is of.
+        if totals.iter().any(|total| *total > self.most) {
+            self.most = self.most.max(log_mean_exp(&totals));
         }
     }
 
-    /// The logarithm of the mean wealth over all stakes.
-    fn wealth(&self, side: Side) -> f64 {
-        log_mean_exp(&self.sums(side).map(|sum| sum.total))
+    /// The logarithm of the largest wealth so far: the mean over all stakes.
+    pub(super) fn most(&self) -> f64 {
+        self.most
     }
 
-    pub(super) fn after(&self, side: Side, rounds: u32) -> f64 {
+    /// The logarithm of the wealth after `rounds` more that go on as these did, with favour.
+    pub(super) fn after(&self, rounds: u32) -> f64 {
         if self.rounds == 0 {
             return f64::INFINITY;
         }
         let (n, more) = (f64::from(self.rounds), f64::from(rounds));
-        log_mean_exp(&self.sums(side).map(|sum| {
+        log_mean_exp(&self.sums.map(|sum| {
             let mean = sum.total / n;
             let variance = (sum.squares / n - mean * mean).max(0.0);
             sum.total + more * (mean + FAVOUR * (variance / n).sqrt())
@@ -167,17 +166,18 @@ mod tests {
             values in proptest::array::uniform3(-1e3_f64..1e3), scale in 1e-3_f64..1e3, pair: bool,
         ) {
             let n = if pair { 2 } else { 3 };
-            let payoffs = (0..n).map(|policy| {
+            let rounds = (0..n).map(|policy| {
                 let mut turned = values;
                 turned[..n].rotate_left(policy);
                 let control = (!pair).then_some(turned[2]);
                 let draw = Draw { policy: turned[0], baseline: turned[1], control };
-                Stakes::of(&Scored::of(&draw, 0.0), scale)
+                Quarters::of(&Scored::of(&draw, 0.0), scale)
             });
-            let payoffs: Vec<Stakes> = payoffs.collect();
+            let rounds: Vec<Quarters> = rounds.collect();
             for stake in 0..STAKES.len() {
-                for side in [|it: &Stakes| it.below, |it: &Stakes| it.above] {
-                    let mean = payoffs.iter().map(|it| side(it)[stake].exp()).sum::<f64>() / n as f64;
+                for side in [Side::Below, Side::Above] {
+                    let payoffs = rounds.iter().map(|it| it.payoffs(side)[stake].exp());
+                    let mean = payoffs.sum::<f64>() / n as f64;
                     prop_assert!((mean - 1.0).abs() < 1e-9, "{mean}");
                 }
             }

@@ -17,6 +17,27 @@ fn log_ratio(b: f64, p: f64) -> f64 {
     p.ln() - b.ln()
 }
 
+fn tail(
+    rounds: &[Round],
+    share: f64,
+    effect: impl Fn(f64, f64) -> f64,
+    alpha: f64,
+    seed: u64,
+) -> Option<Tail> {
+    tails(rounds, &[share], effect, alpha, seed)[0]
+}
+
+#[test]
+fn a_quantile_is_the_same_among_others() {
+    let data = experiment(3, 1.2);
+    let rounds = rounds(&data);
+    let shares = [0.5, 0.95, 0.9999, 1.0];
+    let together = tails(&rounds, &shares, log_ratio, 0.05, 4);
+    let alone = shares.map(|share| tail(&rounds, share, log_ratio, 0.05, 4));
+    assert_eq!(together, alone);
+    assert_eq!(together.iter().flatten().count(), 3);
+}
+
 fn rounds(values: &[(Vec<f64>, Vec<f64>)]) -> Vec<Round<'_>> {
     let plain = |(a, b)| (Sample::Plain(a), Sample::Plain(b));
     values
@@ -123,6 +144,6 @@ proptest! {
         }
         all.sort_by(|a, b| b.total_cmp(a));
         let expected = supports(all.len(), q).then(|| all[above(all.len(), q)]);
-        prop_assert_eq!(Pool::new(&rounds(&data)).quantile(q, arms), expected);
+        prop_assert_eq!(Pool::new(&rounds(&data)).quantiles(&[q], arms), [expected]);
     }
 }

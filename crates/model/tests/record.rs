@@ -14,7 +14,7 @@ use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use hugewise_model::run::trial::{
     Advice, Collapsing, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading,
-    Role, Tracing, Trial,
+    Readings, Role, Tracing, Trial,
 };
 use proptest::prelude::*;
 
@@ -481,7 +481,7 @@ prop_compose! {
         Trial {
             index, round, policy: "a".to_owned(), role, start, started_unix_ms, outcome,
             stderr_tail,
-            readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
+            readings: Readings::from(readings), read_back, marks, pacing,
             timeline, first_touch, failure_ignored, outlived,
         }
     }

@@ -195,7 +195,7 @@ pub(super) fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), r
         started_unix_ms: 0,
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,
-        readings: BTreeMap::from(readings),
+        readings: readings.into_iter().collect(),
         read_back: ReadBack::default(),
         marks: Vec::new(),
         pacing: None,

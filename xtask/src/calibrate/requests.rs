@@ -115,7 +115,7 @@ fn record(seed: u64, rounds: u32, factor: f64) -> Record {
             let mut trial = trial(index, round, (policy, slot.role), Run::default());
             let histogram = requests(scale, random);
             let reading = Reading::Histogram { histogram };
-            trial.readings = [(METRIC.to_owned(), reading)].into();
+            trial.readings = [(METRIC.to_owned(), reading)].into_iter().collect();
             record.trials.push(trial);
         }
     }

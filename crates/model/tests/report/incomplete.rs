@@ -8,7 +8,7 @@ use hugewise_model::run::compare::Options;
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::{Removal, RemovalReason};
 use hugewise_model::run::report::Report;
-use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_model::run::trial::{Outcome, Reading, Readings};
 use hugewise_model::text::Style;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn failed_trials_are_counted_and_quoted() {
     {
         trial.outcome = Outcome::Signalled { signal: 9 };
         trial.stderr_tail = Some("sort: \u{1b}[31mcannot allocate memory\u{1b}[0m\n".to_owned());
-        for reading in trial.readings.values_mut() {
+        for (_, reading) in &mut trial.readings {
             *reading = Reading::missing(Missing::TrialFailed);
         }
     }
@@ -52,7 +52,7 @@ fn every_trial_of_a_policy_may_fail() {
         trial.outcome = Outcome::NotStarted {
             error: "No such file or directory (os error 2)".to_owned(),
         };
-        trial.readings.clear();
+        trial.readings = Readings::default();
     }
     record.end = None;
     record.warnings = vec!["the record has no end".to_owned()];
@@ -142,7 +142,7 @@ fn an_ordinary_user_sees_what_to_grant() {
 fn everything_may_be_missing() {
     let mut record = sample::clear_win();
     for trial in &mut record.trials {
-        for reading in trial.readings.values_mut() {
+        for (_, reading) in &mut trial.readings {
             *reading = Reading::missing(Missing::TooShort);
         }
     }

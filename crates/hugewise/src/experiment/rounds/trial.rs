@@ -10,7 +10,7 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{COLD_REST, Header};
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_model::run::trial::{Outcome, Pacing, Reading, Role, Times, Trial};
+use hugewise_model::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
 use hugewise_model::text::number::counted;
 
 use super::{Flow, Place, Rounds};
@@ -158,7 +158,7 @@ pub(super) fn tell_latencies(trial: &Trial, progress: &Progress) {
 
 /// The row of a trial.
 fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -> Trial {
-    let mut readings = observed.readings;
+    let mut readings = Readings::from(observed.readings);
     let outlived = observed.outlived;
     let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
         .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());

@@ -6,15 +6,13 @@ use crate::run::metric;
 use crate::run::metric::MetricId;
 use crate::run::metric::{Better, METRICS};
 use crate::run::record::Record;
-use crate::run::trial::Reading;
+use crate::run::trial::{Reading, readings};
 
 /// The names of all metrics that any of the records read or tried to read: the table's, then
 /// those of the folio sizes by size, then the printed ones in the order of the plan.
 pub(super) fn names(records: &[&Record]) -> Vec<String> {
-    let trials = || records.iter().flat_map(|record| &record.trials);
-    let mut left: BTreeSet<&str> = trials()
-        .flat_map(|trial| trial.readings.keys().map(String::as_str))
-        .collect();
+    let trials = records.iter().flat_map(|record| &record.trials);
+    let mut left = readings::names(trials.map(|trial| &trial.readings));
     let mut names: Vec<&str> = METRICS
         .iter()
         .map(|metric| &*metric.name)

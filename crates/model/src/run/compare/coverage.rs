@@ -8,6 +8,7 @@ use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
+use crate::run::trial::readings;
 use crate::text::number::{quantity, whole};
 
 /// Fewer rounds than these say nothing about what is typical.
@@ -116,9 +117,9 @@ pub(crate) fn huge_kinds(record: &Record) -> std::collections::BTreeSet<&str> {
             && (name.ends_with("_peak_bytes") || name.ends_with("_exit_bytes"));
         folio || (huge && name.ends_with("_bytes"))
     };
-    let trials = record.trials.iter();
-    trials
-        .flat_map(|trial| trial.readings.keys().map(String::as_str))
+    let readings = record.trials.iter().map(|trial| &trial.readings);
+    readings::names(readings)
+        .into_iter()
         .filter(is_kind)
         .collect()
 }

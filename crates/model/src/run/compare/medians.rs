@@ -1,5 +1,6 @@
 //! The middle reading of every metric under every policy: what rules and tables speak of.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
@@ -70,7 +71,7 @@ pub(super) fn middles<'a>(
             Err(missing) => why = why.or(Some(missing)),
         }
     }
-    (values, why)
+    (values, why.map(Cow::into_owned))
 }
 
 fn middle(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {

@@ -1,5 +1,6 @@
 //! Pairs within rounds: the trials of two arms, side by side.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
@@ -118,20 +119,20 @@ impl<'a> Rounds<'a> {
 const LARGEST: f64 = 1e300;
 
 /// The numbers of a reading, or why there are none.
-pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, Missing> {
+pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, Cow<'a, Missing>> {
     let values = match trial.readings.get(metric) {
         Some(Reading::Value { value }) => std::slice::from_ref(value),
         Some(Reading::Values { values }) => values,
         Some(Reading::Histogram { histogram }) if histogram.count() > 0 => {
             return Ok(Sample::Counted(histogram));
         }
-        Some(Reading::Histogram { .. }) => return Err(Missing::NotPrinted),
-        Some(Reading::Missing { missing }) => return Err(missing.clone()),
-        None => return Err(Missing::NotAsked),
+        Some(Reading::Histogram { .. }) => return Err(Cow::Owned(Missing::NotPrinted)),
+        Some(Reading::Missing { missing }) => return Err(Cow::Borrowed(missing)),
+        None => return Err(Cow::Owned(Missing::NotAsked)),
     };
     if values.is_empty() || !values.iter().all(|value| value.abs() < LARGEST) {
         let error = format!("{metric}: not a number, or too large for one");
-        return Err(Missing::Unreadable { error });
+        return Err(Cow::Owned(Missing::Unreadable { error }));
     }
     Ok(Sample::Plain(values))
 }
@@ -183,7 +184,7 @@ impl<'a> Pairs<'a> {
             }
             (Err(why), _) | (_, Err(why)) => {
                 self.left_out.missing += 1;
-                self.left_out.why.get_or_insert(why);
+                self.left_out.why.get_or_insert_with(|| why.into_owned());
             }
         }
     }

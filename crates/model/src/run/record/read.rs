@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Continuation, End, Header, Line, Record, Removal};
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
+use crate::run::trial::readings::Names;
 use crate::text::number::counted;
 
 /// Reads a record, whole or as far as it came.
@@ -23,8 +24,14 @@ pub fn parse(bytes: &[u8]) -> Result<Record, LineError> {
     let writer = <Line as jsonl::Line>::WRITER;
     let first = lines.next().ok_or(LineError::Empty { writer })?;
     let mut record = Record::begin(read_header::<Line>(first)?);
+    let mut names = Names::default();
     for raw in lines {
         match raw.read::<Line>()? {
+            Some(Line::Trial(mut trial)) => {
+                names.share(&mut trial.readings);
+                append(&mut record, Line::Trial(trial))
+                    .map_err(|error| LineError::misplaced(raw.number, error))?;
+            }
             Some(line) => append(&mut record, line)
                 .map_err(|error| LineError::misplaced(raw.number, error))?,
             None => record.warnings.push(torn(raw.number, record.trials.len())),

@@ -32,7 +32,7 @@ fn reading_is_finite(reading: &Reading) -> bool {
 }
 
 fn made_finite(mut trial: Trial) -> Trial {
-    for reading in trial.readings.values_mut() {
+    for (_, reading) in &mut trial.readings {
         if !reading_is_finite(reading) {
             *reading = Reading::missing(Missing::unreadable("not a finite number"));
         }

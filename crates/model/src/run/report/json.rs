@@ -1,14 +1,12 @@
 //! For programs: the whole report as one object.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{Report, programs};
 use crate::run::compare::{starts, summary};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
-use crate::run::trial::{Reading, Trial};
+use crate::run::trial::{Reading, Trial, readings};
 
 /// Name and version of this format.
 pub const FORMAT: &str = "hugewise-report 1";
@@ -102,10 +100,7 @@ pub(super) fn findings(report: &Report<'_>) -> Vec<Value> {
 
 /// Every metric that was read under each policy, by itself.
 pub(super) fn summaries(record: &Record) -> Vec<Value> {
-    let trials = record.trials.iter();
-    let metrics: BTreeSet<&str> = trials
-        .flat_map(|trial| trial.readings.keys().map(String::as_str))
-        .collect();
+    let metrics = readings::names(record.trials.iter().map(|trial| &trial.readings));
     let mut summaries = Vec::new();
     for policy in &record.header.plan.policies {
         for metric in &metrics {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Report;
 use crate::run::metric::METRICS;
 use crate::run::metric::requests::order;
-use crate::run::trial::Reading;
+use crate::run::trial::{Reading, readings};
 
 /// The names of the metrics that a report may show.
 #[derive(Debug)]
@@ -23,19 +23,16 @@ impl Names {
     }
 
     fn read(report: &Report<'_>) -> Self {
-        let (mut present, mut counted): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
-        let trials = report.record.trials.iter();
-        for (name, reading) in trials.flat_map(|trial| &trial.readings) {
-            present.insert(name);
-            if matches!(reading, Reading::Histogram { .. }) {
-                counted.insert(name);
-            }
-        }
+        let trials = || report.record.trials.iter().map(|trial| &trial.readings);
+        let mut present = readings::names(trials());
+        let counted = trials().flatten();
+        let counted = counted.filter(|(_, it)| matches!(it, Reading::Histogram { .. }));
+        let counted: BTreeSet<&String> = counted.map(|(name, _)| name).collect();
         let compared = report.table.comparisons.iter();
         present.extend(compared.map(|comparison| comparison.metric.as_str()));
         Self {
             listed: listed(report, &present),
-            counted: counted.into_iter().map(str::to_owned).collect(),
+            counted: counted.into_iter().cloned().collect(),
         }
     }
 }

@@ -86,10 +86,8 @@ fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<[(Level, String
 }
 
 fn printed_only(report: &Report<'_>, source: &LatencySource) -> Option<String> {
-    let is_quantile = |name: &String| {
-        let ends = Quantile::ALL.map(|quantile| format!("latency_{}_seconds", quantile.word()));
-        ends.iter().any(|end| name.ends_with(end))
-    };
+    let ends = Quantile::ALL.map(|quantile| format!("latency_{}_seconds", quantile.word()));
+    let is_quantile = |name: &String| ends.iter().any(|end| name.ends_with(end));
     let trials = &report.record.trials;
     let only = trials
         .iter()

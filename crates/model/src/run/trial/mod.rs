@@ -2,7 +2,6 @@
 //!
 //! A reading has a value or a reason why there is none. There is no zero for "unknown".
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ mod mark;
 mod own_act;
 mod process_tree;
 mod read_back;
+pub mod readings;
 mod requests;
 pub mod timeline;
 mod tracing;
@@ -27,6 +27,7 @@ pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
+pub use readings::Readings;
 pub use requests::{Interval, Pacing, Timed, Times};
 pub use tracing::{Collapsing, Tracing};
 
@@ -62,7 +63,7 @@ pub struct Trial {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_tail: Option<String>,
     /// One entry per metric of the table that this trial was asked for.
-    pub readings: BTreeMap<String, Reading>,
+    pub readings: Readings,
     /// The policy as the kernel showed it while the workload ran.
     pub read_back: ReadBack,
     /// What spoilt this trial; a marked trial is reported, never dropped in silence.

@@ -8,7 +8,7 @@ use crate::run::metric::Better;
 use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
-use crate::run::trial::{Outcome, ReadBack, Reading, Trial};
+use crate::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
 
 pub(super) const MIB: f64 = 1_048_576.0;
 
@@ -85,7 +85,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 started_unix_ms: 0,
                 outcome: Outcome::Exited { code: 0 },
                 stderr_tail: None,
-                readings: BTreeMap::new(),
+                readings: Readings::default(),
                 read_back: ReadBack::default(),
                 marks: Vec::new(),
                 pacing: None,

@@ -270,7 +270,9 @@ fn reading() -> impl Strategy<Value = Reading> {
         prop::collection::vec(any::<u64>(), 0..9).prop_map(|all| {
             let mut histogram = Distribution::new(Grain::Bucket, 1_000);
             all.iter().for_each(|&ns| histogram.add(ns, ns % 5 + 1));
-            Reading::Histogram { histogram }
+            Reading::Histogram {
+                histogram: Box::new(histogram),
+            }
         }),
         missing().prop_map(Reading::missing),
     ]

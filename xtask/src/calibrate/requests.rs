@@ -114,7 +114,9 @@ fn record(seed: u64, rounds: u32, factor: f64) -> Record {
             let policy = &record.header.plan.policies[slot.policy];
             let mut trial = trial(index, round, (policy, slot.role), Run::default());
             let histogram = requests(scale, random);
-            let reading = Reading::Histogram { histogram };
+            let reading = Reading::Histogram {
+                histogram: Box::new(histogram),
+            };
             trial.readings = [(METRIC.to_owned(), reading)].into_iter().collect();
             record.trials.push(trial);
         }

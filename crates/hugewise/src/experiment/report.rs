@@ -76,11 +76,14 @@ fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
     let style = output::style(output);
     match format {
         Format::Text if is_failure(report.record) => failure_text(report.record),
-        Format::Text => to_text(&report.document(style.width), &style),
+        Format::Text => to_text(&report.document(style.width, style.verbose), &style),
         Format::Json => report.json(),
         Format::Csv => report.csv(),
         // Markdown wraps by itself.
-        Format::Markdown => to_markdown(&report.document(usize::MAX), style.verbose),
+        Format::Markdown => {
+            let document = report.document(usize::MAX, style.verbose);
+            to_markdown(&document, style.verbose)
+        }
     }
 }
 

@@ -190,7 +190,7 @@ fn of_load(load: &Load) -> Vec<(String, Reading)> {
             vec![named(
                 RequestMetric::Latency,
                 Reading::Histogram {
-                    histogram: all.clone(),
+                    histogram: Box::new(all.clone()),
                 },
             )]
         }

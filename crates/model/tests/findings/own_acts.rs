@@ -69,7 +69,7 @@ fn what_the_answer_says_is_no_headline() {
     let findings = findings::judge(&record, &table);
     let report = Report::new(&record, table, findings, None);
     let style = Style::default();
-    let text = to_text(&report.document(style.width), &style);
+    let text = to_text(&report.document(style.width, style.verbose), &style);
     assert_eq!(text.matches("switched huge pages off").count(), 1, "{text}");
     let earlier = "The huge pages of redis-server are from before it switched them off: 806 MiB";
     assert!(text.contains(earlier), "{text}");

@@ -32,11 +32,14 @@ fn by_file(name: &str, record: &Record) -> Record {
 }
 
 pub(super) fn draw(report: &Report<'_>, style: &Style) -> String {
-    to_text(&report.document(style.width), style)
+    to_text(&report.document(style.width, style.verbose), style)
 }
 
 pub(super) fn markdown(report: &Report<'_>) -> String {
-    to_markdown(&report.document(usize::MAX), Verbosity::Normal)
+    to_markdown(
+        &report.document(usize::MAX, Verbosity::Normal),
+        Verbosity::Normal,
+    )
 }
 
 pub(super) fn widest(text: &str) -> usize {

@@ -146,7 +146,7 @@ fn tables(report: &Report<'_>) -> Vec<(String, Grid)> {
     let figures = report.figures().into_iter();
     let figures = figures.filter(|figure| !ALONE.contains(&figure.id.as_str()));
     let mut tables: Vec<_> = figures.map(|figure| (figure.id, figure.table)).collect();
-    for section in report.document(usize::MAX).sections {
+    for section in report.document(usize::MAX, Verbosity::Verbose).sections {
         let title = section.heading.unwrap_or_default();
         for (_, block) in section.blocks {
             if let Block::Table(grid) = block {

@@ -60,7 +60,7 @@ fn a_page_says_what_the_report_says() {
         for answer in report.answers() {
             assert!(html.contains(&escaped(&answer)), "{answer}");
         }
-        for section in report.document(usize::MAX).sections {
+        for section in report.document(usize::MAX, Verbosity::Verbose).sections {
             for (_, block) in section.blocks {
                 let hugewise_model::text::document::Block::Table(grid) = block else {
                     continue;

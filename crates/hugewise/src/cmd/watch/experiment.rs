@@ -9,10 +9,10 @@ use hugewise_model::bench;
 use hugewise_model::observe::watch::SMALLEST;
 use hugewise_model::run::compare;
 use hugewise_model::run::record::Record;
-use hugewise_model::text::Tone;
 use hugewise_model::text::document::{Document, Paragraph, Section};
 use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::short_command;
+use hugewise_model::text::{Tone, Verbosity};
 
 use super::looking::sentence;
 use crate::experiment::{recorder, records};
@@ -74,6 +74,8 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
     let report = bench::report(record, table, Some(path.display().to_string()));
-    document.sections.extend(report.document(COLUMNS).sections);
+    document
+        .sections
+        .extend(report.document(COLUMNS, Verbosity::Verbose).sections);
     Ok(document)
 }

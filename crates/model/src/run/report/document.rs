@@ -10,31 +10,28 @@ use super::notes::{self, Notes};
 use super::section::sections;
 use crate::run::findings::host_cold_memory::dearer_start;
 use crate::run::findings::{Finding, Outcome};
-use crate::text::Tone;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
 use crate::text::wrap::{plain, quoted};
+use crate::text::{Tone, Verbosity};
 
 /// More findings than these are details.
 const MOST_FINDINGS: usize = 3;
 
-pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
+pub(super) fn document(report: &Report<'_>, width: usize, verbosity: Verbosity) -> Document {
     let notes = Notes::default();
     let first = tables(report, width, Level::First, &notes);
     let mut near = notes.lines_of(&grids(&first));
+    let signs = notes::signs(report, &grids(&first));
     let computed = notes::computed(report, &notes);
-    let all = tables(report, width, Level::Detail, &notes);
-    let mut far = notes.lines_of(&grids(&all));
-    far.retain(|line| !near.contains(line));
+    let details = match verbosity {
+        Verbosity::Normal => Vec::new(),
+        Verbosity::Verbose => details(report, width, &notes, [&near, &signs], computed),
+    };
     // The answer names them, unless it is that nothing could be tried.
     if conclude(report).is_none_or(|conclusion| conclusion.policy.is_none()) {
         near.extend(notes.missing_columns());
     }
-    let signs = notes::signs(report, &grids(&first));
-    let mut more = notes::signs(report, &grids(&all));
-    more.retain(|sign| !signs.contains(sign));
-    let later = notes::computed(report, &notes).filter(|_| computed.is_none());
-    more.extend(later.map(str::to_owned));
 
     let mut document = Document::new([conclusion(report)]);
     let last = first.len().saturating_sub(1);
@@ -50,17 +47,36 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
         document.push(section);
     }
     document.push(remarks(report));
-    for table in all {
-        document.push(table.section(Level::Detail));
-    }
+    document.sections.extend(details);
+    document
+}
+
+/// All metrics, the curves of a bench and the findings. What the first screen says, which is given, is
+/// not said again.
+fn details(
+    report: &Report<'_>,
+    width: usize,
+    notes: &Notes,
+    [near, signs]: [&[String]; 2],
+    computed: Option<&str>,
+) -> Vec<Section> {
+    let all = tables(report, width, Level::Detail, notes);
+    let mut far = notes.lines_of(&grids(&all));
+    far.retain(|line| !near.contains(line));
+    let mut more = notes::signs(report, &grids(&all));
+    more.retain(|sign| !signs.contains(sign));
+    let later = notes::computed(report, notes).filter(|_| computed.is_none());
+    more.extend(later.map(str::to_owned));
+    let mut sections: Vec<Section> = all
+        .into_iter()
+        .map(|table| table.section(Level::Detail))
+        .collect();
     let legends = [bench_legend(report), more, far, notes.told()].concat();
-    document.push(Section::default().with_detail(Block::Notes(legends)));
+    sections.push(Section::default().with_detail(Block::Notes(legends)));
     let drawings = report.drawings().into_iter();
-    document
-        .sections
-        .extend(drawings.map(|it| Section::default().with_detail(Block::Lines(it))));
-    document.push(evidence(report));
-    document
+    sections.extend(drawings.map(|it| Section::default().with_detail(Block::Lines(it))));
+    sections.push(evidence(report));
+    sections
 }
 
 /// The signs need no line each: all of them are short.

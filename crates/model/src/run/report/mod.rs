@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
+use crate::text::Verbosity;
 use crate::text::document::{Document, Level};
 use crate::text::figure::Figure;
 use crate::text::wrap::plain;
@@ -210,12 +211,13 @@ impl<'a> Report<'a> {
         answer::answers(self)
     }
 
-    /// The report for people, its tables laid out for so many columns of text.
+    /// The report for people, its tables laid out for so many columns of text. What only those see
+    /// who ask for details may be absent for others.
     #[must_use]
-    pub fn document(&self, width: usize) -> Document {
+    pub fn document(&self, width: usize, verbosity: Verbosity) -> Document {
         match self.compares_programs() {
             true => programs::document(self, width),
-            false => document::document(self, width),
+            false => document::document(self, width, verbosity),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Report;
 use super::figures::OTHER_METRICS;
 use crate::run::record::Header;
+use crate::text::Verbosity;
 use crate::text::document::{Block, Field, Section};
 use crate::text::figure::Figure;
 use crate::text::page::{Page, command_in_title, to_page};
@@ -12,7 +13,7 @@ use crate::text::wrap::plain;
 pub(super) fn page(report: &Report<'_>, figures: Vec<Figure>, record: &[u8]) -> String {
     let header = &report.record.header;
     // Tables have no lines to fit in.
-    let mut document = report.document(usize::MAX);
+    let mut document = report.document(usize::MAX, Verbosity::Verbose);
     document.push(circumstances("How it was measured", &report.record.header));
     if let Some(other) = &report.other {
         let title = "How the second record was measured";

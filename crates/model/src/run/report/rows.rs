@@ -63,8 +63,11 @@ pub(super) fn rows<'a>(
     for name in Names::of(report).listed.clone() {
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
-            let row = row(report, section, &medians, metric.clone(), statistic);
             let decides = name == report.table.verdict.metric && statistic == Statistic::Center;
+            if level == Level::First && metric.shown == Shown::OnRequest && !decides {
+                continue;
+            }
+            let row = row(report, section, &medians, metric.clone(), statistic);
             if decides || row.is_shown(statistic, level) {
                 rows.push(row);
             }

@@ -6,16 +6,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::histogram::distribution::Distribution;
-use crate::base::missing::Missing;
-use crate::run::stats::{Sample, median};
-
 mod first_touch;
 mod mapped_site;
 mod mark;
 mod own_act;
 mod process_tree;
 mod read_back;
+mod reading;
 pub mod readings;
 mod requests;
 pub mod timeline;
@@ -27,6 +24,7 @@ pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
+pub use reading::Reading;
 pub use readings::Readings;
 pub use requests::{Interval, Pacing, Timed, Times};
 pub use tracing::{Collapsing, Tracing};
@@ -173,69 +171,6 @@ impl fmt::Display for Outcome {
             Self::HookFailed { error } | Self::ServiceFailed { error, .. } => {
                 write!(f, "{error}")
             }
-        }
-    }
-}
-
-/// One value of one metric in one trial, or the reason why there is none.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-#[serde(untagged)]
-pub enum Reading {
-    /// One number, in the unit of its metric.
-    Value {
-        /// The number.
-        value: f64,
-    },
-    /// Many numbers of one trial, in the order in which the workload printed them; never empty.
-    Values {
-        /// The numbers.
-        values: Vec<f64>,
-    },
-    /// So many numbers that they are counted: durations of requests, whose metric is in seconds.
-    Histogram {
-        /// The counts.
-        histogram: Distribution,
-    },
-    /// Not measured.
-    Missing {
-        /// Why.
-        missing: Missing,
-    },
-}
-
-impl Reading {
-    /// A reading of one number.
-    #[must_use]
-    pub fn of(value: f64) -> Self {
-        Self::Value { value }
-    }
-
-    /// The number, or the middle of several.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub fn middle(&self) -> Result<f64, Missing> {
-        let middle = match self {
-            Self::Value { value } => Some(*value),
-            Self::Values { values } => median(values),
-            Self::Histogram { histogram } => Sample::Counted(histogram).middle(),
-            Self::Missing { missing } => return Err(missing.clone()),
-        };
-        middle.ok_or(Missing::NotPrinted)
-    }
-
-    /// A reading that could not be taken.
-    #[must_use]
-    pub fn missing(missing: Missing) -> Self {
-        Self::Missing { missing }
-    }
-}
-
-impl From<Result<f64, Missing>> for Reading {
-    fn from(result: Result<f64, Missing>) -> Self {
-        match result {
-            Ok(value) => Self::of(value),
-            Err(missing) => Self::missing(missing),
         }
     }
 }

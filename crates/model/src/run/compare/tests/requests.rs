@@ -26,9 +26,12 @@ fn two_policies(seed: u64, rounds: u32) -> Plan {
 }
 
 fn add(trial: &mut Trial, histogram: Distribution) {
-    trial
-        .readings
-        .insert(METRIC.to_owned(), Reading::Histogram { histogram });
+    trial.readings.insert(
+        METRIC.to_owned(),
+        Reading::Histogram {
+            histogram: Box::new(histogram),
+        },
+    );
 }
 
 fn normal(random: &mut fastrand::Rng) -> f64 {

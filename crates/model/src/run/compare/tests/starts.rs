@@ -85,7 +85,9 @@ fn percentiles_are_of_all_requests_of_a_start() {
         let mut histogram = Distribution::new(Grain::Bucket, 1);
         histogram.add(ns, 5_000);
         histogram.add(100 * ns, 10 + u64::from(trial.round));
-        let reading = Reading::Histogram { histogram };
+        let reading = Reading::Histogram {
+            histogram: Box::new(histogram),
+        };
         trial.readings.insert("latency_seconds".to_owned(), reading);
     });
     let found = starts(&record, "never", "latency_seconds");

@@ -28,7 +28,8 @@ pub(super) fn render(report: &Report<'_>, gates: &[Gate]) -> String {
          skipped=\"{skipped}\">\n",
         judged.len() + 1
     );
-    let answer = to_text(&report.document(Style::default().width), &Style::default());
+    let style = Style::default();
+    let answer = to_text(&report.document(style.width, style.verbose), &style);
     let _ = writeln!(
         text,
         "<testcase classname=\"hugewise\" name=\"answer\"><system-out>{}</system-out></testcase>",

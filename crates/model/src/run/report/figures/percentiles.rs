@@ -70,7 +70,7 @@ fn figure(record: &Record, metric: &str) -> Option<Figure> {
 fn merged(record: &Record, policy: &str, metric: &str) -> Option<Distribution> {
     let trials = arm_trials(record, policy).filter(|trial| trial.succeeded());
     let counted = trials.filter_map(|trial| match trial.readings.get(metric) {
-        Some(Reading::Histogram { histogram }) => Some(histogram.clone()),
+        Some(Reading::Histogram { histogram }) => Some(Distribution::clone(histogram)),
         _ => None,
     });
     let all = counted.reduce(|mut all, one| {

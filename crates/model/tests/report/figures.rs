@@ -71,7 +71,9 @@ fn service() -> Record {
             let took = 1e5 * slow * (2.5 * random.f64().powi(4)).exp();
             histogram.add(took as u64, 1);
         }
-        let reading = Reading::Histogram { histogram };
+        let reading = Reading::Histogram {
+            histogram: Box::new(histogram),
+        };
         trial.readings.insert("latency_seconds".to_owned(), reading);
         let seconds = (0..20).map(|at| second(at, slow));
         trial.timeline = Some(Timeline {

@@ -76,7 +76,9 @@ fn percentiles_of_one_policy_lie_between_those_of_its_trials() {
         for request in 1..=20_000_u64 {
             histogram.add(request * 100 * index, 1);
         }
-        let reading = Reading::Histogram { histogram };
+        let reading = Reading::Histogram {
+            histogram: Box::new(histogram),
+        };
         trial.readings.insert("latency_seconds".to_owned(), reading);
     }
     let report = Report::new(&record, table(&record, 0.01), Vec::new(), None);

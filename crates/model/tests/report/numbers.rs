@@ -7,6 +7,7 @@ use hugewise_model::bench;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
 use hugewise_model::run::report::Report;
+use hugewise_model::text::Verbosity;
 use hugewise_model::text::document::Block;
 use hugewise_model::text::grid::Grid;
 use regex::Regex;

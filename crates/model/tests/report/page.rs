@@ -2,6 +2,7 @@
 
 use hugewise_model::run::report::Report;
 use hugewise_model::run::{compare, findings, record};
+use hugewise_model::text::Verbosity;
 use hugewise_model::text::page;
 
 const RECORDS: [&[u8]; 4] = [

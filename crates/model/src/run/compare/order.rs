@@ -65,8 +65,8 @@ impl Order {
 /// One trial in the order of its round.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Which arm it is; the control counts as one of its own.
-    arm: usize,
+    /// Whether its arm is one that uses huge pages.
+    is_huge: bool,
     /// Rank of its value among those of its arm, from the middle; zero for those not looked at.
     rank: f64,
     /// How long it ran, in seconds.
@@ -89,21 +89,26 @@ pub(super) fn order(record: &Record, metric: &str) -> Option<Order> {
     }
     let rounds = rounds(record, metric, &arms, &is_huge)?;
     Some(Order {
-        p: p(&rounds, &is_huge, record.header.plan.seed),
+        p: p(&rounds, record.header.plan.seed),
         policies: huge.into_iter().map(str::to_owned).collect(),
-        strata: strata(&rounds, &is_huge),
+        strata: strata(&rounds),
     })
 }
 
 /// How rare a statistic as far from the middle of all orders would be. The middle is not zero
 /// where the machine drifts and policies are dropped: gaps and values then both change with time.
-fn p(rounds: &[Vec<Run>], is_huge: &[bool], seed: u64) -> f64 {
+fn p(rounds: &[Vec<Run>], seed: u64) -> f64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut shuffled = rounds.to_vec();
-    let mut all = vec![statistic(rounds, is_huge)];
+    let mut shuffled = rounds.concat();
+    let mut all = vec![statistic(&shuffled)];
     all.extend((0..ORDERS).map(|_| {
-        shuffled.iter_mut().for_each(|round| random.shuffle(round));
-        statistic(&shuffled, is_huge)
+        let mut rest = shuffled.as_mut_slice();
+        for round in rounds {
+            let (runs, later) = rest.split_at_mut(round.len());
+            random.shuffle(runs);
+            rest = later;
+        }
+        statistic(&shuffled)
     }));
     let middle = all.iter().sum::<f64>() / all.len() as f64;
     let seen = (all[0] - middle).abs();
@@ -168,7 +173,7 @@ fn rounds(
         values.sort_unstable_by(f64::total_cmp);
     }
     let run = |(arm, value, trial): &(usize, f64, &Trial), baseline: Option<f64>| Run {
-        arm: *arm,
+        is_huge: is_huge[*arm],
         rank: if is_huge[*arm] {
             rank(&values[*arm], *value)
         } else {
@@ -200,10 +205,10 @@ fn rank(sorted: &[f64], value: f64) -> f64 {
 
 /// Seconds since the last trial with huge pages ended, for each trial with huge pages that has
 /// one before it.
-fn gaps<'a>(rounds: &'a [Vec<Run>], is_huge: &'a [bool]) -> impl Iterator<Item = (f64, Run)> + 'a {
+fn gaps(runs: &[Run]) -> impl Iterator<Item = (f64, Run)> {
     let mut since: Option<f64> = None;
-    rounds.iter().flatten().filter_map(move |run| {
-        if !is_huge[run.arm] {
+    runs.iter().filter_map(move |run| {
+        if !run.is_huge {
             since = since.map(|since| since + run.seconds);
             return None;
         }
@@ -215,9 +220,9 @@ fn gaps<'a>(rounds: &'a [Vec<Run>], is_huge: &'a [bool]) -> impl Iterator<Item =
 
 /// How far long gaps go with high values: the covariance of the two, where all gaps that are long
 /// enough for memory to get cold are alike.
-fn statistic(rounds: &[Vec<Run>], is_huge: &[bool]) -> f64 {
+fn statistic(runs: &[Run]) -> f64 {
     let (mut n, mut gaps_sum, mut ranks, mut products) = (0.0, 0.0, 0.0, 0.0);
-    for (gap, run) in gaps(rounds, is_huge) {
+    for (gap, run) in gaps(runs) {
         let gap = gap / (gap + LATER);
         n += 1.0;
         gaps_sum += gap;
@@ -227,8 +232,8 @@ fn statistic(rounds: &[Vec<Run>], is_huge: &[bool]) -> f64 {
     products - gaps_sum * ranks / f64::max(n, 1.0)
 }
 
-fn strata(rounds: &[Vec<Run>], is_huge: &[bool]) -> Vec<Stratum> {
-    let gaps: Vec<(f64, Run)> = gaps(rounds, is_huge).collect();
+fn strata(rounds: &[Vec<Run>]) -> Vec<Stratum> {
+    let gaps: Vec<(f64, Run)> = gaps(&rounds.concat()).collect();
     let ends = [
         (0.0, Some(f64::MIN_POSITIVE)),
         (f64::MIN_POSITIVE, Some(LATER)),

@@ -41,7 +41,11 @@ impl Scored {
     /// Near the middle the distance in units of the usual one; far ones count no more than near
     /// ones, so that a burst is one vote.
     pub(super) fn score(&self, index: usize, scale: f64) -> f64 {
-        (self.values[index] / (1.5 * scale)).tanh()
+        match self.values[index] {
+            // The middle one of three, always.
+            0.0 => 0.0,
+            value => (value / (1.5 * scale)).tanh(),
+        }
     }
 
     pub(super) fn lead(&self, scale: f64) -> f64 {

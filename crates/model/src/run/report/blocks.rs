@@ -287,7 +287,7 @@ fn readings(column: &Column<'_>, row: &MetricRow<'_>) -> Vec<f64> {
     }
     arm_trials(column.record, column.policy)
         .filter(|trial| trial.succeeded())
-        .filter_map(|trial| trial.readings.get(&**metric))
+        .filter_map(|trial| trial.readings.get(metric))
         .flat_map(|reading| match reading {
             Reading::Value { value } => vec![*value],
             Reading::Values { values } => values.clone(),

@@ -80,18 +80,17 @@ fn of_pool(
     let seen = ends.iter().map(|ends| ends.map(|(a, b)| effect(a, b)));
     let seen: Vec<Option<f64>> = seen.collect();
     let ps = randomise(pool, shares, &effect, &seen, &mut random);
-    let found = zip(zip(ends, seen), zip(intervals, ps));
-    let tail = |((ends, seen), (interval, p)): ((Option<(f64, f64)>, Option<f64>), _)| {
-        let (baseline, policy) = ends?;
+    let tail = |at: usize| {
+        let (baseline, policy) = ends[at]?;
         Some(Tail {
             baseline,
             policy,
-            estimate: seen?,
-            interval,
-            p,
+            estimate: seen[at]?,
+            interval: intervals[at],
+            p: ps[at],
         })
     };
-    found.map(tail).collect()
+    (0..shares.len()).map(tail).collect()
 }
 
 /// The quantile `q` of all values of some samples; `None` where they do not support it.

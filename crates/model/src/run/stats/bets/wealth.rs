@@ -1,10 +1,13 @@
 //! The wealth of the bets: scores of the values of a round, what each stake returns, and sums.
 
+use std::array;
+use std::iter::zip;
+
 use super::{Draw, Side};
 
-/// How boldly is bet, in quarters; the wealth is the mean over these, so that small effects and
-/// large ones both earn.
-const STAKES: [i32; 5] = [1, 2, 4, 8, 32];
+/// How boldly is bet: 1, 2, 4, 8 and 32 quarters ([`powers`]). The wealth is the mean over these, so
+/// that small effects and large ones both earn.
+const STAKES: usize = 5;
 
 /// A forecast allows so many standard errors in favour of a decision: with one, three in four of the
 /// experiments that would have found 3 % in noise of 5 % go on, with two, nineteen in twenty.
@@ -76,28 +79,40 @@ impl Quarters {
         Self { values, n: round.n }
     }
 
-    /// What each stake returns on one side, as logarithms.
-    fn payoffs(&self, side: Side) -> [f64; STAKES.len()] {
-        let quarters = &self.values[..self.n];
-        match side {
-            Side::Below => STAKES.map(|stake| payoff(quarters, -stake)),
-            Side::Above => STAKES.map(|stake| payoff(quarters, stake)),
+    /// What each stake returns on one side, as logarithms. The bet pays in proportion to
+    /// exp(stake × score) of the value that was the policy's; what it pays is one on average over the
+    /// values that it could have been.
+    fn payoffs(&self, side: Side) -> [f64; STAKES] {
+        let (mut own, mut sums) = ([0.0; STAKES], [0.0; STAKES]);
+        for (index, quarter) in self.values[..self.n].iter().enumerate() {
+            let powers = match side {
+                Side::Below => powers(*quarter).map(f64::recip),
+                Side::Above => powers(*quarter),
+            };
+            if index == 0 {
+                own = powers;
+            }
+            zip(&mut sums, powers).for_each(|(sum, power)| *sum += power);
         }
+        let n = self.n as f64;
+        array::from_fn(|stake| (own[stake] / sums[stake] * n).ln())
     }
 }
 
-/// The bet pays in proportion to exp(stake × score) of the value that was the policy's; what it
-/// pays is one on average over the values that it could have been.
-fn payoff(quarters: &[f64], stake: i32) -> f64 {
-    let sum: f64 = quarters.iter().map(|quarter| quarter.powi(stake)).sum();
-    (quarters[0].powi(stake) / sum * quarters.len() as f64).ln()
+/// To the power of each stake.
+fn powers(quarter: f64) -> [f64; STAKES] {
+    let square = |value: f64| value * value;
+    let two = square(quarter);
+    let four = square(two);
+    let eight = square(four);
+    [quarter, two, four, eight, square(square(eight))]
 }
 
 /// The running sums of all stakes on one side.
 pub(super) struct Table {
     side: Side,
     rounds: u32,
-    sums: [Sum; STAKES.len()],
+    sums: [Sum; STAKES],
     /// The largest wealth so far: nothing was won before the first round.
     most: f64,
 }
@@ -178,7 +193,7 @@ mod tests {
                 Quarters::of(&Scored::of(&draw, 0.0), scale)
             });
             let rounds: Vec<Quarters> = rounds.collect();
-            for stake in 0..STAKES.len() {
+            for stake in 0..STAKES {
                 for side in [Side::Below, Side::Above] {
                     let payoffs = rounds.iter().map(|it| it.payoffs(side)[stake].exp());
                     let mean = payoffs.sum::<f64>() / n as f64;

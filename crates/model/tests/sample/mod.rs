@@ -403,7 +403,7 @@ pub fn table(record: &Record, half: f64) -> Table {
     let metrics: Vec<&str> = hugewise_model::run::metric::METRICS
         .iter()
         .map(|metric| metric.name.as_ref())
-        .filter(|name| record.trials.iter().any(|t| t.readings.contains_key(*name)))
+        .filter(|name| record.trials.iter().any(|t| t.readings.contains_key(name)))
         .collect();
     let comparisons: Vec<Comparison> = metrics
         .iter()

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::stderr::message;
 use crate::{cmd, options};
 use hugewise_model::text::suggest::nearest;
 
@@ -101,8 +102,18 @@ pub fn command() -> Command {
 pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = options::with_file(Cli::command(), words)?;
     let matches = command().try_get_matches_from(words);
-    let matches = matches.unwrap_or_else(|error| with_nearest_verb(error).exit());
-    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let matches = matches.unwrap_or_else(|error| end(&with_nearest_verb(error)));
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| end(&error)))
+}
+
+/// Prints a usage error as all other errors are printed, or the help that was asked for.
+fn end(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    let Some(text) = text.strip_prefix("error: ") else {
+        error.exit();
+    };
+    message(text.trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// The same error with the verb that was meant: clap does not recognise swapped letters (`rnu`).

@@ -245,15 +245,14 @@ impl Rules {
     pub fn rule_of(&self, plan: &Plan, unit: &str) -> &Rule {
         // Several conditions ask for one hash.
         let mut hashes: [Option<String>; 4] = Default::default();
-        let mut hash_of = |draw: Draw| -> String {
-            let known = &mut hashes[draw as usize];
-            known
-                .get_or_insert_with(|| self.hash_of(plan, draw, unit))
-                .clone()
-        };
-        let mut holds = |condition: &Condition| match condition {
-            Condition::Below(draw, threshold) => hash_of(*draw) < threshold.0,
-            Condition::AtLeast(draw, threshold) => hash_of(*draw) >= threshold.0,
+        let mut holds = |condition: &Condition| {
+            let (Condition::Below(draw, _) | Condition::AtLeast(draw, _)) = condition;
+            let known = &mut hashes[*draw as usize];
+            let hash = known.get_or_insert_with(|| self.hash_of(plan, *draw, unit));
+            match condition {
+                Condition::Below(_, threshold) => *hash < threshold.0,
+                Condition::AtLeast(_, threshold) => *hash >= threshold.0,
+            }
         };
         let fits = |rule: &&Rule| rule.when.iter().all(&mut holds);
         const NOBODY: &Rule = &Rule {

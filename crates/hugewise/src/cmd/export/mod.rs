@@ -34,11 +34,13 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Flags of `export`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Answer scrapes of /metrics here
+    /// Serve /metrics here
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9974")]
     listen: SocketAddr,
 
-    /// Write DIR/hugewise.prom instead, for the textfile collector of `node_exporter`
+    /// Write DIR/hugewise.prom instead (textfile collector)
+    ///
+    /// `node_exporter --collector.textfile.directory DIR` reads it.
     #[arg(long, value_name = "DIR", group = "sent", conflicts_with = "listen")]
     textfile: Option<PathBuf>,
 
@@ -75,7 +77,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PLAN")]
     fleet: Option<PathBuf>,
 
-    /// Name of this unit under PLAN [default: the host's name]
+    /// This unit's name in PLAN [default: host name]
     #[arg(long, value_name = "NAME", requires = "fleet")]
     unit: Option<String>,
 

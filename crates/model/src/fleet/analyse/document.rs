@@ -262,7 +262,7 @@ fn checks(analysis: &Analysis) -> Section {
     fields.push(Field::new(
         "p-values",
         format!(
-            "from {} draws at most by {}, after Holm; error of this look {} %",
+            "from at most {} draws by {}, after Holm; error of this look {} %",
             analysis.draws,
             analysis.lot,
             chosen_percent(analysis.level)

@@ -95,9 +95,8 @@ impl Statistic {
     #[must_use]
     pub fn query(self, plan: &Plan, metric: &str) -> String {
         let (function, seconds) = (self.function(), seconds(plan));
-        let series = selector(plan);
         let metric = metric.replace('\\', r"\\").replace('"', "\\\"");
-        let series = series.replace('}', &format!(",metric=\"{metric}\"}}"));
+        let series = matching(plan, &format!(",metric=\"{metric}\""));
         format!("{function}({series}[{seconds}s])")
     }
 }
@@ -105,7 +104,12 @@ impl Statistic {
 /// All series of a plan.
 #[must_use]
 pub fn selector(plan: &Plan) -> String {
-    format!("{SERIES}{{experiment=\"{}\"}}", plan.name)
+    matching(plan, "")
+}
+
+/// The series of a plan that have these labels too.
+fn matching(plan: &Plan, labels: &str) -> String {
+    format!("{SERIES}{{experiment=\"{}\"{labels}}}", plan.name)
 }
 
 #[cfg(test)]

@@ -179,19 +179,20 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
     if let Some(conclusion) = not_shown(report, &others) {
         return conclusion;
     }
-    without_answer(match is_small(context) {
+    without_answer(match smallness(context).is_some() {
         true => HugePages::DoNotMatter,
         false => HugePages::NotTried,
     })
 }
 
-/// Whether the program is smaller than a huge page.
-fn is_small(context: &Context<'_>) -> bool {
+/// The memory of the program's largest process, and of a huge page, where the first is less; bytes.
+pub(super) fn smallness(context: &Context<'_>) -> Option<(f64, f64)> {
     let peak = context
         .medians
-        .get(context.baseline(), MetricId::PeakRssBytes);
-    let huge_page = context.host().pmd_bytes();
-    huge_page.is_some_and(|huge| peak.is_ok_and(|peak| peak < huge as f64))
+        .get(context.baseline(), MetricId::PeakRssBytes)
+        .ok()?;
+    let huge_page = context.host().pmd_bytes()? as f64;
+    (peak < huge_page).then_some((peak, huge_page))
 }
 
 impl Conclusion {

@@ -72,7 +72,6 @@ fn no_two_policies_look_alike() {
     let looks = |index| (colour(index), Shape::of(index) as u8);
     let marks: Vec<(String, u8)> = (0..16).map(looks).collect();
     for (index, mark) in marks.iter().enumerate() {
-        assert!(!marks[..index].contains(mark), "{index}: {mark:?}");
         let same_colour = |other: &&(String, u8)| other.0[..2] == mark.0[..2];
         let shapes = marks[..index].iter().filter(same_colour).map(|it| it.1);
         assert!(!shapes.into_iter().any(|shape| shape == mark.1), "{index}");

@@ -1,13 +1,12 @@
 //! The first sentence: whether huge pages help, by how much, and at what price.
 
 use super::super::Report;
-use super::super::conclusion::{Conclusion, HugePages};
+use super::super::conclusion::{Conclusion, HugePages, smallness};
 use super::effect::Effect;
 use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
-use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::findings::host_cold_memory::{dearer_start, is_uneven};
 use crate::run::findings::win_with_a_loss::{losses, tell};
@@ -180,7 +179,7 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
     let (lead, why) = match conclusion.huge_pages {
         HugePages::DoNotMatter => (
             "do not matter to",
-            smallness(report).unwrap_or_else(|| why_alike(report, finding)),
+            used_less_than_a_page(report).unwrap_or_else(|| why_alike(report, finding)),
         ),
         _ => ("could not be tried on", why_not_tried(report, finding)),
     };
@@ -188,11 +187,8 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
 }
 
 /// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
-fn smallness(report: &Report<'_>) -> Option<String> {
-    let page = report.record.header.host.pmd_bytes()? as f64;
-    let baseline = &report.table.verdict.baseline;
-    let peak = Medians::of(report.record).get(baseline, MetricId::PeakRssBytes);
-    let peak = peak.ok().filter(|peak| *peak < page)?;
+fn used_less_than_a_page(report: &Report<'_>) -> Option<String> {
+    let (peak, page) = smallness(&Context::new(report.record, &report.table))?;
     let [peak, page] = [peak, page].map(|bytes| quantity(&Unit::Bytes, bytes));
     Some(format!(
         "its largest process used {peak}, less than one huge page ({page})"

@@ -66,15 +66,15 @@ pub(super) fn has_tails(record: &Record, name: &str) -> bool {
 
 /// Metrics of which a trial has more than one number.
 #[derive(Debug, Default)]
-pub(super) struct Forms<'a> {
+pub(crate) struct Forms<'a> {
     /// Those whose values were counted, so that those of all trials can be merged.
-    pub(super) counted: BTreeSet<&'a str>,
+    pub(crate) counted: BTreeSet<&'a str>,
     /// Those whose values stand one by one.
-    pub(super) listed: BTreeSet<&'a str>,
+    pub(crate) listed: BTreeSet<&'a str>,
 }
 
 impl<'a> Forms<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
+    pub(crate) fn of(record: &'a Record) -> Self {
         let mut forms = Self::default();
         for (name, reading) in record.trials.iter().flat_map(|trial| &trial.readings) {
             let names = match reading {

@@ -12,7 +12,7 @@ use crate::run::stats::Quantile;
 
 mod best;
 mod between;
-mod columns;
+pub(crate) mod columns;
 pub(crate) mod coverage;
 mod decision;
 mod effect;

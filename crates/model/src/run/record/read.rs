@@ -27,13 +27,13 @@ pub fn parse(bytes: &[u8]) -> Result<Record, LineError> {
     let mut names = Names::default();
     for raw in lines {
         match raw.read::<Line>()? {
-            Some(Line::Trial(mut trial)) => {
-                names.share(&mut trial.readings);
-                append(&mut record, Line::Trial(trial))
+            Some(mut line) => {
+                if let Line::Trial(trial) = &mut line {
+                    names.share(&mut trial.readings);
+                }
+                append(&mut record, line)
                     .map_err(|error| LineError::misplaced(raw.number, error))?;
             }
-            Some(line) => append(&mut record, line)
-                .map_err(|error| LineError::misplaced(raw.number, error))?,
             None => record.warnings.push(torn(raw.number, record.trials.len())),
         }
     }

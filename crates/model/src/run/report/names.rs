@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
+use crate::run::compare::columns::Forms;
 use crate::run::metric::METRICS;
 use crate::run::metric::requests::order;
-use crate::run::trial::{Reading, readings};
+use crate::run::trial::readings;
 
 /// The names of the metrics that a report may show.
 #[derive(Debug)]
@@ -23,16 +24,14 @@ impl Names {
     }
 
     fn read(report: &Report<'_>) -> Self {
-        let trials = || report.record.trials.iter().map(|trial| &trial.readings);
-        let mut present = readings::names(trials());
-        let counted = trials().flatten();
-        let counted = counted.filter(|(_, it)| matches!(it, Reading::Histogram { .. }));
-        let counted: BTreeSet<&String> = counted.map(|(name, _)| name).collect();
+        let trials = report.record.trials.iter();
+        let mut present = readings::names(trials.map(|trial| &trial.readings));
+        let counted = Forms::of(report.record).counted.into_iter();
         let compared = report.table.comparisons.iter();
         present.extend(compared.map(|comparison| comparison.metric.as_str()));
         Self {
             listed: listed(report, &present),
-            counted: counted.into_iter().cloned().collect(),
+            counted: counted.map(str::to_owned).collect(),
         }
     }
 }

@@ -86,18 +86,16 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The median of values that may be put into another order: what is below the middle and above it need
 /// not be sorted.
 pub(crate) fn median_in_place(values: &mut [f64]) -> Option<f64> {
-    let (middle, is_odd) = (values.len() / 2, values.len() % 2 == 1);
     if values.is_empty() {
         return None;
     }
+    let (middle, is_odd) = (values.len() / 2, values.len() % 2 == 1);
     let (lower, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let upper = *upper;
-    let below = lower.iter().copied().max_by(f64::total_cmp);
-    Some(
-        below
-            .filter(|_| !is_odd)
-            .map_or(upper, |below| between(below, upper)),
-    )
+    if is_odd {
+        return Some(*upper);
+    }
+    let below = lower.iter().copied().max_by(f64::total_cmp)?;
+    Some(between(below, *upper))
 }
 
 /// Halved before they are added, so that two huge values cannot overflow.

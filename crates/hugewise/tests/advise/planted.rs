@@ -28,7 +28,7 @@ fn a_small_pod_with_glibc_243_on_arm_is_found() {
         );
         machine.advise(&case, &["70"]).success()
     };
-    let state = "breaks   Raise the memory limit, or switch the allocator's huge pages off.";
+    let state = "breaks   Raise the memory limit, or set pages of 2 MiB to never on the node.";
     let state = state.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = |limit: &str| {
         let text = String::from_utf8_lossy(&shown(limit).get_output().stdout).into_owned();

@@ -45,8 +45,9 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control passed (−0.4 to +0.6 %)`. One that is inconclusive takes nothing from an answer, whose
-/// interval has the same noise in it; it only adds nothing.
+/// `control passed (−0.4 to +0.6 %)`. One that is too wide takes nothing from an answer, whose interval
+/// has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
+/// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
@@ -54,11 +55,15 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let figure = interval(&metric, control, Sign::Kept);
     let figure = figure.filter(|_| control.scale == Scale::Ratio);
     let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
-    let weight = match (outcome, smallest_effect(report)) {
-        (ControlOutcome::TooWide, Some(_)) => ", which takes nothing from that",
-        _ => "",
-    };
-    Some(format!("control {outcome}{figure}{weight}"))
+    Some(match outcome {
+        ControlOutcome::TooWide if excludes_zero(control) => {
+            format!("control inconclusive{figure}: it excludes 0, so measure again")
+        }
+        ControlOutcome::TooWide if smallest_effect(report).is_some() => {
+            "the control adds nothing".to_owned()
+        }
+        _ => format!("control {outcome}{figure}"),
+    })
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
@@ -95,6 +100,10 @@ pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
         ),
         _ => (Level::Detail, line),
     })
+}
+
+fn excludes_zero(control: &Comparison) -> bool {
+    around_zero(control).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
 fn around_zero(row: &Comparison) -> Option<(f64, f64)> {

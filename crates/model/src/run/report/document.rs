@@ -234,11 +234,11 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
 /// Whether the answer says what a finding does.
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
-    // An open answer says how large the noise is; one that is decided was not hidden by it.
-    let is_answered = conclusion.is_some();
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
+    // An open answer says how large the noise is; one that is decided was not hidden by it.
+    let is_program = report.record.header.plan.bench.is_none();
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
@@ -246,7 +246,7 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
         || cold_start(report).is_some_and(|told| told.id == id)
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
-        || (is_answered && id == "run-too-noisy")
+        || (is_program && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

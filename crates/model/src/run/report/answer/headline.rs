@@ -109,7 +109,9 @@ fn beside(report: &Report<'_>, row: &Comparison) -> String {
     let dearer = dearer_start(&report.findings, &row.policy);
     let dearer = dearer.map(|seconds| {
         let longer = quantity(&Unit::Seconds, seconds);
-        format!("a start after a rest takes {longer} longer")
+        format!(
+            "a start after seconds of rest takes {longer} longer, because the host takes free memory back"
+        )
     });
     let worse: Vec<String> = worse.into_iter().chain(dearer).collect();
     if !worse.is_empty() {

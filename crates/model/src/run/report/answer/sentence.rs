@@ -50,7 +50,7 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
 pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let small = match may_be_small(report, comparison) {
         true => format!(
-            " It may be less than {} %.",
+            " The effect may be smaller than {} %.",
             chosen_percent(report.table.verdict.threshold)
         ),
         false => String::new(),

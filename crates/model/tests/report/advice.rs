@@ -58,7 +58,7 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let text = draw(&report, &Style::default());
     assert!(
         text.contains(&format!(
-            "It changes this program only, by either line:\n    {command}\n"
+            "Either line changes this program only:\n    {command}\n"
         )),
         "{text}"
     );

@@ -7,6 +7,7 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::findings::host_cold_memory::dear_start;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
@@ -121,10 +122,16 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
         _ if !realisation.files.is_empty() => {
             "Run with it, or set the machine (root, until reboot):"
         }
-        Some(Advice::Command(_)) => "It changes this program only, by either line:",
+        Some(Advice::Command(_)) => "Either line changes this program only:",
         _ => "It changes this program only:",
     };
-    lines.push(Advice::Sentence(format!("Recommended: {name}. {reach}")));
+    let condition = match dear_start(&report.findings, best) {
+        Some(_) => ", if starts follow within seconds",
+        None => "",
+    };
+    lines.push(Advice::Sentence(format!(
+        "Recommended: {name}{condition}. {reach}"
+    )));
     lines.extend(exec(report, best, &realisation));
     lines.extend(by_hand);
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));

@@ -8,7 +8,7 @@ use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
-use crate::text::number::percent_change;
+use crate::text::number::{percent, percent_change};
 use crate::text::wrap::plain;
 
 /// What the control shows.
@@ -45,8 +45,8 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control passed (−0.4 to +0.6 %)`. One that is too wide takes nothing from an answer, whose interval
-/// has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. The latter takes nothing from an
+/// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
@@ -59,9 +59,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         ControlOutcome::TooWide if excludes_zero(control) => {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
         }
-        ControlOutcome::TooWide if smallest_effect(report).is_some() => {
-            "the control adds nothing".to_owned()
-        }
+        ControlOutcome::TooWide => format!("control {outcome}{}", half_width(control)),
         _ => format!("control {outcome}{figure}"),
     })
 }
@@ -99,6 +97,15 @@ pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
             format!("{line} So much is chance here: take no effect of this size for real."),
         ),
         _ => (Level::Detail, line),
+    })
+}
+
+/// How far its interval reaches to either side, where it is one of ratios.
+fn half_width(control: &Comparison) -> String {
+    let ends = control.low.zip(control.high);
+    let ends = ends.filter(|_| control.scale == Scale::Ratio);
+    ends.map_or_else(String::new, |(low, high)| {
+        format!(" (±{} %)", percent((high - low) / 2.0))
     })
 }
 

@@ -8,7 +8,7 @@ use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
-use crate::run::findings::host_cold_memory::dearer_start;
+use crate::run::findings::host_cold_memory::dear_start;
 use crate::run::findings::{Finding, Outcome};
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
@@ -97,9 +97,9 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     }
     let mut lines = advice(report);
     if let Some(finding) = cold_start(report).filter(|_| lines.len() > 1) {
-        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
+        let dear = best(report).and_then(|best| dear_start(&report.findings, best));
         // How much longer stands in the answer then.
-        lines.extend(match dearer {
+        lines.extend(match dear {
             Some(_) => at_rest(report),
             None => vec![Advice::Sentence(plain(&finding.headline()))],
         });

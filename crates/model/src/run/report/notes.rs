@@ -172,7 +172,7 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "A change is the median of the changes within rounds, so drift cancels out.",
+    "A change is the median over rounds, not the ratio of the two medians shown.",
     "A change is the median over all pairs of trials; it may differ from the medians shown.",
 ];
 

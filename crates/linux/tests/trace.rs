@@ -111,7 +111,7 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
     );
 }
 
-/// A futex is first read where faults are forbidden, which has no end, and then with a fault.
+/// A private futex is first read where faults are forbidden, which has no end, and then with a fault.
 #[test]
 fn faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin() {
     let _turn = alone();
@@ -120,9 +120,11 @@ fn faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin() {
         return;
     };
     tracer.window().unwrap();
+    // Of a shared one the page would be made ready first.
+    let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     for_each_fresh_page(PAGES, |page| {
         // SAFETY: the page is readable, and another value than 1 makes the call return at once.
-        let waited = unsafe { libc::syscall(libc::SYS_futex, page, libc::FUTEX_WAIT, 1, 0) };
+        let waited = unsafe { libc::syscall(libc::SYS_futex, page, wait, 1, 0) };
         assert_eq!(waited, -1);
     });
     let seen = one(tracer.window().unwrap());

@@ -40,7 +40,10 @@ fn a_library_is_one_site_and_the_program_another() {
         let site = sites.iter().find(|it| it["place"] == file);
         let site = site.unwrap_or_else(|| panic!("{file}: {report:#}"));
         let bytes = |key: &str| site[key].as_u64().unwrap_or(0) / MIB;
-        assert!((mapped..=mapped + 1).contains(&bytes("mapped_bytes")), "{site:#}");
+        assert!(
+            (mapped..=mapped + 1).contains(&bytes("mapped_bytes")),
+            "{site:#}"
+        );
         assert!((huge..=mapped).contains(&bytes("huge_bytes")), "{site:#}");
         let treated = [&site["failed_treatments"], &site["unseen"]];
         assert_eq!(treated, [0, 0], "{site:#}");

@@ -31,8 +31,9 @@ pub struct Ended {
 /// # Errors
 /// QEMU is not here.
 pub fn boot(machine: Machine, image: &Path, initramfs: &Path) -> Result<Ended> {
-    let mut qemu = qemu(machine, image, initramfs);
+    let mut qemu = qemu(machine, image, initramfs, MEMORY);
     let mut child = qemu
+        .args(["-nic", "none"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -44,7 +45,8 @@ pub fn boot(machine: Machine, image: &Path, initramfs: &Path) -> Result<Ended> {
     Ok(ended)
 }
 
-fn qemu(machine: Machine, image: &Path, initramfs: &Path) -> Command {
+/// QEMU with a guest of so many MiB that says everything on stdout, and has no network yet.
+pub fn qemu(machine: Machine, image: &Path, initramfs: &Path, memory: &str) -> Command {
     let mut command = Command::new(format!("qemu-system-{}", machine.name()));
     // On x86 one processor, of a machine that may have two: with two, QEMU 7.2 runs breakpoints
     // that the other's kernel has just patched away; and were there never a second, it would
@@ -67,7 +69,7 @@ fn qemu(machine: Machine, image: &Path, initramfs: &Path) -> Command {
         }
     };
     command
-        .args(["-m", MEMORY])
+        .args(["-m", memory])
         .args([
             "-display",
             "none",
@@ -77,7 +79,7 @@ fn qemu(machine: Machine, image: &Path, initramfs: &Path) -> Command {
             "stdio",
             "-no-reboot",
         ])
-        .args(["-nodefaults", "-nic", "none"])
+        .arg("-nodefaults")
         .arg("-kernel")
         .arg(image)
         .arg("-initrd")

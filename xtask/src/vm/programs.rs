@@ -10,43 +10,61 @@ use crate::toolchain;
 
 /// Of the workspace's profiles, the one for guests: small, and quick under emulation.
 const PROFILE: &str = "guest";
-const PROGRAMS: [&str; 3] = ["hugewise", "hugewise-lab", "xtask"];
-/// Test programs of the crate `hugewise` that run in guests.
-const TESTS: [&str; 2] = ["guest", "confusion"];
 
-/// All that a guest has.
-pub fn all() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.into_iter().chain(TESTS)
+/// What is built in one command, because of two each would choose features for itself and build
+/// twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Programs {
+    packages: &'static [&'static str],
+    /// Test programs of the crate `hugewise` that run in guests.
+    tests: &'static [&'static str],
 }
 
-/// Builds for a machine and gives the folder in which the programs are, and the test programs
-/// beside them.
-///
-/// # Errors
-/// They cannot be built here; the error says why.
-pub fn build(machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
-    // One command for all of it: of two, each would choose features for itself and build twice.
-    let mut words = vec!["build", "--profile", PROFILE, "--bins"];
-    words.extend(["-p", "hugewise", "-p", "hugewise-lab", "-p", "xtask"]);
-    words.extend(TESTS.iter().flat_map(|test| ["--test", test]));
-    let folder = toolchain::build(machine, sources, cache, &words)?;
-    collect(
-        &folder.join(PROFILE),
-        &cache.join("programs").join(machine.name()),
-    )
-}
+/// For the kernel matrix.
+pub const MATRIX: Programs = Programs {
+    packages: &["hugewise", "hugewise-lab", "xtask"],
+    tests: &["guest", "confusion"],
+};
 
-/// Puts the programs into one folder.
-fn collect(built: &Path, folder: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    for name in PROGRAMS {
-        fs::copy(built.join(name), folder.join(name))
-            .with_context(|| format!("{} was not built", built.join(name).display()))?;
+/// For hosts of a fleet.
+pub const HOST: Programs = Programs {
+    packages: &["hugewise", "hugewise-lab"],
+    tests: &[],
+};
+
+impl Programs {
+    /// The names of their files.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.packages.iter().chain(self.tests).copied()
     }
-    for name in TESTS {
-        fs::copy(newest_test(built, name)?, folder.join(name))?;
+
+    /// Builds for a machine and gives the folder in which the programs are, and the test programs
+    /// beside them.
+    ///
+    /// # Errors
+    /// They cannot be built here; the error says why.
+    pub fn build(self, machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
+        let mut words = vec!["build", "--profile", PROFILE, "--bins"];
+        words.extend(self.packages.iter().flat_map(|package| ["-p", package]));
+        words.extend(self.tests.iter().flat_map(|test| ["--test", test]));
+        let built = toolchain::build(machine, sources, cache, &words)?.join(PROFILE);
+        let folder = cache.join("programs").join(machine.name());
+        self.collect(&built, &folder)?;
+        Ok(folder)
     }
-    Ok(folder.to_owned())
+
+    /// Puts the programs into one folder.
+    fn collect(self, built: &Path, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)?;
+        for name in self.packages {
+            fs::copy(built.join(name), folder.join(name))
+                .with_context(|| format!("{} was not built", built.join(name).display()))?;
+        }
+        for name in self.tests {
+            fs::copy(newest_test(built, name)?, folder.join(name))?;
+        }
+        Ok(())
+    }
 }
 
 /// Cargo gives test programs a name with a hash; of several the newest is this build's.

@@ -33,11 +33,8 @@ const MEMORY: &str = "384";
 /// Make guests that are hosts of a fleet, and print how each is started
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Only kernels whose name contains one of these words, for example `6.12`
+    /// Their kernels by name, for example `x86_64 6.12` [default: all]
     kernels: Vec<String>,
-    /// Only kernels of this machine
-    #[arg(long)]
-    machine: Option<Machine>,
     /// Where kernels, the root for cross-building and programs are kept
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
@@ -56,7 +53,8 @@ struct Host {
 /// # Errors
 /// `kernels.toml` has a mistake, or the cache cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let kernels = kernels(&arguments.kernels, arguments.machine)?;
+    let named = |kernel: &Kernel| arguments.kernels.is_empty() || arguments.kernels.contains(&kernel.name);
+    let kernels = kernels(&arguments.kernels, None)?.into_iter().filter(named);
     fs::create_dir_all(&arguments.cache)?;
     let mut maker = Maker::new(arguments.cache.canonicalize()?)?;
     for kernel in kernels {

@@ -53,7 +53,8 @@ struct Host {
 /// # Errors
 /// `kernels.toml` has a mistake, or the cache cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let named = |kernel: &Kernel| arguments.kernels.is_empty() || arguments.kernels.contains(&kernel.name);
+    let named =
+        |kernel: &Kernel| arguments.kernels.is_empty() || arguments.kernels.contains(&kernel.name);
     let kernels = kernels(&arguments.kernels, None)?.into_iter().filter(named);
     fs::create_dir_all(&arguments.cache)?;
     let mut maker = Maker::new(arguments.cache.canonicalize()?)?;

@@ -13,7 +13,7 @@ TOOLS := cc:gcc ld:binutils
 
 # What the kernel matrix needs besides.
 MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm \
-  cpio:cpio /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg
+  cpio:cpio xz:xz-utils /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg
 
 # What the examples of servers under load run; one that cannot be installed is a skip with a name.
 SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
@@ -56,7 +56,7 @@ help:
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (a quarter of an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
-	@echo "make test-fleet    other engines say the arms of units; agents by Ansible, podman and Slurm; rows by S3"
+	@echo "make test-fleet    agents on QEMU guests, by Ansible, podman and Slurm; engines that say arms; rows by S3"
 	@echo "make test-exports  the programs that exports are for read them: pprof, Firefox Profiler, benchstat"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
@@ -154,12 +154,13 @@ test-exports: setup
 	xtask/exports/try target/debug/hugewise target/exports
 
 # What is fetched stays in target. What cannot be had is a skip with its reason.
-test-fleet: TOOLS += $(FLEET_TOOLS)
+test-fleet: TOOLS += $(FLEET_TOOLS) $(MATRIX_TOOLS)
 test-fleet: setup
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	xtask/fleet/try target/debug/hugewise target/fleet
 	xtask/fleet/starts target/debug/hugewise target/debug/hugewise-lab target/fleet/starts
 	xtask/fleet/store target/debug/hugewise target/fleet/store
+	xtask/fleet/guests target/debug/hugewise target/fleet/guests
 	contrib/prometheus/try-fleet target/debug target/fleet/prometheus
 	contrib/ansible/try target/debug/hugewise target/fleet/ansible
 	contrib/kubernetes/try target/fleet/kubernetes

@@ -34,6 +34,8 @@ enum Task {
     Confusion(confusion::Arguments),
     /// Writes the reference pages and the dashboards from the tables of the program.
     Docs(docs::Arguments),
+    /// Makes guests that are hosts of a fleet, and prints how each is started.
+    Hosts(vm::host::Arguments),
     /// Checks that the modules of each crate import one another in one direction.
     Rooms(rooms::Arguments),
     /// Makes a root of a release of Debian and prints its folder.
@@ -54,6 +56,7 @@ fn main() -> anyhow::Result<()> {
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
+        Task::Hosts(arguments) => vm::host::run(&arguments),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Root(arguments) => debian::run_root(&arguments),
         Task::Static(arguments) => toolchain::run_static(&arguments),

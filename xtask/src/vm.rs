@@ -15,6 +15,7 @@ use crate::machine::Machine;
 
 mod apt;
 mod boot;
+pub mod host;
 mod initramfs;
 mod kernels;
 mod lanes;
@@ -22,6 +23,7 @@ mod programs;
 mod results;
 mod store;
 mod table;
+mod tree;
 
 use initramfs::Parts;
 use kernels::{Kernel, kernels};
@@ -218,7 +220,9 @@ impl Matrix {
         let (sources, cache) = (&self.sources, &self.cache);
         let built = self.programs.entry(machine).or_insert_with(|| {
             eprintln!("building for {} …", machine.name());
-            programs::build(machine, sources, cache).map_err(|error| format!("{error:#}"))
+            programs::MATRIX
+                .build(machine, sources, cache)
+                .map_err(|error| format!("{error:#}"))
         });
         built.clone().map_err(anyhow::Error::msg)
     }

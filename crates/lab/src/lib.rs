@@ -46,8 +46,10 @@ use arguments::Arguments;
 const USAGE: &str = "\
 usage: hugewise-lab WORKLOAD [OPTIONS]
 
-  touch --pages N [--huge|--small] [--align huge|page] [--repeat R] [--hold MS]
-        write one byte to each of N fresh pages; print `pages N faults F`
+  touch --pages N [--step S] [--huge|--small] [--align huge|page] [--repeat R]
+        [--hold MS]
+        write one byte to each of N fresh pages, S pages apart; print
+        `pages N faults F`
   shared --pages N [--hold MS]
         write one byte to each of N pages of shared memory; print `pages N faults F`
   pool --huge-pages N [--hold MS]

@@ -7,12 +7,15 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, faults, page_bytes};
 
-/// `touch`: writes one byte to each of N fresh pages and prints `pages N faults F`.
+/// `touch`: writes one byte to each of N fresh pages, which lie S pages apart, and prints
+/// `pages N faults F`.
 ///
 /// On 4 KiB pages and 2 MiB huge pages, 23,029 pages are 23,029 faults without huge pages,
-/// and 545 with them: 44 huge ones and the 501 small ones of the tail.
+/// and 545 with them: 44 huge ones and the 501 small ones of the tail. With 512 pages from one to the
+/// next, 16 pages are 16 faults, and occupy 64 KiB without huge pages and 32 MiB with them.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let pages = arguments.needed("--pages")?;
+    let step = arguments.number("--step")?.unwrap_or(1).max(1);
     let repeat = arguments.number("--repeat")?.unwrap_or(1);
     let hold = arguments.number("--hold")?.unwrap_or(0);
     let align = align(arguments)?;
@@ -25,8 +28,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         if let Some(region) = last.take() {
             region.unmap();
         }
-        let region = Region::fresh(pages, align, advice)?;
-        println!("pages {pages} faults {}", faults_of_writing(&region));
+        let region = Region::fresh(pages.saturating_mul(step), align, advice)?;
+        println!("pages {pages} faults {}", faults_of_writing(&region, step));
         last = Some(region);
     }
     std::thread::sleep(Duration::from_millis(hold as u64));
@@ -34,8 +37,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
 }
 
 /// Nothing but the touches may fault between the two counts; [`warm`] has seen to it.
-fn faults_of_writing(region: &Region) -> i64 {
-    let stride = page_bytes();
+fn faults_of_writing(region: &Region, step: usize) -> i64 {
+    let stride = step * page_bytes();
     let before = faults();
     region.write(stride);
     faults() - before
@@ -45,8 +48,8 @@ fn faults_of_writing(region: &Region) -> i64 {
 /// it over one page, twice.
 fn warm() -> Result<(), Trouble> {
     let page = Region::fresh(1, Align::Huge, Advice::None)?;
-    faults_of_writing(&page);
-    faults_of_writing(&page);
+    faults_of_writing(&page, 1);
+    faults_of_writing(&page, 1);
     page.unmap();
     Ok(())
 }

@@ -36,6 +36,11 @@ impl Kernel {
         self.name.replace(' ', "-")
     }
 
+    /// The package of its modules: newer kernels have one of their own.
+    pub fn modules_package(&self) -> String {
+        self.package.replacen("linux-binary-", "linux-modules-", 1)
+    }
+
     /// Whether this user must find this capability there.
     pub fn requires(&self, user: &str, capability: &str) -> bool {
         let list = if user == "root" {

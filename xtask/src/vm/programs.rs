@@ -10,50 +10,72 @@ use crate::toolchain;
 
 /// Of the workspace's profiles, the one for guests: small, and quick under emulation.
 const PROFILE: &str = "guest";
-const PROGRAMS: [&str; 2] = ["hugewise", "xtask"];
 /// The laboratory, whose lines are looked up in a guest, and the profile that keeps them.
 const LABORATORY: &str = "hugewise-lab";
 const WITH_LINES: &str = "guest-lab";
-/// Test programs of the crate `hugewise` that run in guests.
-const TESTS: [&str; 2] = ["guest", "confusion"];
 
-/// All that a guest has.
-pub fn all() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.into_iter().chain([LABORATORY]).chain(TESTS)
+/// What a guest has beside the laboratory, built in one command, because of two each would choose
+/// features for itself and build twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Programs {
+    packages: &'static [&'static str],
+    /// Test programs of the crate `hugewise` that run in guests.
+    tests: &'static [&'static str],
 }
 
-/// Builds for a machine and gives the folder in which the programs are, and the test programs
-/// beside them.
-///
-/// # Errors
-/// They cannot be built here; the error says why.
-pub fn build(machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
-    // One command for all of a profile: of two, each would choose features for itself and build twice.
-    let mut words = vec!["build", "--profile", PROFILE, "--bins"];
-    words.extend(PROGRAMS.iter().flat_map(|name| ["-p", name]));
-    words.extend(TESTS.iter().flat_map(|test| ["--test", test]));
-    toolchain::build(machine, sources, cache, &words)?;
-    let words = ["build", "--profile", WITH_LINES, "--bins", "-p", LABORATORY];
-    let target = toolchain::build(machine, sources, cache, &words)?;
-    collect(&target, &cache.join("programs").join(machine.name()))
-}
+/// For the kernel matrix.
+pub const MATRIX: Programs = Programs {
+    packages: &["hugewise", "xtask"],
+    tests: &["guest", "confusion"],
+};
 
-/// Puts the programs into one folder.
-fn collect(target: &Path, folder: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    let of = |profile: &str| target.join(profile);
-    let programs = PROGRAMS.map(|name| (of(PROFILE).join(name), name));
-    for (built, name) in programs
-        .into_iter()
-        .chain([(of(WITH_LINES).join(LABORATORY), LABORATORY)])
-    {
-        fs::copy(&built, folder.join(name))
-            .with_context(|| format!("{} was not built", built.display()))?;
+/// For hosts of a fleet.
+pub const HOST: Programs = Programs {
+    packages: &["hugewise"],
+    tests: &[],
+};
+
+impl Programs {
+    /// The names of their files.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let programs = self.packages.iter().chain(self.tests).copied();
+        programs.chain([LABORATORY])
     }
-    for name in TESTS {
-        fs::copy(newest_test(&of(PROFILE), name)?, folder.join(name))?;
+
+    /// Builds for a machine and gives the folder in which the programs are, and the test programs
+    /// beside them.
+    ///
+    /// # Errors
+    /// They cannot be built here; the error says why.
+    pub fn build(self, machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
+        let mut words = vec!["build", "--profile", PROFILE, "--bins"];
+        words.extend(self.packages.iter().flat_map(|package| ["-p", package]));
+        words.extend(self.tests.iter().flat_map(|test| ["--test", test]));
+        toolchain::build(machine, sources, cache, &words)?;
+        let words = ["build", "--profile", WITH_LINES, "--bins", "-p", LABORATORY];
+        let target = toolchain::build(machine, sources, cache, &words)?;
+        let folder = cache.join("programs").join(machine.name());
+        self.collect(&target, &folder)?;
+        Ok(folder)
     }
-    Ok(folder.to_owned())
+
+    /// Puts the programs into one folder.
+    fn collect(self, target: &Path, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)?;
+        let copy = |built: &Path, name: &str| {
+            let copied = fs::copy(built, folder.join(name));
+            copied.with_context(|| format!("{} was not built", built.display()))
+        };
+        let built = target.join(PROFILE);
+        copy(&target.join(WITH_LINES).join(LABORATORY), LABORATORY)?;
+        for name in self.packages {
+            copy(&built.join(name), name)?;
+        }
+        for name in self.tests {
+            copy(&newest_test(&built, name)?, name)?;
+        }
+        Ok(())
+    }
 }
 
 /// Cargo gives test programs a name with a hash; of several the newest is this build's.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::apt::{self, Apt};
 use super::kernels::Kernel;
+use crate::command::run;
 use crate::machine::Machine;
 
 /// The suite whose busybox is used: the oldest here, so that it runs on every kernel.
@@ -47,6 +48,21 @@ impl Store {
         let package = self.package(kernel.machine, &kernel.suite, &kernel.package)?;
         let paths = ["./boot/vmlinuz-*", "./usr/lib/modules/*/vmlinuz"];
         self.extract(&package, &paths, "vmlinuz")
+    }
+
+    /// A folder with those modules of a kernel that are not built into it.
+    ///
+    /// # Errors
+    /// Their package cannot be had, or none of them is in it.
+    pub fn modules(&mut self, kernel: &Kernel, names: &[&str]) -> Result<PathBuf> {
+        let package = self.package(kernel.machine, &kernel.suite, &kernel.modules_package())?;
+        let folder = package.with_file_name("modules");
+        if !folder.exists() {
+            let part = package.with_file_name("modules.part");
+            unpack_modules(&package, names, &part)?;
+            fs::rename(&part, &folder)?;
+        }
+        Ok(folder)
     }
 
     /// A busybox that needs no library.
@@ -92,6 +108,24 @@ impl Store {
         fs::rename(&part, &target)?;
         Ok(target)
     }
+}
+
+/// Puts modules into one folder, without the compression that not every insmod undoes. Most
+/// patterns fit nothing where most modules are built in, and that makes tar fail.
+fn unpack_modules(package: &Path, names: &[&str], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let script = "dpkg-deb --fsys-tarfile \"$0\" | tar -x --wildcards --transform 's,.*/,,' \"$@\"; \
+                  xz -d -f *.xz; true";
+    let patterns = names.iter().map(|name| format!("*/{name}.ko*"));
+    run(Command::new("sh")
+        .args(["-c", script])
+        .arg(package)
+        .args(patterns)
+        .current_dir(folder))?;
+    let shown = package.display();
+    let any = fs::read_dir(folder)?.next().is_some();
+    ensure!(any, "{shown} holds none of {names:?}");
+    Ok(())
 }
 
 /// The bytes of the one file in a package that fits a pattern.

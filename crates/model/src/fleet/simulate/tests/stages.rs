@@ -1,6 +1,6 @@
 //! A rollout in stages of 1, 10 and 50 % of 600 hosts, which is looked at after each.
 
-use super::{Fleet, MANY, room};
+use super::{Fleet, MANY, percent, room};
 use crate::fleet::Row;
 use crate::fleet::analyse::lot::{Shuffle, draws, randomisation_p};
 use crate::fleet::analyse::tally::{Time, Unit};
@@ -86,7 +86,8 @@ fn ten_thousand_rollouts() {
     for effect in [0.0, 0.02, 0.03, 0.06] {
         for (name, spending) in [("by units", by_units()), ("equal", Spending::equal(3))] {
             let shares = found(effect, &spending, MANY);
-            println!("{name}, effect {effect}: {shares:?}");
+            let shown = shares.map(percent).join(" | ");
+            println!("| {name} | {} | {MANY} | {shown} |", percent(effect));
             if effect == 0.0 {
                 assert!(shares[2] <= ALPHA + room(ALPHA, MANY.into()), "{shares:?}");
             }

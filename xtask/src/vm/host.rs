@@ -1,0 +1,128 @@
+//! `xtask hosts`: guests of the matrix that are hosts of a fleet. They stay up, have a network,
+//! and run each script that comes to their port 22.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, Result};
+use serde::Serialize;
+
+use super::boot::qemu;
+use super::kernels::{Kernel, kernels};
+use super::programs::HOST;
+use super::store::{Store, When};
+use super::tree::Tree;
+use crate::machine::Machine;
+
+const INIT: &str = include_str!("host.sh");
+/// What a network of virtio needs, in the order of loading.
+const MODULES: [&str; 8] = [
+    "virtio",
+    "virtio_ring",
+    "virtio_pci_modern_dev",
+    "virtio_pci_legacy_dev",
+    "virtio_pci",
+    "failover",
+    "net_failover",
+    "virtio_net",
+];
+/// MiB: twelve of them fit into a small machine.
+const MEMORY: &str = "384";
+
+/// Make guests that are hosts of a fleet, and print how each is started
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Their kernels by name, for example `x86_64 6.12` [default: all]
+    kernels: Vec<String>,
+    /// Where kernels, the root for cross-building and programs are kept
+    #[arg(long, default_value = ".cache/matrix")]
+    cache: PathBuf,
+}
+
+/// A line of the output.
+#[derive(Serialize)]
+struct Host {
+    kernel: String,
+    /// QEMU with its words, less those of the network; or why there is none.
+    start: std::result::Result<Vec<String>, String>,
+}
+
+/// Prints a line of JSON for each kernel.
+///
+/// # Errors
+/// `kernels.toml` has a mistake, or the cache cannot be written.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let named =
+        |kernel: &Kernel| arguments.kernels.is_empty() || arguments.kernels.contains(&kernel.name);
+    let kernels = kernels(&arguments.kernels, None)?.into_iter().filter(named);
+    fs::create_dir_all(&arguments.cache)?;
+    let mut maker = Maker::new(arguments.cache.canonicalize()?)?;
+    for kernel in kernels {
+        let start = maker.start(&kernel).map_err(|error| format!("{error:#}"));
+        let host = Host {
+            kernel: kernel.name,
+            start,
+        };
+        println!("{}", serde_json::to_string(&host)?);
+    }
+    Ok(())
+}
+
+/// What all hosts share.
+struct Maker {
+    sources: PathBuf,
+    store: Store,
+    cache: PathBuf,
+    programs: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
+}
+
+impl Maker {
+    fn new(cache: PathBuf) -> Result<Self> {
+        Ok(Self {
+            sources: std::env::current_dir()?,
+            store: Store::new(&cache, When::Lacking),
+            cache,
+            programs: BTreeMap::new(),
+        })
+    }
+
+    /// Makes the disk, and gives the words of QEMU.
+    fn start(&mut self, kernel: &Kernel) -> Result<Vec<String>> {
+        let image = self.store.image(kernel)?;
+        let programs = self.programs(kernel.machine)?;
+        let folder = self.cache.join("hosts").join(kernel.slug());
+        fs::create_dir_all(&folder)?;
+        let initramfs = self.initramfs(kernel, &programs, &folder)?;
+        let command = qemu(kernel.machine, &image, &initramfs, MEMORY);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        Ok(words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect())
+    }
+
+    fn initramfs(&mut self, kernel: &Kernel, programs: &Path, folder: &Path) -> Result<PathBuf> {
+        let busybox = self.store.busybox(kernel.machine)?;
+        let modules = self.store.modules(kernel, &MODULES)?;
+        let programs = HOST.names().map(|name| programs.join(name));
+        let tree = Tree::new(folder, INIT, &busybox, programs)?;
+        fs::create_dir_all(tree.at("modules"))?;
+        for module in fs::read_dir(modules)? {
+            let module = module?;
+            fs::copy(module.path(), tree.at("modules").join(module.file_name()))?;
+        }
+        fs::write(tree.at("modules/order"), MODULES.join("\n"))?;
+        tree.archive()
+    }
+
+    /// Builds once for each machine.
+    fn programs(&mut self, machine: Machine) -> Result<PathBuf> {
+        let (sources, cache) = (&self.sources, &self.cache);
+        let built = self.programs.entry(machine).or_insert_with(|| {
+            eprintln!("building for {} …", machine.name());
+            let built = HOST.build(machine, sources, cache);
+            built.map_err(|error| format!("{error:#}"))
+        });
+        built.clone().map_err(Error::msg)
+    }
+}

@@ -14,6 +14,7 @@ use hugewise_model::run::stats::median;
 use crate::program;
 use rounds::{interval, ratio};
 
+mod attribute;
 mod exec;
 mod faults;
 mod inspect;
@@ -71,6 +72,8 @@ enum What {
     Stat,
     /// A start under each means that makes calls in a program, against a bare start
     Exec,
+    /// What `exec` keeps of the gain with the two best sites of `attribute`
+    Attribute,
     /// How the time of each verb grows with what it reads, and where it leaves linear
     Limits,
 }
@@ -86,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
         What::Exec => exec::run(arguments),
+        What::Attribute => attribute::run(arguments),
         What::Limits => limits::run(arguments),
     }
 }

@@ -67,9 +67,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
 
-  sites [--reads N] [--divide D]
+  sites [--reads N] [--divide D] [--forks N]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two
-        belong together; print `NAME huge BYTES of BYTES` for each
+        belong together; with forks, those that gain gain without a TLB too; print
+        `NAME huge BYTES of BYTES` for each
 
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;

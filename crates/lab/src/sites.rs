@@ -2,12 +2,13 @@
 //! loses, and which one does not care.
 
 use std::hint::black_box;
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 
 use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::bench::random::Random;
 use crate::plant::look::all_mappings;
+use crate::planted::{Side, fork, reap_all};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
 const MIB: usize = 1 << 20;
@@ -20,23 +21,32 @@ const MIB: usize = 1 << 20;
 ///   what is used;
 /// * `left` and `right`, 64 MiB each, are written once and read by turns, N/4 times each.
 ///
-/// `--divide D` makes each region a D-th as large, for slow machines. Prints how much of each is
-/// huge at the end, a line each: `NAME huge BYTES of BYTES`.
+/// `--divide D` makes each region a D-th as large, for slow machines. `--forks N` forks so often
+/// before the reads, each time for a child that ends at once: what the fork copies is an entry for
+/// each page, so that memory that is full gains without any TLB, as under emulation. Prints how much
+/// of each is huge at the end, a line each: `NAME huge BYTES of BYTES`.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let reads = arguments.number("--reads")?.unwrap_or(4_000_000);
     let divisor = arguments.number("--divide")?.unwrap_or(1).max(1);
+    let forks: usize = arguments.number("--forks")?.unwrap_or(0);
     arguments.finish()?;
     let helps = map_helping(divisor)?;
     let inert = map_inert(divisor)?;
     let hurts = map_hurting(divisor)?;
     let (left, right) = (map_left(divisor)?, map_right(divisor)?);
     let mut random = Random::new(1);
-    helps.region.write(page_bytes());
-    helps.read(reads, &mut random);
+    for full in [&helps, &left, &right] {
+        full.region.write(page_bytes());
+    }
     inert.region.write_part(0, page_bytes());
     hurts.region.write(huge_bytes());
-    left.region.write(page_bytes());
-    right.region.write(page_bytes());
+    for _ in 0..forks {
+        match fork()? {
+            Side::Child => process::exit(0),
+            Side::Parent => reap_all(),
+        }
+    }
+    helps.read(reads, &mut random);
     for _ in 0..reads / 4 {
         left.read(1, &mut random);
         right.read(1, &mut random);

@@ -48,6 +48,14 @@ fn traced(test: &str, point: &str, pid: u32) -> Option<Tracer> {
 
 /// Writes to so many fresh small pages; how long that took.
 fn touch(pages: usize) -> Duration {
+    for_each_fresh_page(pages, |page| {
+        // SAFETY: the page is writable and nobody else's.
+        unsafe { page.write_volatile(1) };
+    })
+}
+
+/// Does something with each of so many fresh small pages; how long that took.
+fn for_each_fresh_page(pages: usize, act: impl Fn(*mut u8)) -> Duration {
     let page = rustix::param::page_size();
     let bytes = pages * page;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -60,7 +68,7 @@ fn touch(pages: usize) -> Duration {
         assert_eq!(libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE), 0);
         let began = Instant::now();
         for offset in (0..bytes).step_by(page) {
-            start.cast::<u8>().add(offset).write_volatile(1);
+            act(start.cast::<u8>().add(offset));
         }
         let took = began.elapsed();
         libc::munmap(start, bytes);
@@ -101,6 +109,27 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
         nothing.all.count() < OURS,
         "a window begins where the last ended"
     );
+}
+
+/// A private futex is first read where faults are forbidden, which has no end, and then with a fault.
+#[test]
+fn faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin() {
+    let _turn = alone();
+    let test = "faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin";
+    let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
+        return;
+    };
+    tracer.window().unwrap();
+    // Of a shared one the page would be made ready first.
+    let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    for_each_fresh_page(PAGES, |page| {
+        // SAFETY: the page is readable, and another value than 1 makes the call return at once.
+        let waited = unsafe { libc::syscall(libc::SYS_futex, page, wait, 1, 0) };
+        assert_eq!(waited, -1);
+    });
+    let seen = one(tracer.window().unwrap());
+    assert!(seen.all.count() >= PAGES as u64, "{seen:?}");
+    assert_eq!(seen.losses.reentered, 0);
 }
 
 #[test]

@@ -135,8 +135,9 @@ fn the_report_says_which_memory_earns_it() {
     expect![[r#"
         By wall time, huge pages help at 1-256m: −9.5 % (−9.9 % to −9.1 %); huge pages
         hurt at 1-512m: +5.0 % (+4.7 % to +5.4 %).
-        To use it: hugewise attribute --from design.jsonl --sites FILE; hugewise exec
-        --sites FILE -- COMMAND
+        Without the source: hugewise attribute --from design.jsonl --sites FILE
+        then: hugewise exec --sites FILE -- COMMAND
+        For the lines that map it: hugewise attribute --by site -- COMMAND
 
         site    wall time          interval     huge     added
         1-256m     −9.5 %  −9.9 % to −9.1 %  256 MiB         0
@@ -154,6 +155,28 @@ fn the_report_says_which_memory_earns_it() {
         Again: hugewise attribute --from design.jsonl
     "#]]
     .assert_eq(&text(&found.document("design.jsonl")));
+}
+
+#[test]
+fn a_site_is_called_by_its_line_and_the_call_to_write_is_said() {
+    let mut found = Attribution::of(&design()).expect("a design");
+    for (site, place) in found
+        .sites
+        .iter_mut()
+        .zip(["map a.c:3", "map a.c:3", "fill b.c:7"])
+    {
+        site.site = Site::Chain { hash: 1, class: 28 };
+        site.place = Some(place.to_owned());
+    }
+    let said = text(&found.document("design.jsonl"));
+    for line in [
+        "In the source, after map a.c:3: madvise(address, length, MADV_HUGEPAGE)\n",
+        "In the source, after fill b.c:7: madvise(address, length, MADV_NOHUGEPAGE)\n",
+        "\nmap a.c:3 (x00000001-256m)  ",
+        "\nfill b.c:7  ",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
 }
 
 #[test]
@@ -191,7 +214,7 @@ fn memory_that_is_not_as_the_row_says_is_counted() {
 #[test]
 fn a_file_keeps_what_helps_and_comes_back() {
     let found = Attribution::of(&design()).expect("a design");
-    let file = SitesFile::of(&found).expect("one helps");
+    let file = SitesFile::of(&found, 2).expect("one helps");
     let text = serde_json::to_string(&file).expect("JSON");
     assert!(
         text.starts_with(r#"{"format":"hugewise-sites 1","sites":"mapping:1-256m""#),

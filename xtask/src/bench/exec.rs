@@ -15,10 +15,11 @@ use crate::program;
 const ROUNDS: u32 = 100;
 
 /// The first is `exec` itself, with which the others are compared.
-const POLICIES: [&str; 7] = [
+const POLICIES: [&str; 8] = [
     "as-is",
     "tracer=idle",
     "thp=always,means=tracer",
+    "sites=mapping:none",
     "preload=idle",
     "thp=always,means=preload",
     "collapse=every:100ms",

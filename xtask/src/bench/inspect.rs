@@ -15,7 +15,7 @@ use super::rounds::{in_rounds, interval, ratio};
 use crate::program;
 
 /// What stays free while memory is touched.
-const RESERVE: u64 = 4 << 30;
+pub const RESERVE: u64 = 4 << 30;
 /// The large process.
 const LARGE: u64 = 20 << 30;
 /// The process of many mappings; vm.max_map_count is 65,530 by default.
@@ -175,7 +175,7 @@ fn row(costs: &[Cost], reads: &[Cost]) -> Result<String> {
 }
 
 /// `MemAvailable`.
-fn free_bytes() -> Result<u64> {
+pub fn free_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/meminfo").context("reading /proc/meminfo")?;
     let line = text
         .lines()

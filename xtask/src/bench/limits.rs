@@ -1,24 +1,30 @@
-//! How the time of a verb grows with what it reads: an exponent, and the size from which it is no longer linear.
+//! How the time of a verb grows with what it reads: an exponent, and the size from which it is no longer linear. Sizes
+//! for which the machine has no room are left out.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use hugewise_model::run::stats::median;
+use rustix::process::{Resource, getrlimit};
 
 use super::Arguments;
+use super::inspect::{RESERVE, free_bytes};
 use super::watched::Folder;
 use crate::program;
 
 mod subject;
 
-use subject::{AXES, Axis, Place};
+use subject::{AXES, Axis, Place, Takes};
 
 /// Runs of each size, unless `--pairs` says otherwise; the median counts.
 const RUNS: u32 = 3;
 
 /// Time grows faster than what is read where ten times as much takes more than sixteen times as long.
 const STEEP: f64 = 1.2;
+
+/// File descriptors that a verb needs for itself.
+const SPARE_DESCRIPTORS: u64 = 100;
 
 /// What is less than this share of the time that a verb takes of nothing says nothing of its growth.
 const NOISE: f64 = 0.2;
@@ -51,7 +57,22 @@ fn points(arguments: &Arguments, axis: &Axis, place: &Place<'_>) -> Result<Vec<P
         let times: Result<Vec<f64>> = (0..runs).map(|_| seconds(&subject.command)).collect();
         Ok((size, median(&times?).context("no run")?))
     };
-    axis.sizes.iter().map(point).collect()
+    let most = most(axis.takes)?;
+    let sizes = axis.sizes.iter().filter(|&&size| size <= most);
+    sizes.map(point).collect()
+}
+
+/// The largest size that there is room for.
+fn most(takes: Takes) -> Result<u64> {
+    Ok(match takes {
+        Takes::Little => u64::MAX,
+        Takes::Bytes(each) => free_bytes()?.saturating_sub(RESERVE) / each,
+        Takes::Descriptors(each) => {
+            let processors = std::thread::available_parallelism()?.get() as u64;
+            let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+            limit.saturating_sub(SPARE_DESCRIPTORS) / (each * processors)
+        }
+    })
 }
 
 /// The wall time of a command. One that watches for a time of its own is measured with it.

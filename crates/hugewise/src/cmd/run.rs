@@ -19,6 +19,7 @@ use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
 use crate::output::Output;
+use crate::stderr::message;
 use crate::{paths, turn};
 
 /// Flags of `run`.
@@ -69,6 +70,12 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     if let Some(record) = &arguments.record {
         return go_on(&root, record, &arguments);
     }
+    if let Some(flag) = swallowed(&arguments.options.command, std::env::args_os()) {
+        message(format_args!(
+            "{flag} stands after the command and is the command's; flags of hugewise come before it, \
+             and `--` between them ends this note"
+        ));
+    }
     let options = arguments.options.complete()?;
     let seed = unix_ms();
     if arguments.dry_run {
@@ -88,6 +95,23 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     };
     let plan = |host: &Host| options.plan(host, seed);
     conduct(&root, &options, plan, files, &arguments.output)
+}
+
+/// A word of the command that is a flag of `run`, where no `--` says whose it is.
+fn swallowed(command: &[OsString], typed: impl Iterator<Item = OsString>) -> Option<String> {
+    if typed.into_iter().any(|word| word == "--") {
+        return None;
+    }
+    let run = Arguments::augment_args(Command::new("run"));
+    let flags: Vec<String> = run
+        .get_arguments()
+        .filter_map(|it| Some(format!("--{}", it.get_long()?)))
+        .collect();
+    let words = command.iter().skip(1).filter_map(|word| word.to_str());
+    let mut names = words.map(|word| word.split('=').next().unwrap_or(word));
+    names
+        .find(|name| flags.iter().any(|flag| flag == name))
+        .map(str::to_owned)
 }
 
 fn with_input(options: Options, input: Option<&Input>) -> Options {

@@ -132,11 +132,12 @@ impl<'a> FreeMemory<'a> {
         })
     }
 
+    /// What a trial takes is known after the first.
     fn report_shortage(&self, bytes: u64, wanted: u64) {
-        if !self.shortage_reported.replace(true) {
+        if self.taken_bytes.get() > 0 && !self.shortage_reported.replace(true) {
             message(format_args!(
                 "--host-memory warm: {} are warmed of the {} that a trial may take, because no more \
-                 memory is free",
+                 memory is free; the others' first touch may be slow",
                 bytes_text(bytes),
                 bytes_text(wanted)
             ));

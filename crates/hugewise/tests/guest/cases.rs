@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
         test: collapse::refused_in_words,
     },
     Case {
-        name: "attribute: the planted site that hurts",
+        name: "attribute: planted sites, their order and lines",
         // On a machine that others use, noise may hide what is planted.
         needs: &[
             Capability::Root,

@@ -95,7 +95,7 @@ fn of_means(means: &Hook, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
             let function = resolve(names, kernel)?;
             of_function(&names[0], &function, key.as_ref(), includes, kernel)
         }
-        Hook::Faults { includes } => vec![of_faults(includes)],
+        Hook::Faults { includes } => of_faults(includes, &kernel.types),
         Hook::Pair { .. } | Hook::Event { .. } => Vec::new(),
     })
 }
@@ -247,11 +247,18 @@ impl<'a> Tracepoints<'a> {
     }
 }
 
-fn of_faults(includes: &str) -> Attempt {
-    Attempt {
+/// Where a page fault begins on x86, in user mode and in kernel mode. Others have tracepoints of
+/// these names at another place.
+pub(super) const FAULT_TRACEPOINTS: [&str; 2] = ["page_fault_user", "page_fault_kernel"];
+
+/// The begin of a page fault by perf's software event.
+pub(super) const FAULT_EVENT: &str = "page-faults";
+
+fn of_faults(includes: &str, types: &Types) -> Vec<Attempt> {
+    let attempt = |begin: String| Attempt {
         attachment: Attachment::PerfEvent,
         group: String::new(),
-        begin: "page-faults".to_owned(),
+        begin,
         end: Some("minor-faults, major-faults".to_owned()),
         key: Some(KeyPlace {
             edge: Edge::End,
@@ -263,7 +270,16 @@ fn of_faults(includes: &str) -> Attempt {
         includes: includes.to_owned(),
         notes: Vec::new(),
         kind: Kind::Durations,
-    }
+    };
+    let has_tracepoints = cfg!(target_arch = "x86_64")
+        && FAULT_TRACEPOINTS
+            .iter()
+            .all(|name| types.has_tracepoint(name));
+    let by_tracepoints = has_tracepoints.then(|| attempt(FAULT_TRACEPOINTS.join(", ")));
+    by_tracepoints
+        .into_iter()
+        .chain([attempt(FAULT_EVENT.to_owned())])
+        .collect()
 }
 
 fn position(parameters: &[String], key: &Key) -> Option<usize> {

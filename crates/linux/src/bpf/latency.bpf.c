@@ -32,6 +32,9 @@
 /* How far up a process is followed to its ancestors. */
 #define GENERATIONS 64
 
+/* Threads that are found by number alone; a power of two. */
+#define PLACES 4096
+
 /* Set by the loader before the programs are verified. */
 const volatile u32 key_source = KEY_NONE;
 const volatile u32 key_offset = 0; /* bytes into the context of the begin or the end */
@@ -48,6 +51,16 @@ struct settings {
 struct start {
 	u64 ns; /* 0: nothing has begun that has not ended */
 	u64 key;
+};
+
+/*
+ * A thread's own place, where only it writes. It fills a cache line, because threads with numbers
+ * next to each other begin and end at the same time.
+ */
+struct place {
+	u32 thread; /* 0: nobody's */
+	struct start start;
+	u64 unused[5];
 };
 
 struct hist {
@@ -84,6 +97,14 @@ struct {
 	TYPE(value, struct settings);
 } settings SEC(".maps");
 
+struct {
+	NUMBER(type, ARRAY);
+	NUMBER(max_entries, PLACES);
+	TYPE(key, u32);
+	TYPE(value, struct place);
+} places SEC(".maps");
+
+/* Of threads whose place is another's. */
 struct {
 	NUMBER(type, HASH);
 	NUMBER(max_entries, 16384);
@@ -138,6 +159,7 @@ struct task_struct {
 	u32 flags;
 	s32 pid;
 	s32 tgid;
+	s32 pagefault_disabled;
 	struct task_struct *real_parent;
 	struct mm_struct *mm;
 } KERNEL;
@@ -146,32 +168,24 @@ struct task_struct {
  * Whether the running thread belongs to the process `root` or to one of its descendants. Walking
  * up needs no list of processes that could be late, full or left behind.
  */
-INLINE int descends_from(struct task_struct *task, u32 root)
+INLINE int descends_from(const struct task_struct *task, u32 root)
 {
 	for (u32 generation = 0; generation < GENERATIONS; generation++) {
-		s32 process = 0;
-		if (read_kernel(&process, sizeof(process), &task->tgid))
-			return 0;
+		s32 process = task->tgid;
 		if (process == (s32)root)
 			return 1;
 		if (process <= 1)
 			return 0;
-		if (read_kernel(&task, sizeof(task), &task->real_parent))
-			return 0;
+		task = task->real_parent;
 	}
 	return 0;
 }
 
-INLINE int counts(const struct settings *set)
+INLINE int counts(const struct task_struct *task, const struct settings *set)
 {
-	struct task_struct *task = (struct task_struct *)current_task();
-
-	if (who == PROGRAMS || who == KERNEL_THREADS) {
-		u32 flags = 0;
-		read_kernel(&flags, sizeof(flags), &task->flags);
-		if (((flags & PF_KTHREAD) != 0) != (who == KERNEL_THREADS))
+	if (who == PROGRAMS || who == KERNEL_THREADS)
+		if (((task->flags & PF_KTHREAD) != 0) != (who == KERNEL_THREADS))
 			return 0;
-	}
 	return !set->root || descends_from(task, set->root);
 }
 
@@ -181,7 +195,7 @@ INLINE int counts(const struct settings *set)
  */
 INLINE int is_meant(void *context)
 {
-	struct task_struct *task = (struct task_struct *)current_task();
+	const struct task_struct *task = this_task();
 	struct mm_struct *mm = 0;
 	u64 lock = 0;
 
@@ -193,9 +207,9 @@ INLINE int is_meant(void *context)
 }
 
 /* The idle threads of all processors share the number 0. */
-INLINE u32 this_thread(void)
+INLINE u32 number_of(const struct task_struct *task)
 {
-	u32 thread = (u32)thread_and_process();
+	u32 thread = task->pid;
 
 	return thread ? thread : 0x80000000 | processor();
 }
@@ -215,43 +229,90 @@ INLINE struct settings *settings_now(void)
 	return map_lookup(&settings, &zero);
 }
 
-INLINE int begin(void *context)
+INLINE void lose(u64 no_room, u64 reentered)
 {
-	u32 zero = 0, thread = this_thread();
-	struct settings *set = settings_now();
+	u32 zero = 0;
 	struct losses *lost = map_lookup(&losses, &zero);
-	struct start *start, fresh = {};
 
-	if (!set || !lost || !is_meant(context) || !counts(set))
+	if (!lost)
+		return;
+	lost->no_room += no_room;
+	lost->reentered += reentered;
+}
+
+INLINE struct place *place_of(u32 thread)
+{
+	u32 index = thread % PLACES;
+
+	return map_lookup(&places, &index);
+}
+
+/* Where the begin of a thread is, if it ever had one. */
+INLINE struct start *find_start(u32 thread)
+{
+	struct place *place = place_of(thread);
+
+	return place && place->thread == thread ? &place->start : map_lookup(&starts, &thread);
+}
+
+/* Where a thread's first begin goes. */
+INLINE struct start *make_start(u32 thread)
+{
+	struct start nothing = {};
+	struct place *place = place_of(thread);
+
+	if (place && !__sync_val_compare_and_swap(&place->thread, 0, thread)) {
+		place->start.ns = 0; /* of the thread that had it before */
+		return &place->start;
+	}
+	return map_update(&starts, &thread, &nothing, 0) ? 0 : map_lookup(&starts, &thread);
+}
+
+INLINE int begin_in(const struct task_struct *task, void *context)
+{
+	u32 thread = number_of(task);
+	struct settings *set = settings_now();
+	struct start *start;
+
+	if (!set || !is_meant(context) || !counts(task, set))
 		return 0;
-	if (key_source == KEY_AT_BEGIN)
-		fresh.key = key_in(context);
-	start = map_lookup(&starts, &thread);
-	if (start) {
-		if (start->ns)
-			lost->reentered++;
-		start->key = fresh.key;
-		start->ns = time_ns();
+	start = find_start(thread);
+	if (!start)
+		start = make_start(thread);
+	if (!start) {
+		lose(1, 0);
 		return 0;
 	}
-	fresh.ns = time_ns();
-	if (map_update(&starts, &thread, &fresh, 0))
-		lost->no_room++;
+	if (start->ns)
+		lose(0, 1);
+	if (key_source == KEY_AT_BEGIN)
+		start->key = key_in(context);
+	start->ns = time_ns();
 	return 0;
 }
 
+INLINE int begin(void *context)
+{
+	return begin_in(this_task(), context);
+}
+
 /*
- * A thread keeps its place among the starts, because making one and deleting it costs as much as
- * all else; it is taken away when nothing is left of the thread. Its number may have gone to
- * another by then, which loses one end at the most. Not when it exits: after that it still
- * faults and takes locks.
+ * A thread keeps its place, because making one and deleting it costs as much as all else; it is
+ * taken away when nothing is left of the thread. Its number may have gone to another by then,
+ * which loses one end at the most. Not when it exits: after that it still faults and takes locks.
  */
 INLINE int gone(u64 *context)
 {
 	struct task_struct *task = (struct task_struct *)context[0];
+	struct place *place;
 	u32 thread = 0;
 
-	if (!read_kernel(&thread, sizeof(thread), &task->pid))
+	if (read_kernel(&thread, sizeof(thread), &task->pid))
+		return 0;
+	place = place_of(thread);
+	if (place && place->thread == thread)
+		place->thread = 0;
+	else
 		map_delete(&starts, &thread);
 	return 0;
 }
@@ -340,8 +401,7 @@ INLINE void keep(u64 begun_ns, u64 ns)
 INLINE int end_as(u64 key_at_end)
 {
 	u64 now = time_ns();
-	u32 thread = this_thread();
-	struct start *start = map_lookup(&starts, &thread);
+	struct start *start = find_start(number_of(this_task()));
 	struct settings *set = settings_now();
 
 	if (!start || !start->ns || !set)
@@ -364,7 +424,7 @@ INLINE int happened(void *context)
 {
 	struct settings *set = settings_now();
 
-	if (set && counts(set))
+	if (set && counts(this_task(), set))
 		record(set, 0, key_in(context));
 	return 0;
 }
@@ -389,7 +449,25 @@ SEC("tracepoint/group/begin") int tracepoint_begin(void *context) { return begin
 SEC("tracepoint/group/end") int tracepoint_end(void *context) { return end(context); }
 SEC("tracepoint/group/event") int tracepoint_event(void *context) { return happened(context); }
 
-/* Page faults: the software events of perf, one before the fault and one of two after it. */
+/*
+ * Page faults: before the fault one of two tracepoints, which take a quarter of the time of a software
+ * event of perf, or else that; after it one of two software events.
+ *
+ * The tracepoints also see what never comes to that end: faults at the kernel's own addresses, and
+ * those of a reader that forbids waiting, who may stand within another fault.
+ */
+INLINE int fault_begins(u64 *context)
+{
+	/* Not by the helper, which forbids waiting itself while it reads. */
+	const struct task_struct *task = this_task();
+
+	if ((s64)context[0] < 0 || task->pagefault_disabled)
+		return 0;
+	return begin_in(task, context);
+}
+
+SEC("tp_btf/page_fault_user") int user_fault_begin(u64 *context) { return fault_begins(context); }
+SEC("tp_btf/page_fault_kernel") int kernel_fault_begin(u64 *context) { return fault_begins(context); }
 SEC("perf_event") int fault_begin(void *context) { return begin(context); }
 SEC("perf_event") int minor_fault_end(void *context) { (void)context; return end_as(0); }
 SEC("perf_event") int major_fault_end(void *context) { (void)context; return end_as(1); }

@@ -10,6 +10,7 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int s32;
+typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
@@ -31,9 +32,8 @@ static long (*map_update)(void *map, const void *key, const void *value, u64 fla
 static long (*map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*time_ns)(void) = (void *)5;
 static u32 (*processor)(void) = (void *)8;
-static u64 (*thread_and_process)(void) = (void *)14;
-static u64 (*current_task)(void) = (void *)35;
 static long (*map_push)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+static void *(*this_task)(void) = (void *)158;
 
 #endif

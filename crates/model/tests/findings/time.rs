@@ -27,7 +27,7 @@ fn what_comes_once_is_told_from_what_lasts() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: pays from 2.88 s of running; this run took 4.21 s. Bringing memory in costs 300 ms of kernel time once, and 12.1 % of user time is saved throughout
+            thp=always: pays in runs longer than 2.88 s; this one took 4.21 s. Bringing memory in costs 300 ms of kernel time once, and 12.1 % of user time is saved throughout
         "#]],
     );
     says(

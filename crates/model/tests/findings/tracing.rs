@@ -63,7 +63,7 @@ fn what_tracing_costs_is_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a tracer that stopped the program 52 times a run; what that costs is not decided, +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by a tracer that stopped the program 52 times a run. Its cost, +0.5 % (95 %: −0.02 to +1.0 %), is not decided; the change includes it
         "#]],
     );
 }
@@ -104,7 +104,7 @@ fn what_preloading_costs_is_said() {
         "reached-by-preloading",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a preloaded library, which has the program advise its own memory; what that costs is not decided, +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by a preloaded library, which has the program advise its own memory. Its cost, +0.5 % (95 %: −0.02 to +1.0 %), is not decided; the change includes it
         "#]],
     );
     says(

@@ -57,7 +57,9 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     assert_eq!(advice[1].to_string(), command);
     let text = draw(&report, &Style::default());
     assert!(
-        text.contains(&format!("It changes this program only:\n    {command}\n")),
+        text.contains(&format!(
+            "Either line changes this program only:\n    {command}\n"
+        )),
         "{text}"
     );
     let by_hand = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'''"#;

@@ -38,7 +38,18 @@ pub struct Axis {
     pub verb: &'static str,
     /// The first is next to nothing.
     pub sizes: &'static [u64],
+    /// What the machine must have for each.
+    pub takes: Takes,
     pub make: fn(&Place<'_>, u64) -> Result<Subject>,
+}
+
+/// What one more takes, where a machine may not have enough for the largest sizes.
+#[derive(Clone, Copy)]
+pub enum Takes {
+    Little,
+    Bytes(u64),
+    /// On each processor.
+    Descriptors(u64),
 }
 
 /// All that is measured.
@@ -47,84 +58,98 @@ pub const AXES: &[Axis] = &[
         what: "mappings",
         verb: "inspect PID",
         sizes: &[1, 1000, 4000, 16_000, 60_000],
+        takes: Takes::Little,
         make: mappings,
     },
     Axis {
         what: "resident MiB in small pages",
         verb: "inspect PID",
         sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
+        takes: Takes::Bytes(1 << 20),
         make: |place, mib| resident(place, mib, &["inspect"]),
     },
     Axis {
         what: "processes",
         verb: "inspect --all",
         sizes: &[1, 250, 1000, 4000],
+        takes: Takes::Little,
         make: |place, count| crowd(place, count, &["inspect", "--all"]),
     },
     Axis {
         what: "processes",
         verb: "advise --all",
         sizes: &[1, 250, 1000, 4000],
+        takes: Takes::Little,
         make: |place, count| crowd(place, count, &["advise", "--all"]),
     },
     Axis {
         what: "processes",
         verb: "doctor",
         sizes: &[1, 250, 1000, 4000],
+        takes: Takes::Little,
         make: |place, count| crowd(place, count, &["doctor"]),
     },
     Axis {
         what: "processes",
         verb: "export --once --group",
         sizes: &[1, 250, 1000, 4000],
+        takes: Takes::Little,
         make: |place, count| crowd(place, count, &["export", "--once", "--group", "all=*"]),
     },
     Axis {
         what: "resident MiB in small pages",
         verb: "collapse --dry-run PID",
         sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
+        takes: Takes::Bytes(1 << 20),
         make: |place, mib| resident(place, mib, &["collapse", "--dry-run"]),
     },
     Axis {
         what: "threads",
         verb: "stat -p PID",
         sizes: &[1, 100, 300, 1000, 3000],
+        takes: Takes::Little,
         make: |place, count| watched(place, count, "stat"),
     },
     Axis {
         what: "threads",
         verb: "faults -p PID",
-        sizes: &[1, 100, 300, 1000, 3000],
+        sizes: &[1, 100, 300, 900, 1800, 3000],
+        takes: Takes::Descriptors(5),
         make: |place, count| watched(place, count, "faults"),
     },
     Axis {
         what: "page faults in one run",
         verb: "faults -- COMMAND",
         sizes: &[1, 50_000, 200_000, 800_000],
+        takes: Takes::Little,
         make: faults,
     },
     Axis {
         what: "trials of a record",
         verb: "report FILE",
         sizes: &[40, 1000, 3000, 10_000, 30_000],
+        takes: Takes::Little,
         make: trials,
     },
     Axis {
         what: "records in the folder",
         verb: "report",
         sizes: &[1, 100, 1000, 10_000],
+        takes: Takes::Little,
         make: |place, count| records(place, count, "report"),
     },
     Axis {
         what: "records in the folder",
         verb: "history",
         sizes: &[1, 100, 1000, 3000],
+        takes: Takes::Little,
         make: |place, count| records(place, count, "history"),
     },
     Axis {
         what: "hosts with 8 rows each",
         verb: "fleet analyse ROWS",
         sizes: &[10, 100, 1000, 10_000],
+        takes: Takes::Little,
         make: fleet,
     },
 ];
@@ -181,8 +206,9 @@ fn watched(place: &Place<'_>, count: u64, verb: &str) -> Result<Subject> {
     let (pid, held) = place.held(&[("--count", 0), ("--threads", count)])?;
     let words = [verb, "--quiet", "--duration", "100ms", "-p", &pid];
     let mut subject = place.subject(&words, Some(held));
-    // Each thread takes file descriptors, more than a shell usually allows.
-    let raised = ["prlimit", "--nofile=100000"].map(str::to_owned);
+    // Each thread takes file descriptors, more than a shell usually begins with.
+    let raised = ["sh", "-c", "ulimit -n $(ulimit -H -n); exec \"$@\"", "sh"];
+    let raised = raised.map(str::to_owned);
     subject.command.line.splice(0..0, raised);
     Ok(subject)
 }

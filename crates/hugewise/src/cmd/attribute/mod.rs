@@ -61,6 +61,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = ATTRIBUTE)]
     sites: Option<PathBuf>,
 
+    /// Of the sites that help, only the best N
+    #[arg(long, value_name = "N", requires = "sites", value_parser = clap::value_parser!(u32).range(1..), help_heading = ATTRIBUTE)]
+    best: Option<u32>,
+
     /// Write the record of the design to FILE, which must be new
     #[arg(long, value_name = "FILE", help_heading = ATTRIBUTE)]
     out: Option<PathBuf>,
@@ -87,9 +91,9 @@ const DESIGNED: [&str; 6] = [
 /// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
 /// that it does not take are in neither.
 pub fn with_short_help(command: clap::Command) -> clap::Command {
-    const KEPT: [&str; 12] = [
-        "by", "rounds", "force", "sites", "out", "from", "command", "html", "format", "json",
-        "verbose", "help",
+    const KEPT: [&str; 13] = [
+        "by", "rounds", "force", "sites", "best", "out", "from", "command", "html", "format",
+        "json", "verbose", "help",
     ];
     command.mut_args(|argument| {
         let name = argument.get_id().as_str();
@@ -337,13 +341,14 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     let drawn = || Ok(attribution.page(&path, &source(Path::new(&path))?));
     arguments.page.write(drawn)?;
     if let Some(file) = &arguments.sites {
-        write_sites(&attribution, file)?;
+        let most = arguments.best.map_or(usize::MAX, |best| best as usize);
+        write_sites(&attribution, most, file)?;
     }
     Ok(Exit::Done)
 }
 
-fn write_sites(attribution: &Attribution, path: &Path) -> Result<()> {
-    match SitesFile::of(attribution) {
+fn write_sites(attribution: &Attribution, most: usize, path: &Path) -> Result<()> {
+    match SitesFile::of(attribution, most) {
         Some(file) => output::write_file(path, &output::json(&file)?),
         None => {
             message("no site was shown to help, so --sites has nothing to write");

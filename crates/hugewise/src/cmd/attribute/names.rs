@@ -30,14 +30,23 @@ pub(super) fn name_places(attribution: &mut Attribution) {
     }
 }
 
-/// `function file:line`, where debug information has it.
+/// `function file:line`, where debug information has it, without the modules of the function.
 fn place(symbols: &Symbols, frame: &Frame) -> Option<String> {
     let found = symbols.look_up(&frame.file, &[frame.offset]);
     let with_line = found
         .into_iter()
         .flatten()
         .find(|symbol| symbol.place.is_some())?;
-    Some(format!("{} {}", with_line.name, with_line.place?))
+    let function = last_part(&with_line.name);
+    Some(format!("{function} {}", with_line.place?))
+}
+
+/// Types may have modules of their own, so that a name with types stays whole.
+fn last_part(function: &str) -> &str {
+    match function.contains(['<', '(']) {
+        true => function,
+        false => function.rsplit("::").next().unwrap_or(function),
+    }
 }
 
 /// The list of the sites, as it is told before anything is measured.

@@ -8,7 +8,7 @@ use hugewise_model::text::number::{counted, percent_change};
 /// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
     let mut text = format!(
-        "the workload failed while warming up ({}): {}",
+        "the workload failed (first trial, policy {}): {}",
         trial.policy, trial.outcome
     );
     for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {

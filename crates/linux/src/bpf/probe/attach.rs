@@ -7,6 +7,7 @@ use aya::programs::{
 };
 use hugewise_model::observe::trace::{Attachment, Kind};
 
+use super::super::ladder::{FAULT_EVENT, FAULT_TRACEPOINTS};
 use super::{Attempt, Probe};
 
 /// The program that takes away what is kept of threads that are gone.
@@ -65,17 +66,19 @@ impl Probe {
                 self.tracepoint("tracepoint_end", &attempt.group, end)?;
                 self.tracepoint("tracepoint_begin", &attempt.group, begin)
             }
-            Attachment::PerfEvent => {
-                let events = [
-                    ("minor_fault_end", SoftwareEvent::PageFaultsMin),
-                    ("major_fault_end", SoftwareEvent::PageFaultsMaj),
-                    ("fault_begin", SoftwareEvent::PageFaults),
-                ];
-                events
-                    .into_iter()
-                    .try_for_each(|(name, event)| self.every_fault(name, event, processors))
-            }
+            Attachment::PerfEvent => self.faults(begin, types, processors),
         }
+    }
+
+    fn faults(&mut self, begin: &str, types: &Btf, processors: &[u32]) -> Attached {
+        self.every_fault("minor_fault_end", SoftwareEvent::PageFaultsMin, processors)?;
+        self.every_fault("major_fault_end", SoftwareEvent::PageFaultsMaj, processors)?;
+        if begin == FAULT_EVENT {
+            return self.every_fault("fault_begin", SoftwareEvent::PageFaults, processors);
+        }
+        let [user, kernel] = FAULT_TRACEPOINTS;
+        self.tp_btf("kernel_fault_begin", kernel, types)?;
+        self.tp_btf("user_fault_begin", user, types)
     }
 
     fn function_calls(&mut self, function: &str, types: &Btf) -> Attached {

@@ -217,7 +217,7 @@ fn find_program(root: &Root, program: &OsStr) -> Option<String> {
         1 => std::env::split_paths(&folders)
             .map(|folder| folder.join(program))
             .find(|path| path.is_file())?,
-        _ => program.to_owned(),
+        _ => std::path::absolute(program).ok()?,
     };
     let path = fs::canonicalize(root.path(found.strip_prefix("/").unwrap_or(&found))).ok()?;
     Some(path.to_string_lossy().into_owned())

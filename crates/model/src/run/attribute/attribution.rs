@@ -125,6 +125,13 @@ pub struct SiteShare {
     pub place: Option<String>,
 }
 
+impl SiteShare {
+    /// Whether the calls that map it tell it apart, so that there is a line to write at.
+    pub(super) fn is_of_calls(&self) -> bool {
+        matches!(self.site, Site::Chain { .. })
+    }
+}
+
 impl Attribution {
     /// From the record of a design.
     ///
@@ -188,11 +195,12 @@ impl Attribution {
         }
     }
 
-    /// The choice of the sites at which huge pages were shown to help; `None` where there are none.
+    /// The choice of the best sites at which huge pages were shown to help, at most so many; `None`
+    /// where there are none.
     #[must_use]
-    pub fn best(&self) -> Option<Choice> {
+    pub fn best(&self, most: usize) -> Option<Choice> {
         let helping = self.sites.iter().filter(|it| it.effect == Effect::Helps);
-        let sites: Vec<Site> = helping.map(|it| it.site).collect();
+        let sites: Vec<Site> = helping.take(most).map(|it| it.site).collect();
         let by = self.by.parse().ok().filter(|_| !sites.is_empty())?;
         Some(Choice::of(by, sites))
     }

@@ -16,11 +16,8 @@ impl Attribution {
     pub fn document(&self, path: &str) -> Document {
         let mut answer = Section::default();
         answer.push(Paragraph::new(self.answer()).tone(Tone::Strong));
-        if self.sites.iter().any(|it| it.effect == Effect::Helps) {
-            answer.push(Paragraph::new(format!(
-                "To use it: hugewise attribute --from {path} --sites FILE; hugewise exec --sites FILE \
-                 -- COMMAND"
-            )));
+        for line in self.uses(path) {
+            answer.push(Paragraph::new(line));
         }
         let mut sites = Section::default();
         sites.push(self.table());
@@ -40,10 +37,9 @@ impl Attribution {
     fn answer(&self) -> String {
         let metric = &self.label;
         let of = |effect: Effect| {
-            let sites = self.sites.iter().filter(|it| it.effect == effect);
-            let changes = sites.map(|it| {
+            let changes = self.with(effect).map(|it| {
                 let (change, interval) = (text(it.share.change), interval(it.share));
-                format!("{}: {change} ({interval})", named(it))
+                format!("{}: {change} ({interval})", self.called(it))
             });
             changes.collect::<Vec<_>>().join(", ")
         };
@@ -61,38 +57,78 @@ impl Attribution {
         }
     }
 
+    fn with(&self, effect: Effect) -> impl Iterator<Item = &SiteShare> + Clone {
+        self.sites.iter().filter(move |it| it.effect == effect)
+    }
+
+    /// How to use what was shown: the call to write, and the commands that need no source.
+    fn uses(&self, path: &str) -> Vec<String> {
+        let call = |effect: Effect, advice: &str| {
+            let lines = self.with(effect).filter(|it| it.is_of_calls());
+            let lines: Vec<&str> = lines.filter_map(|it| it.place.as_deref()).collect();
+            (!lines.is_empty()).then(|| {
+                let lines = lines.join(", ");
+                format!("In the source, after {lines}: madvise(address, length, {advice})")
+            })
+        };
+        let helps = self.with(Effect::Helps).next();
+        let is_mapping = helps.is_some_and(|it| matches!(it.site, Site::Mapping { .. }));
+        let file = format!("Without the source: hugewise attribute --from {path} --sites FILE");
+        let lines = "For the lines that map it: hugewise attribute --by site -- COMMAND";
+        [
+            call(Effect::Helps, "MADV_HUGEPAGE"),
+            call(Effect::Hurts, "MADV_NOHUGEPAGE"),
+            helps.map(|_| file),
+            helps.map(|_| "then: hugewise exec --sites FILE -- COMMAND".to_owned()),
+            is_mapping.then(|| lines.to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// What people call the memory of a site: the place that maps it, unless another site has the
+    /// same.
+    pub(super) fn called(&self, share: &SiteShare) -> String {
+        let Some(place) = &share.place else {
+            return match share.site {
+                Site::Heap => "the heap".to_owned(),
+                Site::Data => "the data of the program".to_owned(),
+                site => site.to_string(),
+            };
+        };
+        let same = self.sites.iter().filter(|it| it.place == share.place);
+        match same.count() {
+            1 => place.clone(),
+            _ => format!("{place} ({})", share.site),
+        }
+    }
+
     fn table(&self) -> Grid {
-        let heading = [
-            "site",
-            &self.label,
-            "interval",
-            "huge",
-            "added",
-            "mapped at",
-        ];
         let right = Align::Right;
         let align = [Align::Left, right, right, right, right, Align::Wrapped];
-        let mut grid = Grid::headed(&heading).aligned(&align);
+        let heading = ["site", &self.label, "interval", "huge", "added", "name"];
+        let columns = match self.sites.iter().any(|site| site.name.is_some()) {
+            true => heading.len(),
+            false => heading.len() - 1,
+        };
+        let mut grid = Grid::headed(&heading[..columns]).aligned(&align[..columns]);
         for site in &self.sites {
             let tone = match site.effect {
                 Effect::Helps => Tone::Good,
                 Effect::Hurts => Tone::Bad,
                 Effect::Changes | Effect::NotShown => Tone::Plain,
             };
-            grid.rows.push(vec![
-                Cell::plain(site.site.to_string()),
+            let mut row = vec![
+                Cell::plain(self.called(site)),
                 Cell::plain(text(site.share.change)).tone(tone),
                 Cell::plain(interval(site.share)),
                 Cell::plain(site.huge_bytes.map_or_else(|| "?".to_owned(), bytes_text)),
                 Cell::plain(site.added_bytes.map_or_else(|| "?".to_owned(), added)),
-                Cell::plain(told(site).unwrap_or_default()),
-            ]);
-        }
-        if self.sites.iter().all(|site| told(site).is_none()) {
-            grid.rows
-                .iter_mut()
-                .for_each(|row| row.truncate(row.len() - 1));
-            grid.align.truncate(grid.align.len() - 1);
+                Cell::plain(site.name.clone().unwrap_or_default()),
+            ];
+            row.truncate(columns);
+            grid.rows.push(row);
         }
         grid
     }
@@ -115,11 +151,7 @@ impl Attribution {
 
     /// The best sites together, one more in each row.
     fn frontier(&self) -> Option<Grid> {
-        let helping: Vec<&SiteShare> = self
-            .sites
-            .iter()
-            .filter(|it| it.effect == Effect::Helps)
-            .collect();
+        let helping: Vec<&SiteShare> = self.with(Effect::Helps).collect();
         if helping.is_empty() {
             return None;
         }
@@ -153,7 +185,7 @@ impl Attribution {
     fn failed(&self) -> Option<String> {
         let failed = self.sites.iter().filter(|it| it.failed_treatments > 0);
         let runs = failed.clone().map(|it| it.failed_treatments).max()?;
-        let names: Vec<String> = failed.map(|it| it.site.to_string()).collect();
+        let names: Vec<String> = failed.map(|it| self.called(it)).collect();
         let (runs, names) = (counted(runs as u64, "run"), names.join(", "));
         Some(format!(
             "In up to {runs} the memory of {names} was not as the row says, so that share is too \
@@ -187,6 +219,18 @@ impl Attribution {
         lines
     }
 
+    /// What is said of the sites whose calls are known, and no line.
+    fn without_line(&self) -> Option<String> {
+        let without = self.sites.iter().filter(|it| it.place.is_none());
+        let without: Vec<&SiteShare> = without.filter(|it| !it.chain.is_empty()).collect();
+        let file = without.first()?.chain.first()?.file_name();
+        let names: Vec<String> = without.iter().map(|it| self.called(it)).collect();
+        Some(format!(
+            "{}: no line, because their files, as {file}, hold no debug information (-g).",
+            names.join(", ")
+        ))
+    }
+
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "{} of {} rows; a run scatters by {:.1} %. A share is the mean over the runs in which \
@@ -196,33 +240,17 @@ impl Attribution {
             self.rows,
             100.0 * self.noise,
         )];
+        notes.extend(self.without_line());
         notes.extend(self.failed());
         notes.extend(self.sites.iter().filter(|it| Self::is_unsteady(it)).map(|it| {
             format!(
                 "{} recurs in {:.0} % of its bytes only, so its share is of different memory.",
-                it.site,
+                self.called(it),
                 100.0 * it.recurrence
             )
         }));
         notes.extend(self.small_in_all());
         notes
-    }
-}
-
-/// Where a site is mapped, or what the program calls its memory.
-fn told(share: &SiteShare) -> Option<String> {
-    share.place.clone().or_else(|| share.name.clone())
-}
-
-/// A site, and where it is mapped.
-pub(super) fn named(share: &SiteShare) -> String {
-    match told(share) {
-        Some(place) => format!("{} ({place})", share.site),
-        None => match share.site {
-            Site::Heap => "the heap".to_owned(),
-            Site::Data => "the data of the program".to_owned(),
-            site => site.to_string(),
-        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sites of an attribution as a picture, and the page.
 
 use super::attribution::{Attribution, Effect, SiteShare};
-use super::document::{added, interval, named, text};
+use super::document::{added, interval, text};
 use crate::base::units::bytes_text;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
@@ -57,7 +57,7 @@ impl Attribution {
             Grid::headed(&["site", "change", "interval", "huge", "added"]).aligned(&align);
         for site in &self.sites {
             grid.push([
-                plain(&named(site)),
+                plain(&self.called(site)),
                 text(site.share.change),
                 interval(site.share),
                 site.huge_bytes.map_or_else(|| "?".to_owned(), bytes_text),
@@ -86,15 +86,15 @@ impl Attribution {
         svg.line("zero", (zero, field.top), (zero, field.bottom));
         for (row, site) in self.sites.iter().enumerate() {
             let y = field.top + ROW * (row as f64 + 0.5);
-            draw_site(&mut svg, &changes, site, y);
+            draw_site(&mut svg, &changes, (&self.called(site), site), y);
         }
         (!self.sites.is_empty()).then(|| svg.finish(TITLE, field.bottom + 24.0))
     }
 }
 
-fn draw_site(svg: &mut Svg, changes: &ChangeAxis, site: &SiteShare, y: f64) {
-    let name = fitted(&named(site), LEFT - 12.0);
-    svg.text("", Anchor::Start, (0.0, y + 4.0), &name);
+fn draw_site(svg: &mut Svg, changes: &ChangeAxis, (name, site): (&str, &SiteShare), y: f64) {
+    let short = fitted(name, LEFT - 12.0);
+    svg.text("", Anchor::Start, (0.0, y + 4.0), &short);
     let memory = [
         site.huge_bytes
             .map(|bytes| format!("{} huge", bytes_text(bytes))),
@@ -111,12 +111,8 @@ fn draw_site(svg: &mut Svg, changes: &ChangeAxis, site: &SiteShare, y: f64) {
     };
     let share = site.share;
     let place = |change: f64| (changes.axis.place(change.ln_1p()), y);
-    let title = format!(
-        "{}: {}, {}",
-        named(site),
-        text(share.change),
-        interval(share)
-    );
+    let (change, interval) = (text(share.change), interval(share));
+    let title = format!("{name}: {change}, {interval}");
     svg.group(class, |svg| {
         svg.line("span", place(share.low), place(share.high));
         svg.marker(Shape::of(0), fill, place(share.change), Some(&title));

@@ -24,10 +24,11 @@ pub struct SitesFile {
 }
 
 impl SitesFile {
-    /// The sites at which huge pages were shown to help; `None` where there are none.
+    /// The best sites at which huge pages were shown to help, at most so many; `None` where there
+    /// are none.
     #[must_use]
-    pub fn of(attribution: &Attribution) -> Option<Self> {
-        let sites = attribution.best()?;
+    pub fn of(attribution: &Attribution, most: usize) -> Option<Self> {
+        let sites = attribution.best(most)?;
         let huge = attribution.sites.iter().filter(|it| sites.has(it.site));
         let mut places: Vec<_> = huge.map(|it| (it.site, it.place.clone())).collect();
         places.sort();

@@ -5,6 +5,7 @@ use crate::run::compare::{self, Answer, CompareError, Comparison, Statistic};
 use crate::run::record::Record;
 use crate::run::site::Site;
 use crate::run::trial::{MappedSite, Trial};
+use crate::text::number::counted;
 
 /// Whether there is an effect to split.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +35,11 @@ impl WholeEffect {
             format!(" ({low} to {high})")
         });
         let interval = interval.filter(|_| row.is_some_and(|it| it.ratio.is_some()));
-        let rounds = record.rounds_run();
+        let rounds = counted(u64::from(record.rounds_run()), "round");
         Ok(Self {
             answer: answer.copied().unwrap_or(Answer::NotDecided),
             text: format!(
-                "all sites huge against none: {label} {change}{} in {rounds} rounds",
+                "all sites huge against none: {label} {change}{} in {rounds}",
                 interval.unwrap_or_default()
             ),
         })

@@ -220,12 +220,24 @@ fn beside_gain(view: &mut PolicyView<'_, '_>, longer: f64) -> String {
     format!(", {than} than the {} gained", seconds(gain))
 }
 
-/// What a start after a rest takes longer, where that is more than the policy was shown to gain.
-pub(in crate::run) fn dearer_start(findings: &[Finding], policy: &str) -> Option<f64> {
+/// A start after a rest that costs more than the policy was shown to gain.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct DearStart {
+    /// What it takes longer.
+    pub longer_seconds: f64,
+    /// What a run gains on warm memory.
+    pub gained_seconds: f64,
+}
+
+/// The start after a rest, where it is dear.
+pub(in crate::run) fn dear_start(findings: &[Finding], policy: &str) -> Option<DearStart> {
     let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
-    let longer = figure("cold_start_seconds").or(figure("cold_start_expected_seconds"))?;
-    (longer > figure("gained_seconds")?).then_some(longer)
+    let start = DearStart {
+        longer_seconds: figure("cold_start_seconds").or(figure("cold_start_expected_seconds"))?,
+        gained_seconds: figure("gained_seconds")?,
+    };
+    (start.longer_seconds > start.gained_seconds).then_some(start)
 }
 
 /// Whether the slow trials of a policy are probably those in which the host had to back memory.

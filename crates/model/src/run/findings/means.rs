@@ -51,7 +51,9 @@ impl Cost {
                  {how}"
             ),
             Some(ratio) if ratio.is_open() => {
-                format!("{policy}: reached by {how}; what that costs is not decided, {ratio}")
+                format!(
+                    "{policy}: reached by {how}. Its cost, {ratio}, is not decided; the change includes it"
+                )
             }
             Some(ratio) => format!("{policy}: reached by {how}; that alone costs {ratio}"),
         }

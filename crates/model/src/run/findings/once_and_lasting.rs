@@ -97,11 +97,11 @@ impl Split {
         } = self;
         match ways {
             (Way::More, Way::Less) => format!(
-                "pays from {even} of running; this run took {wall}. Bringing memory in costs {once} once, \
+                "pays in runs longer than {even}; this one took {wall}. Bringing memory in costs {once} once, \
                  and {lasting} is saved throughout"
             ),
             (Way::Less, Way::More) => format!(
-                "pays up to {even} of running; this run took {wall}. Bringing memory in saves {once} once, \
+                "pays only in runs shorter than {even}; this one took {wall}. Bringing memory in saves {once} once, \
                  and {lasting} is added throughout"
             ),
             (first, Way::Same) => {

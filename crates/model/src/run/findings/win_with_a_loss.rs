@@ -27,6 +27,15 @@ const COSTS: &[MetricId] = &[
     MetricId::CgroupReclaimSeconds,
 ];
 
+/// Costs that are waits of the program itself.
+const STALLS: &[MetricId] = &[
+    MetricId::AllocstallTotal,
+    MetricId::CompactStallTotal,
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
+];
+
 /// Less than this share more memory is no price: rounding to huge pages alone takes as much.
 const PRICE_OF_MEMORY: f64 = 0.05;
 
@@ -78,12 +87,20 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
 
 /// What a policy makes significantly worse, besides what is judged: tails, memory, stalls, what the
 /// program prints.
-pub(crate) fn losses<'a>(context: &Context<'a>, policy: &str) -> Vec<&'a Comparison> {
+fn losses<'a>(context: &Context<'a>, policy: &str) -> Vec<&'a Comparison> {
     let verdict = &context.table.verdict.metric;
     let rows = context.table.comparisons.iter();
     let own = rows.filter(|row| row.policy == policy);
     let beside = own.filter(|row| row.metric != *verdict || row.statistic != Statistic::Center);
     beside.filter(|row| is_loss(context, row)).collect()
+}
+
+/// The losses that are a price of the answer. Stalls are none: their time is inside the time that is
+/// judged, and inside the tails.
+pub(crate) fn prices<'a>(context: &Context<'a>, policy: &str) -> Vec<&'a Comparison> {
+    let mut prices = losses(context, policy);
+    prices.retain(|row| STALLS.iter().all(|stall| stall.name() != row.metric));
+    prices
 }
 
 fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {

@@ -7,6 +7,7 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::findings::host_cold_memory::dear_start;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
@@ -115,14 +116,24 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let realisation = needed(report, best);
     let name = plain(best);
     let equals = equals::sentence(report);
-    let reach = match realisation.files.is_empty() {
-        true => "It changes this program only:",
-        false => "Run with it, or set the machine (root, until reboot):",
-    };
+    let by_hand = by_hand(report, &realisation);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
-    lines.push(Advice::Sentence(format!("Recommended: {name}. {reach}")));
+    let reach = match by_hand.first() {
+        _ if !realisation.files.is_empty() => {
+            "Run with it, or set the machine (root, until reboot):"
+        }
+        Some(Advice::Command(_)) => "Either line changes this program only:",
+        _ => "It changes this program only:",
+    };
+    let condition = match dear_start(&report.findings, best) {
+        Some(_) => ", if starts follow within seconds",
+        None => "",
+    };
+    lines.push(Advice::Sentence(format!(
+        "Recommended: {name}{condition}. {reach}"
+    )));
     lines.extend(exec(report, best, &realisation));
-    lines.extend(by_hand(report, &realisation));
+    lines.extend(by_hand);
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
     lines
 }
@@ -171,29 +182,18 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
     )))
 }
 
-/// The same without hugewise: lines to paste, and a sentence on what no shell can do.
+/// The same without hugewise: lines to paste in their order, and a sentence on what no shell can do.
 fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
-    let mut lines: Vec<Advice> = prctl(realisation.prctl)
-        .map(|call| Advice::Sentence(format!("By hand: {call}.")))
-        .into_iter()
-        .collect();
+    let files = realisation.files.iter().map(write).map(Advice::Command);
+    let call = prctl(realisation.prctl).map(str::to_owned);
+    let told = call.into_iter().chain(surroundings(realisation));
+    let told = told.map(|step| Advice::Sentence(format!("By hand: {step}.")));
     let variables = environment(&realisation.environment, |_| None).into_iter();
     let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
     let variables: Vec<String> = variables.collect();
-    if !variables.is_empty() {
-        let line = format!("{} {}", variables.join(" "), workload(report));
-        lines.push(Advice::Command(line));
-    }
-    lines.extend(
-        surroundings(realisation).map(|line| Advice::Sentence(format!("By hand: {line}."))),
-    );
-    lines.extend(
-        realisation
-            .files
-            .iter()
-            .map(|file| Advice::Command(write(file))),
-    );
-    lines
+    let command = || Advice::Command(format!("{} {}", variables.join(" "), workload(report)));
+    let command = (!variables.is_empty()).then(command);
+    files.chain(command).chain(told).collect()
 }
 
 fn write(file: &FileWrite) -> String {

@@ -120,21 +120,24 @@ fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Op
     if low >= high {
         return None;
     }
-    let end = |end: f64| match comparison.ratio {
+    let end = |end: f64, outward: fn(f64) -> f64| match comparison.ratio {
         Some(ratio) if ratio >= 10.0 => three_digits(end),
-        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => whole_percent(end - 1.0),
+        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => {
+            whole_percent(end - 1.0, outward)
+        }
         Some(_) => percent_change(end - 1.0),
         None => scaler.show_change(end),
     };
-    let (low, high) = (end(low), end(high));
+    let (low, high) = (end(low, f64::floor), end(high, f64::ceil));
     (low != high).then(|| format!("[{low}, {high}]"))
 }
 
-/// `+86`, `−12`; what is more than tenfold is no figure to rely on.
-fn whole_percent(share: f64) -> String {
+/// `+86`, `−12`; what is more than tenfold is no figure to rely on. Rounded outward, because an end that
+/// is rounded inward may leave out the change itself.
+fn whole_percent(share: f64, outward: fn(f64) -> f64) -> String {
     if share >= 10.0 {
         return ">+999".to_owned();
     }
     let sign = if share < 0.0 { MINUS } else { '+' };
-    format!("{sign}{:.0}", share.abs() * 100.0)
+    format!("{sign}{:.0}", outward(share * 100.0).abs())
 }

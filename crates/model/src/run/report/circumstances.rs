@@ -35,7 +35,7 @@ fn brief(record: &Record) -> String {
         counted(rounds.max().unwrap_or(0).into(), "round"),
     ];
     parts.extend(fragmented(record));
-    parts.extend(record.header.plan.host_memory.in_words());
+    parts.extend(warmed_in_part(record).or_else(|| record.header.plan.host_memory.in_words()));
     parts.join(", ") + "."
 }
 
@@ -69,6 +69,21 @@ fn fragmented(record: &Record) -> Option<String> {
     Some(format!(
         "{percent} % of free memory kept in small blocks{seen}"
     ))
+}
+
+/// That free memory was too little to be warmed, where it was so before more than a quarter of the
+/// trials.
+fn warmed_in_part(record: &Record) -> Option<String> {
+    let touches = record
+        .trials
+        .iter()
+        .filter_map(|it| it.first_touch.as_ref());
+    let short = touches
+        .clone()
+        .filter(|it| it.wanted_bytes.is_some())
+        .count();
+    let all = touches.count();
+    (4 * short > all).then(|| format!("memory warmed in part before {short} of {all} trials"))
 }
 
 fn machine(host: &Host) -> String {

@@ -7,8 +7,8 @@ use super::advice::best;
 use super::answer::judged;
 use super::pages::more_huge_bytes;
 use crate::run::compare::Answer;
-use crate::run::findings::host_cold_memory::dearer_start;
-use crate::run::findings::win_with_a_loss::losses;
+use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::win_with_a_loss::prices;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
@@ -19,7 +19,7 @@ use crate::run::policy::Policy;
 pub enum HugePages {
     /// They help.
     Help,
-    /// They help, and something else is worse: a tail, memory, stalls.
+    /// They help, and something else is worse: a tail, memory, a start after a rest.
     HelpAtAPrice,
     /// They hurt.
     Hurt,
@@ -121,8 +121,8 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
     let both = [Answer::Mixed, Answer::DependsOnOrder];
     let found = |huge_pages, arm: &Arm<'_>| Conclusion::of(huge_pages, arm);
     if let Some(arm) = largest(&[Answer::Better], 1.0) {
-        let is_free = losses(context, arm.policy).is_empty()
-            && dearer_start(&report.findings, arm.policy).is_none();
+        let is_free = prices(context, arm.policy).is_empty()
+            && dear_start(&report.findings, arm.policy).is_none();
         let help = match is_free {
             true => HugePages::Help,
             false => HugePages::HelpAtAPrice,

@@ -8,7 +8,7 @@ use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
-use crate::text::number::percent_change;
+use crate::text::number::{percent, percent_change};
 use crate::text::wrap::plain;
 
 /// What the control shows.
@@ -45,8 +45,9 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control passed (−0.4 to +0.6 %)`. One that is inconclusive takes nothing from an answer, whose
-/// interval has the same noise in it; it only adds nothing.
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. The latter takes nothing from an
+/// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
+/// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
@@ -54,11 +55,13 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let figure = interval(&metric, control, Sign::Kept);
     let figure = figure.filter(|_| control.scale == Scale::Ratio);
     let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
-    let weight = match (outcome, smallest_effect(report)) {
-        (ControlOutcome::TooWide, Some(_)) => ", which takes nothing from that",
-        _ => "",
-    };
-    Some(format!("control {outcome}{figure}{weight}"))
+    Some(match outcome {
+        ControlOutcome::TooWide if excludes_zero(control) => {
+            format!("control inconclusive{figure}: it excludes 0, so measure again")
+        }
+        ControlOutcome::TooWide => format!("control {outcome}{}", half_width(control)),
+        _ => format!("control {outcome}{figure}"),
+    })
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
@@ -95,6 +98,19 @@ pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
         ),
         _ => (Level::Detail, line),
     })
+}
+
+/// How far its interval reaches to either side, where it is one of ratios.
+fn half_width(control: &Comparison) -> String {
+    let ends = control.low.zip(control.high);
+    let ends = ends.filter(|_| control.scale == Scale::Ratio);
+    ends.map_or_else(String::new, |(low, high)| {
+        format!(" (±{} %)", percent((high - low) / 2.0))
+    })
+}
+
+fn excludes_zero(control: &Comparison) -> bool {
+    around_zero(control).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
 fn around_zero(row: &Comparison) -> Option<(f64, f64)> {

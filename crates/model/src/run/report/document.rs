@@ -8,7 +8,7 @@ use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
-use crate::run::findings::host_cold_memory::dearer_start;
+use crate::run::findings::host_cold_memory::dear_start;
 use crate::run::findings::{Finding, Outcome};
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
@@ -97,9 +97,9 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     }
     let mut lines = advice(report);
     if let Some(finding) = cold_start(report).filter(|_| lines.len() > 1) {
-        let dearer = best(report).and_then(|best| dearer_start(&report.findings, best));
+        let dear = best(report).and_then(|best| dear_start(&report.findings, best));
         // How much longer stands in the answer then.
-        lines.extend(match dearer {
+        lines.extend(match dear {
             Some(_) => at_rest(report),
             None => vec![Advice::Sentence(plain(&finding.headline()))],
         });
@@ -234,11 +234,11 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
 /// Whether the answer says what a finding does.
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
     let of_losses = tells_losses(conclusion, finding.policy.as_deref());
-    // An open answer says how large the noise is; one that is decided was not hidden by it.
-    let is_answered = conclusion.is_some();
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
+    // An open answer says how large the noise is; one that is decided was not hidden by it.
+    let is_program = report.record.header.plan.bench.is_none();
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
@@ -246,7 +246,7 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
         || cold_start(report).is_some_and(|told| told.id == id)
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
-        || (is_answered && id == "run-too-noisy")
+        || (is_program && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

@@ -172,8 +172,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are medians within rounds, which drift does not move.",
-    "Changes are medians over all pairs of trials; the medians beside them may differ.",
+    "A change is the median over rounds, not the ratio of the two medians shown.",
+    "A change is the median over all pairs of trials; it may differ from the medians shown.",
 ];
 
 /// How changes are computed, where the medians beside one suggest another.

@@ -31,10 +31,9 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     given(lead, command, "run again as root, with --system")
 }
 
-/// The command that compares starts which have not the gain of warm memory.
+/// The command for starts that come after a rest, which have not the gain of warm memory.
 pub(in super::super) fn at_rest(report: &Report<'_>) -> Vec<Advice> {
-    let lead = "The gain is on warm memory: after seconds of rest the host has taken free memory \
-                back. To compare such starts:";
+    let lead = "If they are rarer:";
     let rest = "--host-memory=rest:3s";
     let command = rerun(&report.record.header.made_by, &[rest]);
     given(lead.to_owned(), command, &format!("run again with {rest}"))

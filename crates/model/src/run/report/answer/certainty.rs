@@ -65,7 +65,14 @@ fn agreement(report: &Report<'_>) -> Option<String> {
     let row = judged(report, &policy)?;
     let (agreeing, of) = rounds(report.record, &row);
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
-    (is_directed && of > 0).then(|| format!("{agreeing} of {of} rounds agree"))
+    // A policy that was decided early has fewer rounds than the experiment.
+    let has_all = of == rounds_run(report) as usize;
+    let text = match (has_all, agreeing == of) {
+        (true, _) => format!("{agreeing} of {of} rounds agree"),
+        (false, true) => format!("its {of} rounds agree"),
+        (false, false) => format!("{agreeing} of its {of} rounds agree"),
+    };
+    (is_directed && of > 0).then_some(text)
 }
 
 /// In how many rounds a policy lies on the side of its effect, and how many there are.

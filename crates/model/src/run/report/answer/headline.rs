@@ -8,8 +8,8 @@ use super::{Pair, command, is_answer, judged, pair, property, provisional, shape
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
-use crate::run::findings::host_cold_memory::{dearer_start, is_uneven};
-use crate::run::findings::win_with_a_loss::{losses, tell};
+use crate::run::findings::host_cold_memory::{dear_start, is_uneven};
+use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -86,7 +86,7 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
 /// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
 fn beside(report: &Report<'_>, row: &Comparison) -> String {
     let context = Context::new(report.record, &report.table);
-    let worse = losses(&context, &row.policy);
+    let worse = prices(&context, &row.policy);
     let rows = report.table.comparisons.iter();
     let requests = rows.filter(|it| it.policy == row.policy && is_of_requests(it));
     let other = requests.filter(|it| {
@@ -106,12 +106,15 @@ fn beside(report: &Report<'_>, row: &Comparison) -> String {
         .iter()
         .map(|it| tell(&context, it).replace(", ", " "))
         .collect();
-    let dearer = dearer_start(&report.findings, &row.policy);
-    let dearer = dearer.map(|seconds| {
-        let longer = quantity(&Unit::Seconds, seconds);
-        format!("a start after a rest takes {longer} longer")
+    let dear = dear_start(&report.findings, &row.policy).map(|start| {
+        let [longer, gained] =
+            [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
+        format!(
+            "a start after seconds of rest takes {longer} longer, more than the {gained} gained: the \
+             host takes free memory back"
+        )
     });
-    let worse: Vec<String> = worse.into_iter().chain(dearer).collect();
+    let worse: Vec<String> = worse.into_iter().chain(dear).collect();
     if !worse.is_empty() {
         text += &format!(", but {}", worse.join(", "));
     }

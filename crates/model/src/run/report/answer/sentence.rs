@@ -50,7 +50,7 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
 pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let small = match may_be_small(report, comparison) {
         true => format!(
-            " It may be less than {} %.",
+            " The effect may be smaller than {} %.",
             chosen_percent(report.table.verdict.threshold)
         ),
         false => String::new(),
@@ -58,9 +58,13 @@ pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
     format!("{small}{}", shape::rare(report, &comparison.policy, pair))
 }
 
+/// Half of the last digit of a percentage.
+const SHOWN: f64 = 0.000_5;
+
 /// Whether the interval reaches into the threshold: the direction is known, the worth is not.
 fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
-    let most = 1.0 + report.table.verdict.threshold;
+    // An end that is shown as the threshold does not lie within it to a reader.
+    let most = 1.0 + report.table.verdict.threshold - SHOWN;
     let ends = comparison.low.zip(comparison.high);
     let ratio = comparison.ratio.and(ends);
     ratio.is_some_and(|(low, high)| {

@@ -6,7 +6,7 @@ use crate::run::compare::Statistic;
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::metric::MetricId;
 
-/// `User time: −12.1 % (95 %: −13.0 to −11.2 %): longer runs change in proportion.`
+/// `User time did change: −12.1 % (95 %: −13.0 to −11.2 %); the wall time of longer runs should follow.`
 pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
     report.table.verdict.user_time.get(policy)?;
     let mut rows = report.table.comparisons.iter();
@@ -17,7 +17,7 @@ pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
     })?;
     let metric = metric_of(report.record, &row.metric);
     Some(format!(
-        "User time: {} (95 %: {}): longer runs change in proportion.",
+        "User time did change: {} (95 %: {}); the wall time of longer runs should follow.",
         effect_of(report.record, row),
         interval(&metric, row, Sign::Kept)?
     ))

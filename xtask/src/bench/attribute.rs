@@ -1,0 +1,166 @@
+//! What is left of the gain where the two best sites alone are huge: `attribute` chooses them, and a
+//! fresh comparison has them beside all sites, and beside none.
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use hugewise_model::run::stats::{ALPHA, Shift, median, paired};
+
+use super::Arguments;
+use super::rounds::{in_rounds, interval, ratio};
+use super::watcher::succeed;
+use crate::program;
+
+/// Rounds, unless `--pairs` says otherwise.
+const ROUNDS: u32 = 30;
+/// Where the record of the design and the files of sites are left.
+const FOLDER: &str = "target/attribute";
+/// What is huge, as the table says it, and the file of it.
+const ARMS: [(&str, &str); 4] = [
+    ("no site", "none.sites"),
+    ("all sites", "all.sites"),
+    ("all that help", "helping.sites"),
+    ("the two best", "best.sites"),
+];
+
+/// Measures, and prints two tables in Markdown.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = program::build()?;
+    let lab = program.with_file_name("hugewise-lab").display().to_string();
+    let words = [lab.as_str(), "sites"];
+    let program = program.display().to_string();
+    choose(&program, &words)?;
+    let commands = ARMS.map(|(_, file)| {
+        let exec = [program.as_str(), "exec", "--sites", &path(file), "--"];
+        owned(&[&exec[..], &words].concat())
+    });
+    let took = in_rounds(arguments, ROUNDS, ARMS.len(), |place| {
+        let began = Instant::now();
+        succeed(&commands[place])?;
+        Ok(began.elapsed().as_secs_f64())
+    })?;
+    let [none, all, helping, best] = &took[..] else {
+        return Ok(());
+    };
+    times(&took)?;
+    println!("\n| gain of | kept by the two best | 95 % interval | n |");
+    println!("|---|--:|---|--:|");
+    for (of, whole) in [("all sites", all), ("all that help", helping)] {
+        let kept = kept(&gains(best, none), &gains(whole, none))?;
+        let (share, ends) = (100.0 * kept.estimate, kept.interval);
+        let ends = ends.map(|(low, high)| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high));
+        let ends = ends.unwrap_or_else(|| "too few rounds".to_owned());
+        println!("| {of} | {share:.0} % | {ends} | {} |", kept.n);
+    }
+    Ok(())
+}
+
+/// Has `attribute` write the sites that help and the two best of them.
+fn choose(program: &str, words: &[&str]) -> Result<()> {
+    let _ = fs::remove_dir_all(FOLDER);
+    fs::create_dir_all(FOLDER)?;
+    let record = path("design.jsonl");
+    let measure = [program, "attribute", "--by", "site", "--out", &record];
+    let best = ["--sites", &path("best.sites"), "--best", "2", "--"];
+    succeed(&owned(&[&measure[..], &best, words].concat()))?;
+    let again = [program, "attribute", "--from", &record, "--sites"];
+    succeed(&owned(&[&again[..], &[&path("helping.sites")]].concat()))?;
+    for choice in ["none", "all"] {
+        let file = serde_json::json!({
+            "format": "hugewise-sites 1",
+            "sites": format!("site:{choice}"),
+            "command": words,
+        });
+        fs::write(path(&format!("{choice}.sites")), file.to_string())?;
+    }
+    Ok(())
+}
+
+fn path(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+fn times(took: &[Vec<f64>]) -> Result<()> {
+    println!("| huge | wall time | ÷ no site | 95 % interval | n |");
+    println!("|---|--:|--:|---|--:|");
+    for ((name, _), own) in ARMS.iter().zip(took) {
+        let typical = median(own).context("too few rounds")?;
+        let shift =
+            ratio(own.iter().copied(), took[0].iter().copied()).context("too few rounds")?;
+        let ends = interval(&shift, 3).unwrap_or_else(|| "too few rounds".to_owned());
+        let (ratio, n) = (shift.estimate, shift.n);
+        println!("| {name} | {typical:.3} s | {ratio:.3} | {ends} | {n} |");
+    }
+    Ok(())
+}
+
+/// The gain of each round, as a logarithm: positive where it is faster than `none`.
+fn gains(own: &[f64], none: &[f64]) -> Vec<f64> {
+    let pairs = own.iter().zip(none);
+    pairs.map(|(own, none)| (none / own).ln()).collect()
+}
+
+/// The share of the whole gain that a part keeps: the share that, taken off the part, leaves
+/// nothing. Its interval holds the shares at which nothing is not excluded (Fieller, 1954).
+fn kept(part: &[f64], whole: &[f64]) -> Result<Shift> {
+    let left = |share: f64| {
+        let pairs = part.iter().zip(whole);
+        let left: Vec<f64> = pairs.map(|(part, whole)| part - share * whole).collect();
+        paired(&left, ALPHA).context("too few rounds")
+    };
+    let gain = paired(whole, ALPHA).context("too few rounds")?;
+    let is_shown = gain.interval.is_some_and(|(low, _)| low > 0.0);
+    ensure!(
+        is_shown,
+        "no gain of the whole was shown in this comparison"
+    );
+    let low = root(|share| Ok(left(share)?.interval.map_or(f64::NAN, |ends| ends.0)))?;
+    let high = root(|share| Ok(left(share)?.interval.map_or(f64::NAN, |ends| ends.1)))?;
+    let estimate = root(|share| Ok(left(share)?.estimate))?;
+    Ok(Shift {
+        estimate,
+        interval: Some((low, high)),
+        ..gain
+    })
+}
+
+/// Where a falling function is zero, between −10 and 10.
+fn root(falling: impl Fn(f64) -> Result<f64>) -> Result<f64> {
+    let (mut low, mut high) = (-10.0, 10.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        match falling(middle)? > 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_gains_nine_tenths_keeps_nine_tenths() {
+        let whole: Vec<f64> = (0..30).map(|it| 0.3 + 0.01 * f64::from(it % 7)).collect();
+        let noise = |it: usize| 0.004 * (it % 5) as f64 - 0.008;
+        let part = whole.iter().enumerate();
+        let part: Vec<f64> = part.map(|(it, gain)| 0.9 * gain + noise(it)).collect();
+        let kept = kept(&part, &whole).expect("a share");
+        let (low, high) = kept.interval.expect("an interval");
+        assert!((kept.estimate - 0.9).abs() < 0.01, "{kept:?}");
+        assert!(low < 0.9 && 0.9 < high && high - low < 0.03, "{kept:?}");
+    }
+
+    #[test]
+    fn without_a_gain_nothing_is_kept_of_it() {
+        let none = vec![0.0; 30];
+        assert!(kept(&none, &none).is_err());
+    }
+}

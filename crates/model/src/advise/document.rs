@@ -172,10 +172,9 @@ fn overview(groups: &[(&Program, usize)]) -> Section {
             0 => String::new(),
             more => format!(" (+{more})"),
         };
-        let is = program.shown_parts().next().unwrap_or_default();
         grid.rows.push(vec![
             Cell::plain(program.who(*count)),
-            Cell::plain(is),
+            Cell::plain(program.brief()),
             Cell::plain(format!("{says}{more}")).tone(tone),
         ]);
     }

@@ -1,7 +1,7 @@
 //! One program and the rules that concern it.
 
 use super::ROWS;
-use crate::advise::advice::Program;
+use crate::advise::advice::{Part, Program};
 use crate::advise::ruling::{Ruling, Standing};
 use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
@@ -88,14 +88,26 @@ impl Program {
         }
     }
 
-    /// What it is and has, without what the machine has.
+    /// What it is and has, in words.
     pub(super) fn shown_parts(&self) -> impl Iterator<Item = String> {
-        let machine = self.pid.is_none();
-        let own = self
-            .parts
-            .iter()
-            .filter(move |part| machine || !part.kind.is_of_the_machine());
-        own.map(|part| plain(&part.words()))
+        self.own_parts().map(|part| plain(&part.words()))
+    }
+
+    /// What it is, for a narrow column: that its version is unknown is said elsewhere.
+    pub(super) fn brief(&self) -> String {
+        let part = self.own_parts().next();
+        part.map_or_else(String::new, |part| match part.version {
+            Some(_) => plain(&part.words()),
+            None => plain(&part.title),
+        })
+    }
+
+    /// What it is and has, without what the machine has, unless it is the machine: a command that is
+    /// not started has no PID either, but words.
+    fn own_parts(&self) -> impl Iterator<Item = &Part> {
+        let machine = self.pid.is_none() && self.facts.get("argv").is_none();
+        let parts = self.parts.iter();
+        parts.filter(move |part| machine || !part.kind.is_of_the_machine())
     }
 
     fn heading(&self) -> String {

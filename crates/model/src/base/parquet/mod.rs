@@ -1,7 +1,7 @@
 //! Tables as files of Apache Parquet (<https://parquet.apache.org/docs/file-format/>).
 //!
-//! The library is half of what a build that somebody waits for would add, so that it can be left
-//! out: without the feature `parquet` the same functions say that they cannot.
+//! The library takes half a minute of a processor to build, and `make run` lets somebody wait: without
+//! the feature `parquet` the same functions say that they cannot.
 
 use super::table::Kind;
 
@@ -49,6 +49,17 @@ pub enum Error {
     /// A value that it cannot have.
     #[error("{0} cannot be {1}")]
     WrongValue(&'static str, String),
+}
+
+/// Whether files can be written and read.
+///
+/// # Errors
+/// The library was left out.
+pub fn check() -> Result<(), Error> {
+    match cfg!(feature = "parquet") {
+        true => Ok(()),
+        false => Err(Error::Without),
+    }
 }
 
 impl Kind {

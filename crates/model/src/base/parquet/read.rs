@@ -5,7 +5,9 @@ use std::fmt;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::{Error, Source};
@@ -47,6 +49,7 @@ enum Cells {
 
 impl<S: Source + 'static> Reader<S> {
     /// Opens a file for these columns. Of a column that the file lacks, every cell is missing.
+    /// Where no row has a value, programs that guess the kind guess any, so that it counts as absent.
     ///
     /// # Errors
     /// It is no Parquet file, or a column has another kind.
@@ -56,13 +59,15 @@ impl<S: Source + 'static> Reader<S> {
         let place = |column: &Column| {
             let mut all = schema.columns().iter();
             let at = all.position(|it| it.path().parts() == [column.0]);
+            let at = at.filter(|at| !is_empty(file.metadata(), *at));
             if let Some(found) = at.map(|at| schema.column(at)) {
                 check(&found, *column)?;
             }
             Ok((*column, at))
         };
+        let columns = columns.iter().map(place).collect::<Result<_, Error>>()?;
         Ok(Self {
-            columns: columns.iter().map(place).collect::<Result<_, Error>>()?,
+            columns,
             file,
             next_group: 0,
             group: Group::default(),
@@ -117,6 +122,15 @@ impl<S: Source> fmt::Debug for Reader<S> {
         shown.field("next_group", &self.next_group);
         shown.finish_non_exhaustive()
     }
+}
+
+/// Whether the file says that no row has a value.
+fn is_empty(file: &ParquetMetaData, column: usize) -> bool {
+    file.row_groups().iter().all(|group| {
+        let statistics = group.column(column).statistics();
+        let missing = statistics.and_then(Statistics::null_count_opt);
+        missing.is_some_and(|missing| i64::try_from(missing) == Ok(group.num_rows()))
+    })
 }
 
 /// A number may also be a decimal or a moment, whose digits mean something else.

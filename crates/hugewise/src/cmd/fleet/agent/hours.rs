@@ -1,7 +1,7 @@
 //! Rows as Parquet: the periods that begin in one hour are one file.
 //!
-//! A file for each period would be mostly its own description: of ten thousand hosts, 288 of them
-//! an hour and host in a day. Until its hour is over, a file is lines of JSON below `unfinished/`,
+//! A file for each period would be mostly its own description, and ten thousand hosts would make three
+//! million of them a day. Until its hour is over, a file is lines of JSON below `_unfinished/`,
 //! written through after each period, so that a death at any moment costs no period that had ended.
 
 use std::fs::{self, File, OpenOptions};
@@ -15,6 +15,8 @@ use hugewise_model::fleet::unit::file_name;
 use super::rows::{free_name, write_whole};
 use crate::stderr::message;
 
+/// Spark and pyarrow leave out folders that begin so.
+const UNFINISHED: &str = "_unfinished";
 /// Lines of an hour that may go on.
 const OPEN: &str = "open";
 /// A whole file of Parquet; it has its last name as soon as the lines are gone.
@@ -68,7 +70,7 @@ impl Hours {
     /// Whatever is left of an agent that died is finished too. Where lines are, a file of Parquet
     /// beside them may be half there; where none are, it is whole.
     fn close(&self, current: Option<&Path>) -> io::Result<()> {
-        let top = self.folder.join("unfinished");
+        let top = self.folder.join(UNFINISHED);
         for place in self.places(&top)? {
             if current.is_some_and(|it| it == place) {
                 continue;
@@ -91,7 +93,7 @@ impl Hours {
 
     fn unfinished(&self, place: &Path, end: &str) -> PathBuf {
         self.folder
-            .join("unfinished")
+            .join(UNFINISHED)
             .join(place)
             .with_added_extension(end)
     }

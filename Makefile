@@ -103,7 +103,7 @@ $(DEMO)/numbers.txt:
 
 # As root the machine's own settings are tried too; they are put back whatever happens.
 run: setup $(DEMO_INPUT)
-	$(CARGO) build --profile quick --locked -p hugewise
+	$(CARGO) build --profile quick --locked -p hugewise --no-default-features
 	LC_ALL=C $(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
 	  -- $(DEMO_COMMAND)
 	@echo
@@ -159,6 +159,7 @@ test-fleet: setup
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	xtask/fleet/try target/debug/hugewise target/fleet
 	xtask/fleet/starts target/debug/hugewise target/debug/hugewise-lab target/fleet/starts
+	xtask/fleet/parquet target/debug/hugewise target/fleet/parquet
 	xtask/fleet/store target/debug/hugewise target/fleet/store
 	xtask/fleet/guests target/debug/hugewise target/fleet/guests
 	contrib/prometheus/try-fleet target/debug target/fleet/prometheus

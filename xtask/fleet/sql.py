@@ -67,15 +67,12 @@ def spark(path):
 
 
 def by_parquet(path, program):
-    """What the program says of rows that were a Parquet file meanwhile."""
+    """What the program says of the rows as a Parquet file of DuckDB."""
     import duckdb as engine
-    parquet, back = path.with_suffix(".parquet"), path.with_suffix(".back.jsonl")
+    parquet = path.with_suffix(".parquet")
     engine.execute(f"COPY (FROM read_json_auto('{path}')) TO '{parquet}' (FORMAT parquet)")
-    engine.execute(f"COPY (FROM '{parquet}') TO '{back}' (FORMAT json)")
     print(f"{path.stem}: {path.stat().st_size} bytes as JSON, {parquet.stat().st_size} as Parquet")
-    found = ours(program, back)
-    back.unlink()
-    return found
+    return ours(program, parquet)
 
 
 ENGINES = {"sql": duckdb, "clickhouse": clickhouse, "spark": spark}
@@ -94,6 +91,18 @@ def ours(program, path):
     return found
 
 
+def apart(found, expected):
+    """How far the two are apart at most, as a share."""
+    worst = 0.0
+    assert {row[0] for row in found} == set(expected), found
+    for metric, *values in found:
+        for got, want in zip(values, expected[metric]):
+            away = abs(float(got) - want) / max(1.0, abs(want))
+            assert away <= LIMIT, (metric, values, expected[metric])
+            worst = max(worst, away)
+    return worst
+
+
 def main(program, folder, *names):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,18 +118,13 @@ def main(program, folder, *names):
             except ImportError as error:
                 print(f"skipped {name}: {error}")
                 continue
-            worst = 0.0
-            assert {row[0] for row in found} == set(expected), found
-            for metric, *values in found:
-                for got, want in zip(values, expected[metric]):
-                    away = abs(float(got) - want) / max(1.0, abs(want))
-                    assert away <= LIMIT, (fleet, name, metric, values, expected[metric])
-                    worst = max(worst, away)
+            worst = apart(found, expected)
             print(f"{fleet}: {name} agrees, at most {worst:.1e} apart")
             if name == "sql":
                 found = by_parquet(path.resolve(), program)
                 assert found == expected, (fleet, found, expected)
-                print(f"{fleet}: rows that were Parquet meanwhile say the same")
+                print(f"{fleet}: the rows as Parquet of DuckDB say the same")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -149,8 +149,8 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// Writes a result to a file that the user named.
-pub fn write_file(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+pub fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
 /// How text is drawn on this stdout.

@@ -38,7 +38,7 @@ pub fn show(
 ) -> Result<()> {
     let shown = output::emit(output, |format| Ok(rendered(report, format, output)));
     for file in files.exports {
-        output::write_file(&file.path, &file.format.render(report, gates))?;
+        output::write_file(&file.path, file.format.render(report, gates)?)?;
     }
     if let Some(path) = files.svg {
         output::write_file(path, &curves(report)?)?;

@@ -9,6 +9,7 @@ use hugewise_model::run::report::Export;
 use hugewise_model::text::suggest::nearest;
 
 use super::PageFile;
+use crate::exit;
 use crate::output::check_writable;
 
 /// Flags of `run` and `report` that write a result in the format of another program.
@@ -17,7 +18,7 @@ pub struct Exports {
     /// Also write the result for another program, e.g. junit=FILE
     ///
     /// benchfmt (benchstat), hyperfine, google-benchmark, bencher, github-action, junit, otlp,
-    /// csv-long. Repeat for more.
+    /// csv-long, parquet. Repeat for more.
     #[arg(
         hide_short_help = true,
         long = "export",
@@ -35,8 +36,13 @@ impl Exports {
     /// Makes sure that the files can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
         self.page.check()?;
-        let mut files = self.files.iter();
-        files.try_for_each(|file| check_writable("--export", Some(&file.path)))
+        for file in &self.files {
+            file.format
+                .check()
+                .map_err(|error| exit::usage(format!("--export parquet: {error}")))?;
+            check_writable("--export", Some(&file.path))?;
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hugewise_model::fleet::row::parquet;
 use hugewise_model::fleet::simulate::{Fleet, Rule};
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -90,6 +91,38 @@ fn lost_units_and_spill_over_are_said() {
     analyse(&case, &rows)
         .success()
         .stdout(contains("Spill-over").and(contains("None was found").not()));
+}
+
+#[test]
+fn lines_and_parquet_say_the_same_together_as_alone() {
+    let case = Case::new();
+    let rows = write(&case, &Fleet::quiet());
+    let json = || {
+        let mut command = case.hugewise();
+        command.args(["fleet", "analyse", "--format", "json"]);
+        command
+            .arg(&rows)
+            .assert()
+            .success()
+            .get_output()
+            .clone()
+            .stdout
+    };
+    let alone = json();
+    let folder = rows.join("dt=2026-11-23/experiment=simulated");
+    let all = Fleet::quiet().rows(1);
+    let (first, second) = all.split_at(all.len() / 2);
+    let lines = first
+        .iter()
+        .map(|row| serde_json::to_string(row).expect("JSON") + "\n");
+    fs::write(folder.join("all.jsonl"), lines.collect::<String>()).expect("rows");
+    let bytes = parquet::file(second).expect("Parquet");
+    fs::write(folder.join("rest.parquet"), &bytes).expect("rows");
+    assert_eq!(json(), alone);
+    fs::write(folder.join("cut.parquet"), &bytes[..bytes.len() / 2]).expect("rows");
+    analyse(&case, &rows)
+        .code(2)
+        .stderr(contains("cut.parquet: "));
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub mod histogram;
 pub mod host;
 pub mod jsonl;
 pub mod missing;
+pub mod parquet;
 pub mod recording;
+pub mod table;
 pub mod tlb;
 pub mod units;

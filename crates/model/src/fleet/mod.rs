@@ -10,7 +10,7 @@ mod moment;
 pub mod period;
 pub mod plan;
 pub mod prometheus;
-mod row;
+pub mod row;
 pub mod simulate;
 pub mod snippet;
 pub mod stop;

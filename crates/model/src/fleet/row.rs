@@ -4,8 +4,11 @@
 //! beside the metric, so that rows can be added up without the single values.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::base::histogram::distribution::Distribution;
+
+pub mod parquet;
 
 /// What one unit saw of one metric in one period.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -96,8 +99,9 @@ impl Sums {
 }
 
 /// Where a period lies in the experiment.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, EnumString, IntoStaticStr, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Phase {
     /// Before any arm was applied: the unit's own past.
     Before,
@@ -108,8 +112,9 @@ pub enum Phase {
 }
 
 /// Whether the arm's settings took hold.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, EnumString, IntoStaticStr, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Proof {
     /// Read back, and the memory of the unit follows them.
     Proved,
@@ -120,8 +125,9 @@ pub enum Proof {
 }
 
 /// How a period ended for the unit.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, EnumString, IntoStaticStr, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Ending {
     /// The period ran its whole length.
     Whole,

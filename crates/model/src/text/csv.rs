@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::base::table::{Cell, Table};
+
 /// Rows under a heading, each field quoted where it must be.
 ///
 /// Writing goes to memory, so that it cannot fail; every row has as many fields as the heading.
@@ -49,6 +51,26 @@ impl Csv {
     pub fn into_text(self) -> String {
         let bytes = self.writer.into_inner().unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// A table as such text.
+#[must_use]
+pub fn of_table(table: &Table) -> String {
+    let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+    let mut csv = Csv::new(&names);
+    for row in table.rows() {
+        csv.row(row.iter().map(field));
+    }
+    csv.into_text()
+}
+
+fn field(cell: &Cell) -> String {
+    match cell {
+        Cell::Integer(value) => value.to_string(),
+        Cell::Number(value) => number(*value),
+        Cell::Text(text) => text.clone(),
+        Cell::Missing => String::new(),
     }
 }
 

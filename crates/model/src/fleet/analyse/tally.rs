@@ -115,7 +115,9 @@ impl Tally {
     pub fn add(&mut self, row: &Row) -> Result<(), RowError> {
         self.check(row)?;
         self.rows += 1;
-        self.plans.insert(row.plan.clone());
+        if !self.plans.contains(&row.plan) {
+            self.plans.insert(row.plan.clone());
+        }
         if row.arm == OUTSIDE {
             self.outside += 1;
             return Ok(());

@@ -4,10 +4,12 @@
 
 use std::cell::OnceCell;
 
+use crate::base::table;
 use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::text::Verbosity;
+use crate::text::csv;
 use crate::text::document::{Document, Level};
 use crate::text::figure::Figure;
 use crate::text::wrap::plain;
@@ -22,7 +24,6 @@ mod change;
 mod circumstances;
 mod conclusion;
 mod control;
-mod csv;
 mod document;
 mod doubt;
 mod equals;
@@ -30,6 +31,7 @@ mod export;
 mod failures;
 mod figures;
 mod json;
+mod long;
 mod names;
 mod notes;
 mod page;
@@ -241,8 +243,14 @@ impl<'a> Report<'a> {
     /// One row per trial and metric, in long form: a trial that printed many values of a metric
     /// has a row for each of them.
     #[must_use]
+    pub fn long_form(&self) -> table::Table {
+        long::table(self)
+    }
+
+    /// That table as CSV.
+    #[must_use]
     pub fn csv(&self) -> String {
-        csv::csv(self)
+        csv::of_table(&self.long_form())
     }
 
     /// The whole report as one JSON object. Numbers are finite: what is not known is `null` or

@@ -20,13 +20,14 @@ use crate::stderr::message;
 use crate::turn::Wait;
 
 mod hold;
+mod hours;
 mod latency;
 mod orders;
 mod period;
 mod rows;
 
 use orders::{Order, Orders};
-use rows::Rows;
+use rows::{RowFiles, Rows};
 
 /// How often the plan, the stop and the guardrails are looked at.
 const LOOK: Duration = Duration::from_secs(10);
@@ -57,6 +58,15 @@ pub struct Arguments {
     /// Folder of the rows
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/hugewise/fleet")]
     out: PathBuf,
+
+    /// Files of the rows: jsonl, one a period, or parquet, one an hour
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "jsonl",
+        hide_possible_values = true
+    )]
+    rows: RowFiles,
 
     /// End after one period
     #[arg(long)]
@@ -106,10 +116,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     let orders = Orders::begin(&arguments.plan, &unit, &arguments.out)?;
     check_kind(orders.plan())?;
     let mut agent = Agent {
-        unit,
         stratum: arguments.stratum.clone(),
         orders,
-        rows: Rows::new(arguments.out.clone()),
+        rows: Rows::new(&arguments.out, &unit, arguments.rows)?,
+        unit,
         collector: Collector::new(root.clone()),
         root,
         interrupt: Interrupt::catch()?,

@@ -1,38 +1,71 @@
-//! Rows as files: `dt=DATE/experiment=NAME/UNIT-START.jsonl` below one folder.
+//! Rows as files: `dt=DATE/experiment=NAME/UNIT-START.jsonl`, or `.parquet`, below one folder.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hugewise_model::base::calendar::date;
-use hugewise_model::fleet::Row;
+use anyhow::Result;
+use clap::ValueEnum;
+use hugewise_model::base::{calendar::date, parquet};
 use hugewise_model::fleet::unit::file_name;
+use hugewise_model::fleet::{Ending, Row};
 
+use super::hours::Hours;
+use crate::exit;
 use crate::stderr::message;
 
 /// Periods that are kept while they cannot be written: a day of five minutes each.
 const MOST: usize = 288;
 
+/// What the files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RowFiles {
+    /// Lines of JSON, a file for each period, at its end.
+    Jsonl,
+    /// Parquet, a file for each hour, at its end.
+    Parquet,
+}
+
 /// The folder, and what could not be written yet.
 #[derive(Debug)]
 pub(super) struct Rows {
     folder: PathBuf,
-    waiting: VecDeque<(PathBuf, String)>,
+    /// Of files of Parquet.
+    hours: Option<Hours>,
+    waiting: VecDeque<Period>,
     periods: usize,
     lost: usize,
     complained: bool,
 }
 
+/// The rows of a period as lines.
+#[derive(Debug)]
+struct Period {
+    place: PathBuf,
+    start: i64,
+    ending: Ending,
+    lines: String,
+}
+
 impl Rows {
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self {
-            folder,
+    pub(super) fn new(folder: &Path, unit: &str, files: RowFiles) -> Result<Self> {
+        let hours = match files {
+            RowFiles::Jsonl => None,
+            RowFiles::Parquet => {
+                parquet::check()
+                    .map_err(|error| exit::usage(format!("--rows parquet: {error}")))?;
+                Some(Hours::new(folder, unit))
+            }
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            hours,
             waiting: VecDeque::new(),
             periods: 0,
             lost: 0,
             complained: false,
-        }
+        })
     }
 
     /// Whether no period has ended yet.
@@ -46,24 +79,42 @@ impl Rows {
         let lines = rows
             .iter()
             .filter_map(|row| serde_json::to_string(row).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
+        let lines: String = lines.map(|line| line + "\n").collect();
         if let Some(row) = rows.first() {
-            self.waiting.push_back((place(row), text));
+            self.waiting.push_back(Period {
+                place: place(row),
+                start: row.start,
+                ending: row.ending,
+                lines,
+            });
         }
         while self.waiting.len() > MOST {
             self.waiting.pop_front();
             self.lost += 1;
         }
-        self.flush();
+        let done = self.flush();
+        self.say(done);
     }
 
-    fn flush(&mut self) {
-        while let Some((path, text)) = self.waiting.front() {
-            if let Err(error) = write(&self.folder, path, text) {
-                self.complain(&error);
-                return;
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(period) = self.waiting.front() {
+            match &mut self.hours {
+                None => write(&self.folder, period)?,
+                Some(hours) => hours.add(&period.place, period.start, &period.lines)?,
             }
+            let ending = period.ending;
             self.waiting.pop_front();
+            // Whoever looks for why an arm was stopped does not wait for the hour's end.
+            if let Some(hours) = self.hours.as_mut().filter(|_| ending == Ending::Guardrail) {
+                hours.close_all()?;
+            }
+        }
+        self.hours.as_ref().map_or(Ok(()), Hours::close_past)
+    }
+
+    fn say(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            return self.complain(&error);
         }
         if self.complained {
             let lost = std::mem::take(&mut self.lost);
@@ -89,7 +140,11 @@ impl Rows {
 impl Drop for Rows {
     /// What is lost at the end is said.
     fn drop(&mut self) {
-        self.flush();
+        let closed = |hours: &mut Hours| hours.close_all();
+        let done = self
+            .flush()
+            .and_then(|()| self.hours.as_mut().map_or(Ok(()), closed));
+        self.say(done);
         let lost = self.waiting.len() + self.lost;
         if lost > 0 {
             message(format_args!("the rows of {lost} periods are lost"));
@@ -106,30 +161,34 @@ fn place(row: &Row) -> PathBuf {
         .join(format!("{unit}-{}", row.start))
 }
 
-/// Writes under another name first, so that nobody reads half a period. A name that is taken, as
-/// after a clock that was set back, is left to the rows that have it.
-fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let start = folder.join(path);
+/// Writes under another name first, so that nobody reads half a period.
+fn write(folder: &Path, period: &Period) -> io::Result<()> {
+    let start = folder.join(&period.place);
     fs::create_dir_all(start.parent().unwrap_or(folder))?;
-    let named = |nth: u32| match nth {
-        0 => start.with_added_extension("jsonl"),
-        _ => start.with_added_extension(format!("{nth}.jsonl")),
-    };
-    let mut free = (0..).map(named).filter(|path| !path.exists());
-    let Some(last) = free.next() else {
-        return Err(io::Error::other("no name is free"));
-    };
     let unfinished = start.with_added_extension("new");
-    let mut file = File::create(&unfinished)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.sync_all());
-    if let Err(error) = written.and_then(|()| fs::rename(&unfinished, &last)) {
+    write_whole(&unfinished, period.lines.as_bytes())?;
+    fs::rename(&unfinished, free_name(&start, "jsonl"))
+}
+
+/// The name of a file. One that is taken, as after a clock that was set back, is left to the rows
+/// that have it.
+pub(super) fn free_name(start: &Path, end: &str) -> PathBuf {
+    let first = start.with_added_extension(end);
+    let others = (1_u32..).map(|nth| start.with_added_extension(format!("{nth}.{end}")));
+    let mut names = std::iter::once(first).chain(others);
+    let free = names.find(|path| !path.exists());
+    free.expect("no folder holds four billion files")
+}
+
+/// Writes a file through to the disk, or leaves none.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if written.is_err() {
         // What is half there would keep the disk full.
-        let _ = fs::remove_file(&unfinished);
-        return Err(error);
+        let _ = fs::remove_file(path);
     }
-    Ok(())
+    written
 }
 
 #[cfg(test)]
@@ -139,9 +198,14 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_is_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = Path::new("dt=2026-11-21/experiment=x/web.1-7");
-        write(folder.path(), path, "a\n").expect("written");
-        write(folder.path(), path, "b\n").expect("written");
+        let period = |lines: &str| Period {
+            place: PathBuf::from("dt=2026-11-21/experiment=x/web.1-7"),
+            start: 7,
+            ending: Ending::Whole,
+            lines: lines.to_owned(),
+        };
+        write(folder.path(), &period("a\n")).expect("written");
+        write(folder.path(), &period("b\n")).expect("written");
         let read = |name: &str| {
             let below = folder.path().join("dt=2026-11-21/experiment=x");
             fs::read_to_string(below.join(name)).expect(name)

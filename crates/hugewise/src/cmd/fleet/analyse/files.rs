@@ -1,16 +1,17 @@
 //! Rows in files.
 
 use std::fs;
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use hugewise_model::fleet::Row;
 use hugewise_model::fleet::analyse::Tally;
+use hugewise_model::fleet::row::parquet;
 
 use crate::{exit, file};
 
-/// Adds the rows of a file, or of all files `*.jsonl` below a folder.
+/// Adds the rows of a file, or of all files `*.jsonl` and `*.parquet` below a folder.
 pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
     if !path.is_dir() {
         return add_file(tally, path);
@@ -20,8 +21,8 @@ pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
     if tally.rows == before {
         let folder = path.display();
         return Err(exit::usage(format!(
-            "{folder}: no file below this folder ends in .jsonl and has rows; give the folder \
-             that `fleet agent --out` wrote"
+            "{folder}: no file below this folder ends in .jsonl or .parquet and has rows; give \
+             the folder that `fleet agent --out` wrote"
         )));
     }
     Ok(())
@@ -39,7 +40,7 @@ fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
     for (path, is_folder) in found {
         if is_folder {
             add_folder(tally, &path)?;
-        } else if path.extension().is_some_and(|it| it == "jsonl") {
+        } else if is_parquet(&path) || path.extension().is_some_and(|it| it == "jsonl") {
             add_file(tally, &path)?;
         }
     }
@@ -49,7 +50,42 @@ fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
 fn add_file(tally: &mut Tally, path: &Path) -> Result<()> {
     let name = path.display();
     let opened = file::open(path).map_err(|error| exit::usage(format!("{name}: {error}")))?;
-    let mut reader = std::io::BufReader::with_capacity(1 << 16, opened);
+    match is_parquet(path) {
+        true => add_columns(tally, path, opened),
+        false => add_lines(tally, path, BufReader::with_capacity(1 << 16, opened)),
+    }
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "parquet")
+}
+
+/// A file of Parquet, some rows at a time.
+fn add_columns(tally: &mut Tally, path: &Path, opened: fs::File) -> Result<()> {
+    let name = path.display();
+    let wrong = |problem: &dyn std::fmt::Display| exit::usage(format!("{name}: {problem}"));
+    let mut rows = parquet::Rows::open(opened, experiment(path)).map_err(|error| wrong(&error))?;
+    for number in 1.. {
+        let wrong =
+            |problem: &dyn std::fmt::Display| wrong(&format_args!("row {number}: {problem}"));
+        match rows.next().map_err(|error| wrong(&error))? {
+            Some(row) => tally.add(row).map_err(|error| wrong(&error))?,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// The experiment that a folder is of.
+fn experiment(path: &Path) -> &str {
+    let folders = path.ancestors().skip(1);
+    let mut names = folders.filter_map(|folder| folder.file_name()?.to_str());
+    let experiment = names.find_map(|name| name.strip_prefix("experiment="));
+    experiment.unwrap_or_default()
+}
+
+fn add_lines(tally: &mut Tally, path: &Path, mut reader: impl BufRead) -> Result<()> {
+    let name = path.display();
     let mut line = String::new();
     for number in 1.. {
         line.clear();

@@ -23,7 +23,7 @@ mod prometheus;
 /// Flags of `fleet analyse`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Rows of agents: folders, or files of JSON lines
+    /// Rows of agents: folders, or files of JSON lines or Parquet
     #[arg(value_name = "FOLDER|FILE", required_unless_present = "prometheus")]
     rows: Vec<PathBuf>,
 

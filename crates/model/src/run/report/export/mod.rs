@@ -7,6 +7,7 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Report;
+use crate::base::parquet;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::medians::arm_trials;
 use crate::run::gate::Gate;
@@ -45,6 +46,8 @@ pub enum Export {
     Otlp,
     /// A row for each trial and metric, as `--format csv`.
     CsvLong,
+    /// The same rows as a file of Apache Parquet.
+    Parquet,
 }
 
 impl Export {
@@ -53,11 +56,25 @@ impl Export {
         Self::VARIANTS.iter().map(Into::into)
     }
 
-    /// The report in this format.
-    #[must_use]
-    pub fn render(self, report: &Report<'_>, gates: &[Gate]) -> String {
-        let record = report.record;
+    /// Whether this program can write the format.
+    ///
+    /// # Errors
+    /// It was built without Parquet.
+    pub fn check(self) -> Result<(), parquet::Error> {
         match self {
+            Self::Parquet => parquet::check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The report in this format.
+    ///
+    /// # Errors
+    /// This program cannot write the format.
+    pub fn render(self, report: &Report<'_>, gates: &[Gate]) -> Result<Vec<u8>, parquet::Error> {
+        let record = report.record;
+        let text = match self {
+            Self::Parquet => return parquet::file(&report.long_form()),
             Self::Benchfmt => benchfmt::render(record),
             Self::Hyperfine => indented(&hyperfine::render(record)),
             Self::GoogleBenchmark => indented(&google_benchmark::render(record)),
@@ -66,7 +83,8 @@ impl Export {
             Self::Junit => junit::render(report, gates),
             Self::Otlp => indented(&otlp::render(record)),
             Self::CsvLong => report.csv(),
-        }
+        };
+        Ok(text.into_bytes())
     }
 }
 

@@ -1,0 +1,74 @@
+//! What stands for the library where it was left out.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use super::Error;
+use crate::base::table::{Column, Table};
+
+/// The bytes of a file.
+pub trait Source {}
+
+impl<T> Source for T {}
+
+/// Some rows; there are none without the library.
+#[derive(Debug)]
+pub struct Part(Infallible);
+
+/// A file that is read; there is none without the library.
+#[derive(Debug)]
+pub struct Reader<S>(Infallible, PhantomData<S>);
+
+/// Writes nothing.
+///
+/// # Errors
+/// Always.
+pub fn file(_: &Table) -> Result<Vec<u8>, Error> {
+    Err(Error::Without)
+}
+
+impl<S: Source> Reader<S> {
+    /// Opens nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn open(_: S, _: &[Column]) -> Result<Self, Error> {
+        Err(Error::Without)
+    }
+
+    /// Nothing.
+    ///
+    /// # Errors
+    /// Never: there is no reader.
+    pub fn next_part(&mut self) -> Result<Option<Part>, Error> {
+        match self.0 {}
+    }
+}
+
+impl Part {
+    /// Nothing.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Nothing.
+    ///
+    /// # Errors
+    /// Never: there is no part.
+    pub fn text(&self, _: usize, _: usize) -> Result<Option<&str>, Error> {
+        match self.0 {}
+    }
+
+    /// Nothing.
+    #[must_use]
+    pub fn integer(&self, _: usize, _: usize) -> Option<i64> {
+        match self.0 {}
+    }
+
+    /// Nothing.
+    #[must_use]
+    pub fn number(&self, _: usize, _: usize) -> Option<f64> {
+        match self.0 {}
+    }
+}

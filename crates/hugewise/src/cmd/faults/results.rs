@@ -57,7 +57,7 @@ fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -
             faults::Weigh::Time => format!("Time in page faults: {subject}"),
             faults::Weigh::Faults => format!("Page faults: {subject}"),
         };
-        output::write_file(path, &render_flame(&analysis.folded(weigh), &title, weigh))?;
+        output::write_file(path, render_flame(&analysis.folded(weigh), &title, weigh))?;
     }
     Ok(())
 }

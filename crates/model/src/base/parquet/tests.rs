@@ -45,7 +45,7 @@ proptest! {
     ) {
         let table = table(rows);
         let bytes = file(&table).unwrap();
-        prop_assert_eq!(read(&bytes, &COLUMNS).unwrap(), table.clone());
+        prop_assert_eq!(&read(&bytes, &COLUMNS).unwrap(), &table);
         prop_assert_eq!(file(&table).unwrap(), bytes);
     }
 

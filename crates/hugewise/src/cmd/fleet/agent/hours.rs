@@ -4,7 +4,7 @@
 //! million of them a day. Until its hour is over, a file is lines of JSON below `_unfinished/`,
 //! written through after each period, so that a death at any moment costs no period that had ended.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn read(folder: &TempDir, name: &str) -> Vec<Row> {
-        let file = File::open(folder.path().join(name)).expect(name);
+        let file = fs::File::open(folder.path().join(name)).expect(name);
         let mut rows = parquet::Rows::open(file, "").expect("Parquet");
         let mut all = Vec::new();
         while let Some(row) = rows.next().expect("a row") {

@@ -118,16 +118,18 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let equals = equals::sentence(report);
     let by_hand = by_hand(report, &realisation);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
+    let is_dear = dear_start(&report.findings, best).is_some();
+    let condition = match is_dear {
+        true => ", if starts follow within seconds",
+        false => "",
+    };
     let reach = match by_hand.first() {
         _ if !realisation.files.is_empty() => {
             "Run with it, or set the machine (root, until reboot):"
         }
+        _ if is_dear => "This program only:",
         Some(Advice::Command(_)) => "Either line changes this program only:",
         _ => "It changes this program only:",
-    };
-    let condition = match dear_start(&report.findings, best) {
-        Some(_) => ", if starts follow within seconds",
-        None => "",
     };
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"

@@ -110,8 +110,8 @@ fn beside(report: &Report<'_>, row: &Comparison) -> String {
         let [longer, gained] =
             [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
         format!(
-            "a start after seconds of rest takes {longer} longer, more than the {gained} gained: the \
-             host takes free memory back"
+            "a start after seconds of rest takes {longer} longer, against {gained} gained: the host \
+             takes memory back"
         )
     });
     let worse: Vec<String> = worse.into_iter().chain(dear).collect();

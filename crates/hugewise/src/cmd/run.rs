@@ -98,8 +98,8 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
 }
 
 /// A word of the command that is a flag of `run`, where no `--` says whose it is.
-fn swallowed(command: &[OsString], typed: impl Iterator<Item = OsString>) -> Option<String> {
-    if typed.into_iter().any(|word| word == "--") {
+fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) -> Option<String> {
+    if typed.any(|word| word == "--") {
         return None;
     }
     let run = Arguments::augment_args(Command::new("run"));

@@ -13,18 +13,13 @@ use crate::run::metric::requests::suffix_metric;
 #[derive(Debug)]
 pub(super) struct WinWithALoss;
 
-/// What counts as a loss beside tails and what the workload prints. The sampled peaks of a tree do
+/// What counts as a loss beside tails, stalls and what the workload prints. The sampled peaks of a tree do
 /// not: samples are fewer where pages are small, so that small pages would seem to take less.
 const COSTS: &[MetricId] = &[
     MetricId::PeakRssBytes,
     MetricId::CgroupPeakBytes,
     MetricId::MajorFaultsTotal,
     MetricId::SwappedPagesTotal,
-    MetricId::AllocstallTotal,
-    MetricId::CompactStallTotal,
-    MetricId::DirectCompactionSeconds,
-    MetricId::DirectReclaimSeconds,
-    MetricId::CgroupReclaimSeconds,
 ];
 
 /// Costs that are waits of the program itself.
@@ -114,7 +109,10 @@ fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
     let counts = comparison.statistic != Statistic::Center
         || printed.is_some()
         || suffix_metric(&comparison.metric).is_some()
-        || COSTS.iter().any(|cost| cost.name() == comparison.metric);
+        || COSTS
+            .iter()
+            .chain(STALLS)
+            .any(|cost| cost.name() == comparison.metric);
     let better = match printed {
         Some(printed) => printed.better,
         None => metric::find(&comparison.metric).map_or(Better::Neither, |metric| metric.better),

@@ -19,6 +19,7 @@ fn main() -> io::Result<()> {
     for path in [
         "src/bpf/latency.bpf.c",
         "src/bpf/mini.h",
+        "src/bpf/faults.h",
         "src/bpf/prebuilt/latency.bpf.o",
         LIBRARY,
         "src/apply/preload/machine.rs",

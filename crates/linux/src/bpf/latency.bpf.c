@@ -78,6 +78,7 @@ struct extremes {
 struct losses {
 	u64 no_room; /* begins that could not be kept */
 	u64 reentered; /* begins while an earlier one of the same thread was open */
+	u64 unsent; /* records that found no room in their ring */
 };
 
 struct stall {
@@ -229,7 +230,7 @@ INLINE struct settings *settings_now(void)
 	return map_lookup(&settings, &zero);
 }
 
-INLINE void lose(u64 no_room, u64 reentered)
+INLINE void lose(u64 no_room, u64 reentered, u64 unsent)
 {
 	u32 zero = 0;
 	struct losses *lost = map_lookup(&losses, &zero);
@@ -238,6 +239,7 @@ INLINE void lose(u64 no_room, u64 reentered)
 		return;
 	lost->no_room += no_room;
 	lost->reentered += reentered;
+	lost->unsent += unsent;
 }
 
 INLINE struct place *place_of(u32 thread)
@@ -280,11 +282,11 @@ INLINE int begin_in(const struct task_struct *task, void *context)
 	if (!start)
 		start = make_start(thread);
 	if (!start) {
-		lose(1, 0);
+		lose(1, 0, 0);
 		return 0;
 	}
 	if (start->ns)
-		lose(0, 1);
+		lose(0, 1, 0);
 	if (key_source == KEY_AT_BEGIN)
 		start->key = key_in(context);
 	start->ns = time_ns();
@@ -471,6 +473,8 @@ SEC("tp_btf/page_fault_kernel") int kernel_fault_begin(u64 *context) { return fa
 SEC("perf_event") int fault_begin(void *context) { return begin(context); }
 SEC("perf_event") int minor_fault_end(void *context) { (void)context; return end_as(0); }
 SEC("perf_event") int major_fault_end(void *context) { (void)context; return end_as(1); }
+
+#include "faults.h"
 
 /* The verifier opens helpers that read kernel memory to this licence (include/linux/license.h). */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -12,6 +12,7 @@ use hugewise_model::observe::trace::{Attachment, MissingPoint, PointTotals, Trac
 use crate::machine::error::{Error, Kind as ErrorKind, Result};
 use crate::machine::root::Root;
 
+pub(crate) mod faults;
 pub mod ladder;
 mod point;
 mod probe;
@@ -30,6 +31,7 @@ use refused::{lacking, not_supported, refused, untraced};
 pub fn source_fingerprint() -> u64 {
     let sources = [
         include_bytes!("mini.h").as_slice(),
+        include_bytes!("faults.h"),
         include_bytes!("latency.bpf.c"),
     ];
     let bytes = sources.concat();

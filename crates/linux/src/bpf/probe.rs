@@ -16,12 +16,15 @@ mod attach;
 mod long;
 mod raw;
 
+pub(super) use attach::CARETAKER;
 pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
-use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
+pub(super) use raw::RawLosses;
+use raw::{RawExtremes, RawHistogram, Settings};
 
 /// The programs; `build.rs` brings them.
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
+pub(super) static OBJECT: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
 
 /// A point that is being traced. Dropping it detaches its programs; the kernel does the same
 /// when the process dies, because nothing is pinned.
@@ -317,7 +320,7 @@ impl Probe {
         };
         let counting = self.programs.iter();
         counting
-            .filter(|name| **name != attach::CARETAKER)
+            .filter(|name| **name != CARETAKER)
             .filter_map(of)
             .sum()
     }

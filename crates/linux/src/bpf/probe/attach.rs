@@ -11,7 +11,7 @@ use super::super::ladder::{FAULT_EVENT, FAULT_TRACEPOINTS};
 use super::{Attempt, Probe};
 
 /// The program that takes away what is kept of threads that are gone.
-pub(super) const CARETAKER: &str = "thread_gone";
+pub(in crate::bpf) const CARETAKER: &str = "thread_gone";
 
 type Attached = Result<(), Box<dyn std::error::Error>>;
 

@@ -58,7 +58,7 @@ impl HugeZero {
 }
 
 #[derive(Debug)]
-struct Mapping {
+pub(super) struct Mapping {
     start: *mut u8,
     bytes: usize,
 }
@@ -67,7 +67,7 @@ struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    fn new(bytes: usize) -> io::Result<Self> {
+    pub(super) fn new(bytes: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
@@ -81,7 +81,7 @@ impl Mapping {
         })
     }
 
-    fn aligned(&self, to: usize) -> *mut u8 {
+    pub(super) fn aligned(&self, to: usize) -> *mut u8 {
         let offset = (self.start as usize).next_multiple_of(to) - self.start as usize;
         self.start.wrapping_add(offset)
     }

@@ -19,6 +19,9 @@
 //! * `PERF_SAMPLE_DATA_PAGE_SIZE` at the end has the kernel look up, at that moment, how large
 //!   the page is that maps the address: whether a fault made a huge page is read, not guessed.
 //!   It needs no privilege (Linux 5.11).
+//! * Where BPF may run (x86 so far, Linux 6.3), begin and end are paired in the kernel (`bpf/faults.h`), and one
+//!   record leaves it in place of two samples. What counts, announces mappings and takes call chains
+//!   is the same.
 //! * `PERF_SAMPLE_PHYS_ADDR` is looked up without the zero pages (`gup_fast` refuses special
 //!   entries), so that 0 tells them from memory. It needs what kernel mode needs.
 
@@ -27,6 +30,7 @@ mod decode;
 mod folio;
 mod huge_zero;
 mod open;
+mod paired;
 mod physical;
 mod target;
 
@@ -40,6 +44,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults::{Conditions, Counted, Event, Known, Modes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::bpf::faults::FaultPrograms;
 use crate::machine::clock::monotonic_ns;
 use crate::machine::error::{Error, Kind, Result};
 use crate::perf::access::SampleAccess;
@@ -49,7 +54,7 @@ use crate::perf::sample::{self, Record};
 use chains::Chains;
 pub(in crate::observe) use decode::event as announced;
 use decode::{FaultSample, decode};
-use open::{OpenEvent, Rings, Role};
+use open::{OpenEvent, Rings, Role, Watch};
 use physical::PhysicalLookup;
 
 pub use target::{Target, TaskSet};
@@ -68,6 +73,10 @@ pub struct Faults {
     roles: HashMap<u64, Role>,
     access: SampleAccess,
     every: u64,
+    /// What pairs faults in the kernel, where something does.
+    programs: Option<FaultPrograms>,
+    /// Processors, as the rings are ordered.
+    cpus: Vec<u32>,
     order: Order<Event>,
     chains: Chains,
     looked_up: PhysicalLookup,
@@ -87,7 +96,13 @@ impl Faults {
         let access = SampleAccess::FULL
             .negotiate(|access| open::on_ourselves(access).map(drop))
             .map_err(|(_, error)| refused(error))?;
-        let opened = open::open_all(target, cpus, access, every)?;
+        let programs = (every == 1).then(|| paired::load(access)).flatten();
+        let watch = Watch {
+            access,
+            every,
+            programs: programs.as_ref(),
+        };
+        let opened = open::open_all(target, cpus, watch)?;
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
         if let Target::Running(_) = target {
@@ -109,6 +124,8 @@ impl Faults {
             roles,
             access,
             every,
+            programs,
+            cpus: cpus.to_vec(),
             order,
             malformed: None,
         })
@@ -131,8 +148,12 @@ impl Faults {
     /// for, which must not be gone by then.
     pub fn wait(&mut self, limit: Duration) {
         const BEFORE_FOLIOS_GO: Duration = Duration::from_millis(1);
+        // Nothing wakes us for what programs write.
+        const BEFORE_THE_RING_IS_FULL: Duration = Duration::from_millis(10);
         let limit = if self.looked_up.asks_for_folios() {
             limit.min(BEFORE_FOLIOS_GO)
+        } else if self.programs.is_some() {
+            limit.min(BEFORE_THE_RING_IS_FULL)
         } else {
             limit
         };
@@ -171,7 +192,22 @@ impl Faults {
         }
     }
 
+    fn take_paired(&mut self) {
+        let Some(programs) = &mut self.programs else {
+            return;
+        };
+        programs.drain(|fault| {
+            self.order.hold(paired::start(fault));
+            let cpu = self.cpus.iter().position(|&cpu| cpu == fault.cpu);
+            if let (Some(cpu), Some(mut end)) = (cpu, paired::end(fault)) {
+                self.looked_up.complete(&mut end);
+                self.chains.end(cpu, end);
+            }
+        });
+    }
+
     fn empty_rings(&mut self) {
+        self.take_paired();
         let layouts = |id| {
             self.roles
                 .get(&id)
@@ -232,7 +268,11 @@ impl Faults {
         self.drain(&mut take);
         self.chains.finish(&mut self.order);
         self.order.release_all(take);
-        open::read_counters(&self.opened, self.access)
+        let mut counted = open::read_counters(&self.opened, self.access);
+        if let Some(programs) = &self.programs {
+            *counted.lost.get_or_insert(0) += programs.lost();
+        }
+        counted
     }
 
     /// How many records were not understood, and what the first of them was.

@@ -1,12 +1,13 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use hugewise_model::observe::faults::{Counted, Modes};
+use hugewise_model::observe::faults::{Counted, Modes, Weight};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 
 use super::refused;
 use super::target::Target;
+use crate::bpf::faults::FaultPrograms;
 use crate::machine::error::{Error, Kind, Result};
 use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
 use crate::perf::open::announce;
@@ -19,6 +20,16 @@ const IOC_ENABLE: libc::Ioctl = 0x2400;
 const IOC_DISABLE: libc::Ioctl = 0x2401;
 /// `_IOR('$', 7, __u64 *)`.
 const IOC_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+
+/// How faults are watched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch<'a> {
+    pub(super) access: SampleAccess,
+    /// 1 for every fault, N for one in N.
+    pub(super) every: u64,
+    /// What pairs begins and ends in the kernel, where something does.
+    pub(super) programs: Option<&'a FaultPrograms>,
+}
 
 /// The purpose of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,12 +109,22 @@ impl Role {
     }
 
     /// Every how many faults a sample is written. Starts and ends cannot be thinned out alike,
-    /// because each counts for itself on each processor; so there are no starts then.
-    fn period(self, every: u64) -> u64 {
+    /// because each counts for itself on each processor; so there are no starts then. Nor are there
+    /// where programs have seen the begin.
+    fn period(self, watch: Watch<'_>) -> u64 {
         match self {
-            Self::Starts if every > 1 => 0,
+            Self::Starts if watch.every > 1 || watch.programs.is_some() => 0,
             Self::FewChains => FEW,
-            _ => every,
+            _ => watch.every,
+        }
+    }
+
+    /// Whether a program may run at it, and at which end of a fault.
+    fn end(self) -> Option<Weight> {
+        match self {
+            Self::Minor => Some(Weight::Minor),
+            Self::Major => Some(Weight::Major),
+            Self::Starts | Self::Chains | Self::FewChains => None,
         }
     }
 }
@@ -164,9 +185,10 @@ impl OpenEvent {
     }
 }
 
-fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
+fn builder<'a>(role: Role, watch: Watch<'_>) -> Builder<'a> {
+    let access = watch.access;
     let mut builder = Builder::new(role.software());
-    let layout = role.layout(access, every);
+    let layout = role.layout(access, watch.every);
     let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
     wanted.set(SampleFlag::CALLCHAIN, layout.stack);
     wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
@@ -174,7 +196,7 @@ fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
         .exclude_kernel(access.modes == Modes::User)
         .exclude_callchain_kernel(true)
         .sample(wanted)
-        .sample_period(role.period(every))
+        .sample_period(role.period(watch))
         .sample_id_all(true)
         .clockid(Clock::MONOTONIC);
     let attributes = builder.attrs_mut();
@@ -187,7 +209,12 @@ fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
 
 /// An event with everything in it, on this thread, switched off.
 pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<OpenEvent> {
-    let mut builder = builder(Role::Minor, access, 1);
+    let watch = Watch {
+        access,
+        every: 1,
+        programs: None,
+    };
+    let mut builder = builder(Role::Minor, watch);
     OpenEvent::new(builder.observe_self().any_cpu(), Role::Minor)
 }
 
@@ -195,22 +222,19 @@ pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<OpenEvent> {
 pub(super) fn open_all(
     target: &Target,
     cpus: &[u32],
-    access: SampleAccess,
-    every: u64,
+    watch: Watch<'_>,
 ) -> Result<Vec<Vec<OpenEvent>>> {
     let tids = target.tids();
+    let roles = Role::all(watch.every).len();
     let open_cpu = |&cpu: &u32| {
-        let mut of_cpu = Vec::with_capacity(tids.len() * Role::all(every).len());
+        let mut of_cpu = Vec::with_capacity(tids.len() * roles);
         for &tid in &tids {
-            match open_thread(target, tid, cpu, access, every) {
+            match open_thread(target, tid, cpu, watch) {
                 Ok(opened) => of_cpu.extend(opened),
                 // A thread that has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 Err(error) => {
-                    return Err(with_hint(
-                        error,
-                        tids.len() * cpus.len() * Role::all(every).len(),
-                    ));
+                    return Err(with_hint(error, tids.len() * cpus.len() * roles));
                 }
             }
         }
@@ -241,12 +265,11 @@ fn open_thread(
     target: &Target,
     tid: u32,
     cpu: u32,
-    access: SampleAccess,
-    every: u64,
+    watch: Watch<'_>,
 ) -> io::Result<Vec<OpenEvent>> {
     let number = i32::try_from(tid).map_err(io::Error::other)?;
     let open = |role: Role| {
-        let mut builder = builder(role, access, every);
+        let mut builder = builder(role, watch);
         builder
             .observe_pid(number)
             .one_cpu(cpu as usize)
@@ -260,10 +283,14 @@ fn open_thread(
             builder.enable_on_exec(true);
         }
         // `inherit` may touch it.
-        builder.attrs_mut().read_format = if access.lost { FORMAT_LOST } else { 0 };
-        OpenEvent::new(&builder, role)
+        builder.attrs_mut().read_format = if watch.access.lost { FORMAT_LOST } else { 0 };
+        let event = OpenEvent::new(&builder, role)?;
+        if let (Some(programs), Some(weight)) = (watch.programs, role.end()) {
+            programs.attach(event.fd.as_fd(), weight)?;
+        }
+        Ok(event)
     };
-    Role::all(every).iter().copied().map(open).collect()
+    Role::all(watch.every).iter().copied().map(open).collect()
 }
 
 /// Rings, each in the order of the processors.

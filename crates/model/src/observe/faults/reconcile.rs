@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::Book;
 use super::event::{Closing, Conditions, Modes};
+use crate::text::number;
 
 /// Counts of the same faults by different means, and what their differences are.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -14,7 +15,8 @@ pub struct Books {
     pub timed: u64,
     /// Samples that are missing, by the kernel's own count or by the counters.
     pub lost: u64,
-    /// Begun and never served: they ended in a signal, or their end was lost.
+    /// Begun and never served, by the events or by the counters: they ended in a signal, or their
+    /// end was lost.
     pub unserved: u64,
     /// Faults in the kernel's accounting that have no event; negative where there are more
     /// events than the accounting knows. `None` without the accounting.
@@ -44,7 +46,9 @@ pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions)
         sampled,
         timed: book.paired,
         lost,
-        unserved: book.unserved,
+        unserved: book
+            .unserved
+            .max(closing.counted.starts.saturating_sub(counted)),
         without_event,
         remarks: Vec::new(),
     };
@@ -54,6 +58,7 @@ pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions)
 
 fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u64) -> Vec<String> {
     let mut remarks = Vec::new();
+    let untimed = books.sampled.saturating_sub(books.timed);
     if conditions.every > 1 {
         remarks.push(format!(
             "One fault in {} was sampled ({} of {}); sampled faults have no latency.",
@@ -71,6 +76,11 @@ fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u
         remarks.push(format!(
             "{} faults have no latency: their first sample found the ring full.",
             books.lost
+        ));
+    } else if conditions.every == 1 && untimed > 0 {
+        remarks.push(format!(
+            "No latency is known of {}: the beginning was not seen.",
+            number::counted(untimed, "fault")
         ));
     }
     match books.without_event {

@@ -6,11 +6,11 @@ mod shapes;
 
 use expect_test::expect;
 use hugewise_model::base::jsonl::{LineError, to_line};
-use hugewise_model::observe::faults::{Event, NamedRow, Sharing, Symbol, Weigh};
+use hugewise_model::observe::faults::{Counted, Event, NamedRow, Sharing, Symbol, Weigh};
 use hugewise_model::text::{Style, Verbosity, to_text};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use script::{BASE, HUGE, PAGE, Script, conditions, unprivileged};
+use script::{BASE, HUGE, PAGE, Script, conditions, served, unprivileged};
 
 use crate::read;
 
@@ -61,6 +61,30 @@ fn losses_are_said() {
         ]
     "#]]
     .assert_debug_eq(&torn.remarks);
+}
+
+/// Programs in the kernel tell of no fault that is not served; the counters know of it.
+#[test]
+fn what_was_not_served_and_what_has_no_latency_is_said() {
+    let mut script = Script::new(conditions());
+    script.map(BASE, HUGE);
+    script.small(BASE);
+    script
+        .events
+        .push(Event::End(Box::new(served(1, BASE + PAGE, 9000))));
+    let counted = Counted {
+        starts: 5,
+        minor: 2,
+        ..Counted::default()
+    };
+    let books = script.counted(counted, 2).books;
+    assert_eq!((books.unserved, books.sampled, books.timed), (3, 2, 1));
+    expect![[r#"
+        [
+            "No latency is known of 1 fault: the beginning was not seen.",
+        ]
+    "#]]
+    .assert_debug_eq(&books.remarks);
 }
 
 #[test]

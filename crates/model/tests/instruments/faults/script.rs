@@ -159,16 +159,22 @@ impl Script {
 
     /// What is said where so many faults were counted, lost on the way, and accounted.
     pub fn closed(&self, counted: u64, lost: u64, accounted: u64) -> Summary {
+        let counted = Counted {
+            starts: counted,
+            minor: counted,
+            major: 0,
+            lost: Some(lost),
+        };
+        self.counted(counted, accounted)
+    }
+
+    /// The same by all counters.
+    pub fn counted(&self, counted: Counted, accounted: u64) -> Summary {
         let mut analysis = self.analysis();
         analysis.push(&Event::Closing(Box::new(Closing {
             wall_ns: 1_000_000,
             outcome: Some(Outcome::Exited { code: 0 }),
-            counted: Counted {
-                starts: counted,
-                minor: counted,
-                major: 0,
-                lost: Some(lost),
-            },
+            counted,
             accounted: Ok(Accounted {
                 minor: accounted,
                 major: 0,

@@ -2,40 +2,60 @@
 /*
  * Page faults one by one: begin and end are paired where they happen, so that one small record
  * leaves the kernel for each, and not two samples. The begin is that of the durations; the end is
- * a software event of the threads that are watched, which has the kernel look up the page.
+ * a software event of the threads that are watched, which has the kernel look up the page before
+ * the program runs (since Linux 6.3).
  */
 #ifndef FAULTS_H
 #define FAULTS_H
 
-/* include/uapi/linux/perf_event.h */
-#define PHYSICAL_ADDRESS (1ULL << 19)
-#define PAGE_SIZE_OF_DATA (1ULL << 22)
-
-/* The kernel had looked up the page before we ran. */
-#define LOOKED_UP 1
 /* There was I/O. */
-#define MAJOR 2
+#define MAJOR 1
 
+/* It fills a cache line. */
 struct paired_fault {
+	u64 number; /* of this processor, from 1; 0 while it is being written */
 	u64 begun_ns; /* 0: it began before it was watched */
 	u64 ended_ns;
+	/* One behind the other as in the kernel, so that one call reads them; the loader tries it. */
 	u64 address;
-	u64 physical; /* as the sample has it: 0 for a zero page */
+	u64 physical; /* 0 for a zero page */
 	u64 page_bytes;
 	u32 process;
 	u32 thread;
-	u32 processor;
-	u32 flags; /* LOOKED_UP, MAJOR */
+	u64 flags; /* MAJOR */
 };
 
-/* Where no faults are watched the loader leaves it as small as it is here. */
+/* How many records a processor has written. */
+struct written {
+	u64 records;
+	u64 unused[7];
+};
+
+/* Records of each processor; a power of two. Set by the loader. */
+const volatile u32 records_each = 1;
+
+/*
+ * The records of each processor, a ring in which the newest takes the place of the oldest. The
+ * kernel's own (BPF_MAP_TYPE_RINGBUF) is one for all processors, with a lock.
+ * Where no faults are watched the loader leaves it as small as it is here.
+ */
 struct {
-	NUMBER(type, RING);
-	NUMBER(max_entries, 4096);
+	NUMBER(type, ARRAY);
+	NUMBER(map_flags, MAPPED);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct paired_fault);
 } paired_faults SEC(".maps");
 
+struct {
+	NUMBER(type, ARRAY);
+	NUMBER(map_flags, MAPPED);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct written);
+} paired_written SEC(".maps");
+
 struct perf_sample_data {
-	u64 sample_flags;
 	u64 addr;
 	u64 phys_addr;
 	u64 data_page_size;
@@ -48,41 +68,43 @@ struct bpf_perf_event_data_kern {
 INLINE void look(struct paired_fault *fault, struct bpf_perf_event_data_kern *context)
 {
 	struct perf_sample_data *data = 0;
-	u64 flags = 0;
 
 	read_kernel(&data, sizeof(data), &context->data);
-	read_kernel(&flags, sizeof(flags), &data->sample_flags);
-	read_kernel(&fault->address, sizeof(u64), &data->addr);
-	read_kernel(&fault->physical, sizeof(u64), &data->phys_addr);
-	read_kernel(&fault->page_bytes, sizeof(u64), &data->data_page_size);
-	if ((flags & PHYSICAL_ADDRESS) && (flags & PAGE_SIZE_OF_DATA))
-		fault->flags |= LOOKED_UP;
+	read_kernel(&fault->address, 3 * sizeof(u64), &data->addr);
 }
 
-INLINE void pair(void *context, u32 flags)
+/* Only this processor writes here, and is not interrupted by another fault while it does. */
+INLINE void pair(void *context, u64 flags)
 {
-	u64 now = time_ns(), begun = 0;
+	u64 now = time_ns(), number;
 	const struct task_struct *task = this_task();
-	struct start *start = find_start(number_of(task));
+	u32 thread = task->pid, here = processor(), slot;
+	struct start *start = find_start(thread);
+	struct written *written = map_lookup(&paired_written, &here);
 	struct paired_fault *fault;
 
-	if (start) {
-		begun = start->ns;
-		start->ns = 0;
-	}
-	fault = ring_reserve(&paired_faults, sizeof(*fault), 0);
-	if (!fault) {
-		lose(0, 0, 1);
+	if (!written)
 		return;
-	}
-	fault->begun_ns = begun;
+	number = written->records;
+	slot = here * records_each + (number & (records_each - 1));
+	fault = map_lookup(&paired_faults, &slot);
+	if (!fault)
+		return;
+	/* The reader takes a record only if its number is the same before and after; x86 keeps the order. */
+	*(volatile u64 *)&fault->number = 0;
+	BARRIER;
+	fault->begun_ns = start ? start->ns : 0;
 	fault->ended_ns = now;
 	fault->process = task->tgid;
-	fault->thread = task->pid;
-	fault->processor = processor();
+	fault->thread = thread;
 	fault->flags = flags;
 	look(fault, context);
-	ring_submit(fault, NO_WAKEUP);
+	if (start)
+		start->ns = 0;
+	BARRIER;
+	*(volatile u64 *)&fault->number = number + 1;
+	BARRIER;
+	*(volatile u64 *)&written->records = number + 1;
 }
 
 /* The event's own sample is not written after a fault without I/O, and is after one with it. */

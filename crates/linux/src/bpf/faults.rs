@@ -3,76 +3,25 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::{error, fmt, io};
 
-use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::maps::{Map, MapData};
 use aya::programs::{BtfTracePoint, PerfEvent, Program, RawTracePoint};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use hugewise_model::observe::faults::Weight;
 
 use super::ladder::FAULT_TRACEPOINTS;
-use super::probe::{CARETAKER, OBJECT, RawLosses};
+use super::probe::{CARETAKER, OBJECT};
+pub(crate) use super::records::PairedFault;
+use super::records::{Records, records_each};
 
 /// `PERF_EVENT_IOC_SET_BPF`, `_IOW('$', 8, __u32)`.
 const IOC_SET_BPF: libc::Ioctl = 0x4004_2408;
-
-/// Room for records, in bytes: 250,000 of them, a tenth of a second of eight processors that do nothing but fault.
-const RING_BYTES: u32 = 16 << 20;
-
-/// `struct paired_fault` of the programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PairedFault {
-    /// When it began, in nanoseconds of the monotonic clock; 0 where that was not seen.
-    pub(crate) begun_ns: u64,
-    /// When it was served.
-    pub(crate) ended_ns: u64,
-    pub(crate) address: u64,
-    /// 0 for a zero page.
-    pub(crate) physical: u64,
-    /// Size of the page that maps the address; 0 where the kernel could not tell.
-    pub(crate) page_bytes: u64,
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
-    pub(crate) cpu: u32,
-    /// Whether the kernel looked up page size and physical address (since Linux 6.3).
-    pub(crate) looked_up: bool,
-    pub(crate) weight: Weight,
-}
-
-/// Flags of a record.
-const LOOKED_UP: u32 = 1;
-const MAJOR: u32 = 2;
-
-impl PairedFault {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let (words, _) = bytes.as_chunks::<8>();
-        let word = |index: usize| words.get(index).copied().map(u64::from_ne_bytes);
-        let (halves, _) = bytes.as_chunks::<4>();
-        let half = |index: usize| halves.get(index).copied().map(u32::from_ne_bytes);
-        let flags = half(13)?;
-        Some(Self {
-            begun_ns: word(0)?,
-            ended_ns: word(1)?,
-            address: word(2)?,
-            physical: word(3)?,
-            page_bytes: word(4)?,
-            pid: half(10)?,
-            tid: half(11)?,
-            cpu: half(12)?,
-            looked_up: flags & LOOKED_UP != 0,
-            weight: if flags & MAJOR == 0 {
-                Weight::Minor
-            } else {
-                Weight::Major
-            },
-        })
-    }
-}
 
 /// The programs, loaded. The begin of every fault of the machine is noted from now on; ends are those of
 /// the events that they are attached to.
 pub(crate) struct FaultPrograms {
     object: Ebpf,
-    records: RingBuf<MapData>,
-    losses: PerCpuArray<MapData, RawLosses>,
+    records: Records,
+    processors: u32,
 }
 
 impl fmt::Debug for FaultPrograms {
@@ -91,10 +40,16 @@ impl FaultPrograms {
             return Err("the tracepoints of page faults are known on x86 only".into());
         }
         let types = Btf::from_sys_fs()?;
+        let processors = aya::util::nr_cpus().map_err(|(_, error)| error)?;
+        let each = records_each(processors);
+        let all = u32::try_from(processors)?;
+        let each_number = u32::try_from(each)?;
         let mut object = EbpfLoader::new()
             .btf(Some(&types))
             .verifier_log_level(VerifierLogLevel::DISABLE)
-            .map_max_entries("paired_faults", RING_BYTES)
+            .override_global("records_each", &each_number, true)
+            .map_max_entries("paired_faults", all * each_number)
+            .map_max_entries("paired_written", all)
             .load(OBJECT)?;
         for name in ["paired_minor", "paired_major"] {
             program::<PerfEvent>(&mut object, name)?.load()?;
@@ -108,12 +63,12 @@ impl FaultPrograms {
             begin.load(tracepoint, &types)?;
             begin.attach()?;
         }
-        let records = object.take_map("paired_faults").ok_or("no records")?;
-        let losses = object.take_map("losses").ok_or("no losses")?;
+        let [records, written] = ["paired_faults", "paired_written"].map(|name| map(&object, name));
+        let records = Records::map(records?.fd().as_fd(), written?.fd().as_fd(), processors)?;
         Ok(Self {
-            records: RingBuf::try_from(records)?,
-            losses: PerCpuArray::try_from(losses)?,
             object,
+            records,
+            processors: all,
         })
     }
 
@@ -138,19 +93,26 @@ impl FaultPrograms {
         }
     }
 
-    /// Gives all records that are there to `take`, those of one processor in order of time.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(PairedFault)) {
-        while let Some(record) = self.records.next() {
-            if let Some(fault) = PairedFault::parse(&record) {
-                take(fault);
-            }
-        }
+    /// Gives what is new of a processor to `take`, in order of time.
+    pub(crate) fn drain(&mut self, processor: u32, take: impl FnMut(PairedFault)) {
+        self.records.drain(processor, take);
     }
 
-    /// Records for which there was no room.
+    /// The same of all processors.
+    pub(crate) fn drain_all(&mut self, mut take: impl FnMut(PairedFault)) {
+        (0..self.processors).for_each(|processor| self.drain(processor, &mut take));
+    }
+
+    /// Records that were overwritten before they could be read.
     pub(crate) fn lost(&self) -> u64 {
-        let losses = self.losses.get(&0, 0);
-        losses.map_or(0, |all| all.iter().map(|one| one.unsent).sum())
+        self.records.overwritten()
+    }
+}
+
+fn map<'a>(object: &'a Ebpf, name: &str) -> Result<&'a MapData, String> {
+    match object.map(name) {
+        Some(Map::Array(data)) => Ok(data),
+        _ => Err(format!("there is no array {name}")),
     }
 }
 
@@ -162,32 +124,4 @@ where
     let program = program.ok_or_else(|| format!("there is no program {name}"))?;
     let other = |_| format!("program {name} has another type");
     program.try_into().map_err(other)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_is_read_as_it_is_laid_out() {
-        let words = (1_u64..6).flat_map(u64::to_ne_bytes);
-        let halves = [6_u32, 7, 8, LOOKED_UP | MAJOR];
-        let bytes: Vec<u8> = words
-            .chain(halves.into_iter().flat_map(u32::to_ne_bytes))
-            .collect();
-        let expected = PairedFault {
-            begun_ns: 1,
-            ended_ns: 2,
-            address: 3,
-            physical: 4,
-            page_bytes: 5,
-            pid: 6,
-            tid: 7,
-            cpu: 8,
-            looked_up: true,
-            weight: Weight::Major,
-        };
-        assert_eq!(PairedFault::parse(&bytes), Some(expected));
-        assert_eq!(PairedFault::parse(&bytes[..52]), None);
-    }
 }

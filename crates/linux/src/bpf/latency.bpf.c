@@ -78,7 +78,6 @@ struct extremes {
 struct losses {
 	u64 no_room; /* begins that could not be kept */
 	u64 reentered; /* begins while an earlier one of the same thread was open */
-	u64 unsent; /* records that found no room in their ring */
 };
 
 struct stall {
@@ -230,7 +229,7 @@ INLINE struct settings *settings_now(void)
 	return map_lookup(&settings, &zero);
 }
 
-INLINE void lose(u64 no_room, u64 reentered, u64 unsent)
+INLINE void lose(u64 no_room, u64 reentered)
 {
 	u32 zero = 0;
 	struct losses *lost = map_lookup(&losses, &zero);
@@ -239,7 +238,6 @@ INLINE void lose(u64 no_room, u64 reentered, u64 unsent)
 		return;
 	lost->no_room += no_room;
 	lost->reentered += reentered;
-	lost->unsent += unsent;
 }
 
 INLINE struct place *place_of(u32 thread)
@@ -282,11 +280,11 @@ INLINE int begin_in(const struct task_struct *task, void *context)
 	if (!start)
 		start = make_start(thread);
 	if (!start) {
-		lose(1, 0, 0);
+		lose(1, 0);
 		return 0;
 	}
 	if (start->ns)
-		lose(0, 1, 0);
+		lose(0, 1);
 	if (key_source == KEY_AT_BEGIN)
 		start->key = key_in(context);
 	start->ns = time_ns();

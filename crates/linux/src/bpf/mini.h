@@ -26,10 +26,12 @@ typedef long long s64;
 #define ARRAY 2
 #define PERCPU_ARRAY 6
 #define QUEUE 22
-#define RING 27
 
-/* The reader of a ring looks by itself. */
-#define NO_WAKEUP 1
+/* Of an array: user space may map it. */
+#define MAPPED 1024
+
+/* What is written before it is not moved behind it, nor the other way round, by the compiler. */
+#define BARRIER __asm__ volatile("" ::: "memory")
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;
 static long (*map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
@@ -38,8 +40,6 @@ static u64 (*time_ns)(void) = (void *)5;
 static u32 (*processor)(void) = (void *)8;
 static long (*map_push)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
-static void *(*ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
-static void (*ring_submit)(void *record, u64 flags) = (void *)132;
 static void *(*this_task)(void) = (void *)158;
 
 #endif

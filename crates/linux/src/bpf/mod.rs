@@ -14,8 +14,10 @@ use crate::machine::root::Root;
 
 pub(crate) mod faults;
 pub mod ladder;
+mod mapped;
 mod point;
 mod probe;
+mod records;
 mod refused;
 pub mod types;
 

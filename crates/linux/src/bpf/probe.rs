@@ -19,8 +19,7 @@ mod raw;
 pub(super) use attach::CARETAKER;
 pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
-pub(super) use raw::RawLosses;
-use raw::{RawExtremes, RawHistogram, Settings};
+use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
 
 /// The programs; `build.rs` brings them.
 pub(super) static OBJECT: &[u8] =

@@ -32,10 +32,9 @@ pub(super) struct RawExtremes {
 /// `struct losses` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::bpf) struct RawLosses {
+pub(super) struct RawLosses {
     pub(super) no_room: u64,
     pub(super) reentered: u64,
-    pub(in crate::bpf) unsent: u64,
 }
 
 // SAFETY: plain integers without padding, for which every pattern of bits is a value.

@@ -1,7 +1,7 @@
 use std::os::fd::AsFd;
 use std::{io, ptr};
 
-use super::open;
+use super::open::{self, Watch};
 use crate::perf::access::SampleAccess;
 use crate::perf::ring::Ring;
 use crate::perf::sample::{Record, parse_record};
@@ -29,7 +29,7 @@ impl HugeZero {
         let place = mapping.aligned(pmd);
         // SAFETY: the aligned part lies within the mapping; the advice changes no content.
         unsafe { libc::madvise(place.cast(), pmd, libc::MADV_HUGEPAGE) };
-        let event = open::on_ourselves(access).ok()?;
+        let event = open::on_ourselves(Watch::by_samples(access)).ok()?;
         let mut ring = Ring::map(event.fd.as_fd(), page_bytes, page_bytes).ok()?;
         event.enable();
         // SAFETY: the place is mapped and readable.

@@ -33,6 +33,8 @@ mod open;
 mod paired;
 mod physical;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::io;
@@ -94,8 +96,10 @@ impl Faults {
     /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
     pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
         let access = SampleAccess::FULL
-            .negotiate(|access| open::on_ourselves(access).map(drop))
+            .negotiate(|access| open::on_ourselves(Watch::by_samples(access)).map(drop))
             .map_err(|(_, error)| refused(error))?;
+        // Before anything is watched, because it makes a fault of its own.
+        let looked_up = PhysicalLookup::on(host, access);
         let programs = (every == 1).then(|| paired::load(access)).flatten();
         let watch = Watch {
             access,
@@ -106,8 +110,9 @@ impl Faults {
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
         if let Target::Running(_) = target {
-            // Only now, because a record without a ring is nowhere.
-            let all = opened.iter().flatten();
+            // Only now, because a record without a ring is nowhere. Ends first, and at the end begins
+            // first: no fault is counted as begun whose end is not.
+            let all = opened.iter().flatten().rev();
             all.filter(|one| one.role.is_on_from_the_start())
                 .for_each(OpenEvent::enable);
             order.begin(target.known_mappings());
@@ -118,7 +123,7 @@ impl Faults {
         Ok(Self {
             hung_up: vec![false; rings.events.len() + rings.chains.len()],
             chains: Chains::of(rings.events.len()),
-            looked_up: PhysicalLookup::on(host, access),
+            looked_up,
             rings,
             opened,
             roles,
@@ -196,14 +201,15 @@ impl Faults {
         let Some(programs) = &mut self.programs else {
             return;
         };
-        programs.drain(|fault| {
-            self.order.hold(paired::start(fault));
-            let cpu = self.cpus.iter().position(|&cpu| cpu == fault.cpu);
-            if let (Some(cpu), Some(mut end)) = (cpu, paired::end(fault)) {
-                self.looked_up.complete(&mut end);
-                self.chains.end(cpu, end);
-            }
-        });
+        for (place, &cpu) in self.cpus.iter().enumerate() {
+            programs.drain(cpu, |fault| {
+                self.order.hold(paired::start(fault));
+                if let Some(mut end) = paired::end(fault) {
+                    self.looked_up.complete(&mut end);
+                    self.chains.end(place, end);
+                }
+            });
+        }
     }
 
     fn empty_rings(&mut self) {

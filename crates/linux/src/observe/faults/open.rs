@@ -31,6 +31,17 @@ pub(super) struct Watch<'a> {
     pub(super) programs: Option<&'a FaultPrograms>,
 }
 
+impl Watch<'_> {
+    /// Every fault, from samples.
+    pub(super) fn by_samples(access: SampleAccess) -> Self {
+        Self {
+            access,
+            every: 1,
+            programs: None,
+        }
+    }
+}
+
 /// The purpose of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -127,6 +138,16 @@ impl Role {
             Self::Starts | Self::Chains | Self::FewChains => None,
         }
     }
+
+    /// What identifies a sample. Where a program tells of the fault nothing of it is written, and
+    /// the kernel need not look it up.
+    fn identity(self, watch: Watch<'_>) -> SampleFlag {
+        if self == Self::Minor && watch.programs.is_some() {
+            SampleFlag::empty()
+        } else {
+            SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR
+        }
+    }
 }
 
 /// An open event.
@@ -189,7 +210,7 @@ fn builder<'a>(role: Role, watch: Watch<'_>) -> Builder<'a> {
     let access = watch.access;
     let mut builder = Builder::new(role.software());
     let layout = role.layout(access, watch.every);
-    let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
+    let mut wanted = role.identity(watch);
     wanted.set(SampleFlag::CALLCHAIN, layout.stack);
     wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
     builder
@@ -208,14 +229,17 @@ fn builder<'a>(role: Role, watch: Watch<'_>) -> Builder<'a> {
 }
 
 /// An event with everything in it, on this thread, switched off.
-pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<OpenEvent> {
-    let watch = Watch {
-        access,
-        every: 1,
-        programs: None,
-    };
+pub(super) fn on_ourselves(watch: Watch<'_>) -> io::Result<OpenEvent> {
     let mut builder = builder(Role::Minor, watch);
-    OpenEvent::new(builder.observe_self().any_cpu(), Role::Minor)
+    opened(builder.observe_self().any_cpu(), Role::Minor, watch)
+}
+
+fn opened(builder: &Builder<'_>, role: Role, watch: Watch<'_>) -> io::Result<OpenEvent> {
+    let event = OpenEvent::new(builder, role)?;
+    if let (Some(programs), Some(weight)) = (watch.programs, role.end()) {
+        programs.attach(event.fd.as_fd(), weight)?;
+    }
+    Ok(event)
 }
 
 /// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
@@ -284,11 +308,7 @@ fn open_thread(
         }
         // `inherit` may touch it.
         builder.attrs_mut().read_format = if watch.access.lost { FORMAT_LOST } else { 0 };
-        let event = OpenEvent::new(&builder, role)?;
-        if let (Some(programs), Some(weight)) = (watch.programs, role.end()) {
-            programs.attach(event.fd.as_fd(), weight)?;
-        }
-        Ok(event)
+        opened(&builder, role, watch)
     };
     Role::all(watch.every).iter().copied().map(open).collect()
 }

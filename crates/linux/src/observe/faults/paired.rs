@@ -1,11 +1,9 @@
 //! Faults whose begin and end programs in the kernel have paired.
 
-use std::os::fd::AsFd;
-
 use hugewise_model::observe::faults::{Event, Modes, Served, Weight};
 
 use super::huge_zero::Mapping;
-use super::open;
+use super::open::{self, Watch};
 use crate::bpf::faults::{FaultPrograms, PairedFault};
 use crate::perf::access::SampleAccess;
 
@@ -15,24 +13,36 @@ pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
         return None;
     }
     let mut programs = FaultPrograms::load().ok()?;
-    let memory = Mapping::new(1).ok()?;
-    let event = open::on_ourselves(access).ok()?;
-    programs.attach(event.fd.as_fd(), Weight::Minor).ok()?;
-    let place = memory.aligned(1);
+    let watch = Watch {
+        programs: Some(&programs),
+        ..Watch::by_samples(access)
+    };
+    let event = open::on_ourselves(watch).ok()?;
+    // In the middle of a page, so that no other number looks like its physical address.
+    let memory = Mapping::new(2 * MIDDLE).ok()?;
+    let place = memory.aligned(1).wrapping_add(MIDDLE);
     event.enable();
     // SAFETY: the place is mapped, writable, and nobody else's.
     unsafe { place.write_volatile(1) };
     event.disable();
     let mut sound = false;
-    // Another namespace of processes has other numbers, and an older kernel looks nothing up.
-    programs.drain(|fault| {
-        sound |= fault.address == place as u64
-            && fault.pid == std::process::id()
-            && fault.looked_up
-            && fault.page_bytes > 0
-            && (1..fault.ended_ns).contains(&fault.begun_ns);
-    });
+    programs.drain_all(|fault| sound |= is_whole(&fault, place as u64));
     sound.then_some(programs)
+}
+
+/// A place within the first page.
+const MIDDLE: usize = 0x5a8;
+
+/// Whether a record says all of a write to a place. Another namespace of processes has other
+/// numbers, and an older kernel looks nothing up.
+fn is_whole(fault: &PairedFault, place: u64) -> bool {
+    let within = |address: u64| address % fault.page_bytes;
+    fault.address == place
+        && fault.pid == std::process::id()
+        && fault.page_bytes.is_power_of_two()
+        && fault.physical > fault.page_bytes
+        && within(fault.physical) == within(place)
+        && (1..fault.ended_ns).contains(&fault.begun_ns)
 }
 
 /// The begin of a fault, where it was seen.

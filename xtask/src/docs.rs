@@ -197,7 +197,14 @@ fn all_rules() -> Document {
                hugewise advise --app NAME=VERSION judges it.";
     let knowledge = Knowledge::compiled().unwrap_or_else(|mistake| panic!("{mistake}"));
     let subjects = knowledge.subjects().map(|subject| {
-        let mut grid = table(&["rule", "versions", "said by", "what it says", "compared", "tried"]);
+        let mut grid = table(&[
+            "rule",
+            "versions",
+            "said by",
+            "what it says",
+            "compared",
+            "tried",
+        ]);
         for rule in &subject.rules {
             let versions = rule.versions.as_ref().map(ToString::to_string);
             let status = match rule.status {

@@ -246,7 +246,10 @@ mod tests {
     fn a_flag_is_never_broken() {
         let align = [Align::Left, Align::Wrapped];
         let mut grid = Grid::default().aligned(&align);
-        grid.push(["java (4242)", "to do: Give -XX:+UseTransparentHugePages there."]);
+        grid.push([
+            "java (4242)",
+            "to do: Give -XX:+UseTransparentHugePages there.",
+        ]);
         grid.push(["java (4243)", "-XX:+UseTransparentHugePages"]);
         let expected = [
             "java (4242)  to do: Give",

@@ -1,4 +1,4 @@
-// A live heap of 1.2 GiB that is read in scattered order while a part of it is made anew.
+// A heap of 1.4 GiB that is read in scattered order while a part of it is made anew.
 package main
 
 import "fmt"
@@ -9,7 +9,11 @@ type record struct {
 }
 
 func filled(key uint64) *record {
-	return &record{key, make([]byte, 64+key%192)}
+	text := make([]byte, 64+key%192)
+	for nth := range text {
+		text[nth] = byte(key)
+	}
+	return &record{key, text}
 }
 
 func main() {
@@ -20,7 +24,7 @@ func main() {
 		state ^= state << 17
 		return state
 	}
-	live := make([]*record, 8_000_000)
+	live := make([]*record, 6_000_000)
 	for nth := range live {
 		live[nth] = filled(next())
 	}

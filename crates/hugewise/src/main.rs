@@ -32,6 +32,7 @@ use anyhow::Result;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
+use hugewise_model::base::parquet;
 
 fn main() -> ExitCode {
     // The keeper, the guardian and what touches memory are this same program in other processes. The
@@ -100,6 +101,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        if parquet::reads() {
+            if cfg!(panic = "abort") {
+                message("a Parquet file is broken: its lengths do not fit its bytes");
+            }
+            return;
+        }
         usual(info);
         message("this is a bug in hugewise; please report it with the lines above");
     }));

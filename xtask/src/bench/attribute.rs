@@ -2,15 +2,17 @@
 //! fresh comparison has them beside all sites, and beside none.
 
 use std::fs;
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use hugewise_model::run::stats::{ALPHA, Shift, median, paired};
+use serde_json::Value;
 
 use super::Arguments;
 use super::rounds::{in_rounds, interval, ratio};
 use super::watcher::succeed;
-use crate::program;
+use crate::{command, program};
 
 /// Rounds, unless `--pairs` says otherwise.
 const ROUNDS: u32 = 30;
@@ -49,10 +51,28 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (share, ends) = (100.0 * kept.estimate, kept.interval);
     let ends = ends.map(|(low, high)| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high));
     let ends = ends.unwrap_or_else(|| "too few rounds".to_owned());
-    println!("\n| kept by the two best of all that help | 95 % interval | n |");
-    println!("|--:|---|--:|");
-    println!("| {share:.0} % | {ends} | {} |", kept.n);
+    let said = 100.0 * said(&program)?;
+    println!("\n| kept by the two best of all that help | 95 % interval | n | by their shares |");
+    println!("|--:|---|--:|--:|");
+    println!("| {share:.0} % | {ends} | {} | {said:.0} % |", kept.n);
     Ok(())
+}
+
+/// What the design says that the two best keep of all that help: its shares are logarithms that add up.
+fn said(program: &str) -> Result<f64> {
+    let record = path("design.jsonl");
+    let mut report = Command::new(program);
+    report.args(["attribute", "--from", &record, "--format", "json"]);
+    let report: Value = serde_json::from_str(&command::said(&mut report)?)?;
+    let sites = report["sites"].as_array().context("no sites")?;
+    let helping = sites.iter().filter(|site| site["effect"] == "helps");
+    let mut gains: Vec<f64> = helping
+        .filter_map(|site| Some(-site["change"].as_f64()?.ln_1p()))
+        .collect();
+    gains.sort_unstable_by(|a, b| b.total_cmp(a));
+    let [best, all] = [2, gains.len()].map(|count| gains.iter().take(count).sum::<f64>());
+    ensure!(all > 0.0, "no site helps");
+    Ok(best / all)
 }
 
 /// Has `attribute` write the sites that help and the two best of them.

@@ -10,7 +10,7 @@ use hugewise_model::run::history::{Entry, History};
 use hugewise_model::text::document::Section;
 use hugewise_model::text::number::counted;
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::experiment::{recorder, records};
 use crate::options::PageFile;
 use crate::output::{self, Output};
@@ -50,6 +50,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let began = Instant::now();
     let words = arguments.command.join(" ");
     let history = History::of(entries(&records::in_folder(&folder), &words));
+    if history.entries.is_empty() && !words.is_empty() {
+        let folder = folder.display();
+        return Err(exit::usage(format!(
+            "no record in {folder} is of a command with `{words}` in it; without it, `hugewise history` lists all"
+        )));
+    }
     let took = began.elapsed();
     let json = serde_json::json!({
         "format": "hugewise-history 1",

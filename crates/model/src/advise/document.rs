@@ -85,11 +85,9 @@ impl Advice {
         let closed = closed.filter(|program| program.access == Access::Closed);
         let closed = match (self.programs.len(), closed.count()) {
             (1, _) | (_, 0) => None,
-            (_, 1) => {
-                Some("1 process may not be read here, and its memory is not judged.".to_owned())
-            }
+            (_, 1) => Some("1 process may not be read, and its memory is not judged.".to_owned()),
             (_, more) => Some(format!(
-                "{more} processes may not be read here, and their memory is not judged."
+                "{more} processes may not be read, and their memory is not judged."
             )),
         };
         let mut options = self
@@ -107,7 +105,10 @@ impl Advice {
         let said: Vec<_> = closed.into_iter().chain(hidden).collect();
         if !said.is_empty() {
             let said = said.join(" ");
-            section.push_brief(format!("{said} That needs root or CAP_SYS_PTRACE."));
+            section.push_brief(format!(
+                "{said} Root and CAP_SYS_PTRACE may read them, unless a container or a security \
+                 module forbids it."
+            ));
         }
         section
     }

@@ -85,9 +85,16 @@ pub fn short_command(words: &[String], width: usize) -> String {
     }
     let (program, rest) = line.split_once(' ').unwrap_or((&line, ""));
     let name = program.rsplit('/').next().unwrap_or(program);
-    let line = format!("{name} {rest}");
+    let line = format!("{name} {}", with_short_end(rest));
     let line = line.trim_end();
     without_middle(line, width).unwrap_or_else(|| shortened(line, width))
+}
+
+/// The words with the last one without its folders.
+fn with_short_end(words: &str) -> String {
+    let (before, last) = words.rsplit_once(' ').unwrap_or(("", words));
+    let file = last.rsplit('/').find(|it| !it.is_empty()).unwrap_or(last);
+    format!("{before} {file}").trim_start().to_owned()
 }
 
 /// As many words of the beginning and the end as fit, the latter at most a third; `None` where the

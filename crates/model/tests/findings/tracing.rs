@@ -63,7 +63,7 @@ fn what_tracing_costs_is_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a tracer that stopped the program 52 times a run. Its cost, +0.5 % (95 %: −0.02 to +1.0 %), is not decided; the change includes it
+            thp=always: reached by a tracer that stopped the program 52 times a run. The change includes what tracing costs: +0.5 % (95 %: −0.02 to +1.0 %)
         "#]],
     );
 }
@@ -104,7 +104,7 @@ fn what_preloading_costs_is_said() {
         "reached-by-preloading",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a preloaded library, which has the program advise its own memory. Its cost, +0.5 % (95 %: −0.02 to +1.0 %), is not decided; the change includes it
+            thp=always: reached by a preloaded library, which has the program advise its own memory. The change includes what preloading costs: +0.5 % (95 %: −0.02 to +1.0 %)
         "#]],
     );
     says(

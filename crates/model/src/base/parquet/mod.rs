@@ -6,11 +6,14 @@
 use super::table::Kind;
 
 #[cfg(feature = "parquet")]
+mod broken;
+#[cfg(feature = "parquet")]
 mod read;
 #[cfg(feature = "parquet")]
 mod write;
 #[cfg(feature = "parquet")]
 pub use {
+    broken::reads,
     parquet::file::reader::ChunkReader as Source,
     read::{Part, Reader},
     write::file,
@@ -19,7 +22,7 @@ pub use {
 #[cfg(not(feature = "parquet"))]
 mod without;
 #[cfg(not(feature = "parquet"))]
-pub use without::{Part, Reader, Source, file};
+pub use without::{Part, Reader, Source, file, reads};
 
 /// Why a file cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

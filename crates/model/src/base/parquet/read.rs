@@ -10,6 +10,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
+use super::broken::or_error;
 use super::{Error, Source};
 use crate::base::table::{Column, Kind};
 
@@ -54,6 +55,10 @@ impl<S: Source + 'static> Reader<S> {
     /// # Errors
     /// It is no Parquet file, or a column has another kind.
     pub fn open(source: S, columns: &[Column]) -> Result<Self, Error> {
+        or_error(|| Self::open_sound(source, columns))
+    }
+
+    fn open_sound(source: S, columns: &[Column]) -> Result<Self, Error> {
         let file = SerializedFileReader::new(source)?;
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let place = |column: &Column| {
@@ -79,6 +84,10 @@ impl<S: Source + 'static> Reader<S> {
     /// # Errors
     /// The file is broken, cut, or compressed in a way that the library was built without.
     pub fn next_part(&mut self) -> Result<Option<Part>, Error> {
+        or_error(|| self.next_sound_part())
+    }
+
+    fn next_sound_part(&mut self) -> Result<Option<Part>, Error> {
         while self.group.rows == 0 {
             if self.next_group == self.file.num_row_groups() {
                 return Ok(None);

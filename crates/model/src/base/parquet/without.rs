@@ -72,3 +72,9 @@ impl Part {
         match self.0 {}
     }
 }
+
+/// Whether this thread is in the library: never, for there is none.
+#[must_use]
+pub fn reads() -> bool {
+    false
+}

@@ -96,7 +96,10 @@ pub(super) fn reason_to_drop(
     rounds_left: u32,
 ) -> Option<RemovalReason> {
     if judgement.is_settled {
-        return has_starts_enough(judged.record, policy).then_some(RemovalReason::Decided);
+        // What cannot change a page does so in no start.
+        let is_of_starts = judgement.answer != Answer::NoEffect;
+        let is_told = !is_of_starts || has_starts_enough(judged.record, policy);
+        return is_told.then_some(RemovalReason::Decided);
     }
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     if !is_open || judged.rounds.whole < FORETELLING || rounds_left == 0 {

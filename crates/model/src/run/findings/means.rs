@@ -50,11 +50,9 @@ impl Cost {
                 "{policy}: {means} alone costs {ratio}, which the change includes. Reached by \
                  {how}"
             ),
-            Some(ratio) if ratio.is_open() => {
-                format!(
-                    "{policy}: reached by {how}. Its cost, {ratio}, is not decided; the change includes it"
-                )
-            }
+            Some(ratio) if ratio.is_open() => format!(
+                "{policy}: reached by {how}. The change includes what {means} costs: {ratio}"
+            ),
             Some(ratio) => format!("{policy}: reached by {how}; that alone costs {ratio}"),
         }
     }

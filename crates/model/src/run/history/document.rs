@@ -9,7 +9,7 @@ use crate::text::csv::{Csv, optional};
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
-use crate::text::wrap::{plain, short_command, shortened};
+use crate::text::wrap::{plain, short_command};
 
 /// Records on the first screen of a list.
 const MOST: usize = 20;
@@ -26,7 +26,7 @@ impl History {
     pub fn document(&self) -> Document {
         let mut section = Section::default();
         if self.entries.is_empty() {
-            section.push("There is no such record. To make one: hugewise run -- COMMAND");
+            section.push("There is no record yet. To make one: hugewise run -- COMMAND");
             return Document::new([section]);
         }
         match self.is_of_one {
@@ -53,7 +53,7 @@ impl History {
             grid.push([
                 minute(entry.created_unix_ms),
                 short_command(&entry.command, COMMAND),
-                shortened(&entry.best(), BEST),
+                entry.best(BEST),
                 entry.policies.len().to_string(),
             ]);
         }

@@ -10,7 +10,7 @@ use crate::run::record::{Record, StopReason};
 use crate::run::report::{HugePages, Report};
 use crate::run::stats::{ALPHA, median, splits};
 use crate::text::number::quantity;
-use crate::text::wrap::plain;
+use crate::text::wrap::{display_width, plain, shortened};
 
 mod document;
 mod figures;
@@ -108,9 +108,10 @@ impl Entry {
         own.metric == its.metric && own.baseline == its.baseline
     }
 
-    /// The best policy with what it changes, `thp=always −19.8 %`; of a single policy, its value.
+    /// The best policy with what it changes, `thp=always −19.8 %`; of a single policy, its value. Where
+    /// that is wider than `width` columns, the name of the policy is cut, and the change is whole.
     #[must_use]
-    pub fn best(&self) -> String {
+    pub fn best(&self, width: usize) -> String {
         if let Some(suite) = &self.bench {
             return format!("bench {}", plain(suite));
         }
@@ -123,7 +124,9 @@ impl Entry {
         };
         let change = self.effect(best).and_then(|it| it.ratio);
         let change = change.map(|ratio| format!(" {}", effect_of_ratio(ratio)));
-        format!("{}{}", plain(best), change.unwrap_or_default())
+        let change = change.unwrap_or_default();
+        let room = width.saturating_sub(display_width(&change));
+        format!("{}{change}", shortened(&plain(best), room))
     }
 
     /// What is known where no policy is the best.

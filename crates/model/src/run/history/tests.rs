@@ -57,7 +57,8 @@ fn a_program_that_became_faster_has_a_new_level() {
     entries[15].verdict.metric = "user_seconds".to_owned();
     entries[15].baseline_value = Some(40.0);
     assert_eq!(changes(&entries).len(), 1);
-    assert_eq!(entries[3].best(), "thp=always −19.8 %");
+    assert_eq!(entries[3].best(24), "thp=always −19.8 %");
+    assert_eq!(entries[3].best(16), "thp=alw… −19.8 %");
     assert!(changes(&entries[..7]).is_empty());
 }
 

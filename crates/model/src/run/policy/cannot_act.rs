@@ -141,7 +141,7 @@ impl Program<'_> {
             (true, _) => name.clone(),
             // The kernel keeps fifteen letters of a name.
             (false, true) => path.clone(),
-            (false, false) => format!("{name} ({path})"),
+            (false, false) => format!("{name} (its file is {path})"),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::run::policy::{Numa, environment};
 use crate::text::wrap::{plain, quoted};
 
 mod again;
+mod at_best;
 mod by_chance;
 mod more_reach;
 mod more_time;
@@ -58,7 +59,11 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         _ => keep(report),
     };
     lines.extend(again::without_tracer(report));
-    lines.extend(again::after_interruption(report));
+    let goes_on =
+        |line: &Advice| matches!(line, Advice::Command(it) if it.contains(" --continue "));
+    if !lines.iter().any(goes_on) {
+        lines.extend(again::after_interruption(report));
+    }
     lines.extend(not_tried(report));
     lines
 }
@@ -89,9 +94,9 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     } else if with(&[Answer::NotDecided, Answer::DependsOnOrder])
         && huge_pages != Some(HugePages::DoNotMatter)
     {
-        format!("No advice yet: nothing was shown to be better than {baseline}.")
+        at_best::stay_for_now(report, &baseline)
     } else {
-        format!("Keep {baseline}: nothing is better.")
+        format!("Stay with {baseline}: nothing is better.")
     };
     let mut lines = vec![Advice::Sentence(text)];
     if huge_pages == Some(HugePages::NotDecided) {
@@ -105,7 +110,7 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
     let record = record.map_or("RECORD".into(), quoted);
     vec![
         Advice::Sentence(format!(
-            "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual \
+            "Stay with {baseline}, unless rare slow runs do not matter to you. To judge by the usual \
              run (typical) or the total (mean):"
         )),
         Advice::Command(format!("hugewise report --judge-by typical {record}")),

@@ -16,6 +16,7 @@ use crate::run::record::StopReason;
 use crate::run::stats::Quantile;
 use crate::text::wrap::{plain, short_command};
 
+mod beside;
 mod certainty;
 mod effect;
 mod headline;
@@ -29,6 +30,7 @@ mod tests;
 mod user_time;
 
 pub(super) use certainty::certainty;
+pub(super) use effect::Effect;
 pub(super) use sentence::{Sign, interval};
 
 /// Longer commands are cut in sentences; the record has them in full.
@@ -113,13 +115,27 @@ pub(super) fn command(report: &Report<'_>) -> String {
         return format!("the {which} cell of bench {}", plain(&bench.suite));
     }
     let plan = &report.record.header.plan;
-    let words = plan.command.join(" ");
+    let line = plan.command.join(" ");
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     // What begins with the preparations of a shell names no server.
-    let prepares = plan.shell && CommandLine::Line(words).program().is_none();
-    if plan.service.is_some() && prepares {
-        return "the service".to_owned();
+    let prepares = plan.shell && CommandLine::Line(line).program().is_none();
+    match (&plan.service, prepares) {
+        (Some(_), true) => "the service".to_owned(),
+        // Its line has addresses and folders, which tell nobody what it is.
+        (Some(_), false) => short_command(before_places(&words), COMMAND_WIDTH),
+        (None, _) => short_command(&plan.command, COMMAND_WIDTH),
     }
-    short_command(&plan.command, COMMAND_WIDTH)
+}
+
+/// The words before the first address or folder that each server has of its own, without the option
+/// that it belongs to.
+fn before_places(words: &[String]) -> &[String] {
+    let place = words.iter().position(|word| word.contains('{'));
+    let before = &words[..place.unwrap_or(words.len())];
+    match before.split_last() {
+        Some((option, rest)) if place.is_some() && option.starts_with('-') => rest,
+        _ => before,
+    }
 }
 
 /// A single policy: a measurement without a comparison.

@@ -294,7 +294,7 @@ fn marks(record: &Record) -> Option<String> {
         let used = if kinds.contains_key(Mark::NOT_APPLIED) {
             "they are shown, but a policy that was not applied gets no answer"
         } else {
-            "they are included"
+            "they count, and widen the intervals"
         };
         format!(
             "{marked} of {} trials ran under disturbance ({}); {used}.",

@@ -4,6 +4,7 @@ use super::experiment::{MIB, fast, plan, read, record_of, the_table, wobble};
 use crate::base::missing::Missing;
 use crate::run::compare::*;
 use crate::run::plan::Slot;
+use crate::run::plan::service::Service;
 use crate::run::policy::Malloc;
 use crate::run::policy::realise::{FileWrite, Realisation};
 use crate::run::record::Record;
@@ -94,6 +95,13 @@ fn no_effect_is_only_said_of_equal_pages() {
         answer(&fewer_faults),
         Answer::Better,
         "too short to be sampled"
+    );
+    let mut served = fewer_faults;
+    served.header.plan.service = Some(Service::example());
+    assert_eq!(
+        answer(&served),
+        Answer::NoEffect,
+        "a load that asks for less"
     );
     let unread = same_pages(|trial, _| {
         let reading = Reading::missing(Missing::TooShort);

@@ -2,18 +2,17 @@
 
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
+use super::super::pages::more_huge_bytes;
+use super::beside::{beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
-use crate::run::compare::{Answer, Change, Comparison, Statistic};
-use crate::run::findings::host_cold_memory::{dear_start, is_uneven};
-use crate::run::findings::win_with_a_loss::{prices, tell};
+use crate::run::compare::{Answer, Comparison};
+use crate::run::findings::host_cold_memory::is_uneven;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
-use crate::run::metric::requests::{RequestMetric, quantile_end};
-use crate::run::stats::Quantile;
 use crate::text::number::{chosen_percent, quantity};
 use crate::text::wrap::plain;
 
@@ -83,57 +82,6 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
     )
 }
 
-/// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
-fn beside(report: &Report<'_>, row: &Comparison) -> String {
-    let context = Context::new(report.record, &report.table);
-    let worse = prices(&context, &row.policy);
-    let rows = report.table.comparisons.iter();
-    let requests = rows.filter(|it| it.policy == row.policy && is_of_requests(it));
-    let other = requests.filter(|it| {
-        let is_judged = it.metric == row.metric && it.statistic == row.statistic;
-        !is_judged && !worse.contains(it)
-    });
-    let other = other.map(|it| {
-        let open = match it.change {
-            Change::CannotTell => " (not decided)",
-            _ => "",
-        };
-        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
-        format!(", {label} {}{open}", effect_of(report.record, it))
-    });
-    let mut text: String = other.collect();
-    let worse: Vec<String> = worse
-        .iter()
-        .map(|it| tell(&context, it).replace(", ", " "))
-        .collect();
-    let dear = dear_start(&report.findings, &row.policy).map(|start| {
-        let [longer, gained] =
-            [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
-        format!(
-            "a start after seconds of rest takes {longer} longer, against {gained} gained: the host \
-             takes memory back"
-        )
-    });
-    let worse: Vec<String> = worse.into_iter().chain(dear).collect();
-    if !worse.is_empty() {
-        text += &format!(", but {}", worse.join(", "));
-    }
-    text
-}
-
-/// Throughput, or the p99 of a latency.
-fn is_of_requests(row: &Comparison) -> bool {
-    let ends = |name: &str| row.metric.ends_with(name);
-    match row.statistic {
-        Statistic::Quantile(quantile) => {
-            quantile == Quantile::P99 && ends(RequestMetric::Latency.name())
-        }
-        Statistic::Center => {
-            ends(RequestMetric::Throughput.name()) || ends(&quantile_end(Quantile::P99))
-        }
-    }
-}
-
 fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &row.metric);
     format!(
@@ -168,25 +116,46 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
         false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
     };
     format!(
-        "{lead}: {named}{}{} with {} {}.{next}{lasting}",
+        "{lead}: {named}{}{} with {} {}.{}{next}{lasting}",
         effect_of(report.record, row),
         pair.subject,
         pair.here,
-        evidence(report, &metric, row, Sign::Kept)
+        evidence(report, &metric, row, Sign::Kept),
+        shown_all_the_same(report, row)
     )
 }
 
-/// No policy changed the program's pages: it can get none, or nothing that was run gave it any.
+/// No policy that sets nothing else changed the program's pages: it can get none, or nothing that was
+/// run gave it any.
 fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> String {
     let finding = report.findings.iter().find(|it| is_answer(it));
-    let (lead, why) = match conclusion.huge_pages {
-        HugePages::DoNotMatter => (
-            "do not matter to",
-            used_less_than_a_page(report).unwrap_or_else(|| why_alike(report, finding)),
+    if conclusion.huge_pages == HugePages::DoNotMatter {
+        let why = used_less_than_a_page(report).unwrap_or_else(|| why_alike(report, finding));
+        return format!("Huge pages do not matter to {what}: {why}.");
+    }
+    match with_more_than_pages(report) {
+        Some(policy) => format!(
+            "Huge pages by themselves could not be tried on {what}: {policy} changed its pages, and \
+             sets something else too."
         ),
-        _ => ("could not be tried on", why_not_tried(report, finding)),
-    };
-    format!("Huge pages {lead} {what}: {why}.")
+        None => format!(
+            "Huge pages could not be tried on {what}: {}.",
+            why_not_tried(report, finding)
+        ),
+    }
+}
+
+/// A policy that changed the pages by more than one. It must set something else too where no setting
+/// of pages alone changed any.
+fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
+    let context = Context::new(report.record, &report.table);
+    let page = context.host().pmd_bytes().unwrap_or(1) as f64;
+    let mut policies = report.record.header.plan.policies.iter();
+    let found = policies.find(|policy| {
+        let more = more_huge_bytes(&context, &policy.name);
+        !policy.is_idle_means() && more.is_some_and(|more| more.abs() > page)
+    });
+    found.map(|policy| plain(&policy.name))
 }
 
 /// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.

@@ -1,0 +1,93 @@
+//! What a policy changes besides what is judged.
+
+use super::super::Report;
+use super::sentence::{Sign, interval};
+use crate::base::units::Unit;
+use crate::run::compare::labels::{effect_of, label_of, metric_of};
+use crate::run::compare::{Change, Comparison, Statistic};
+use crate::run::findings::Context;
+use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::win_with_a_loss::{prices, tell};
+use crate::run::metric::requests::{RequestMetric, quantile_end};
+use crate::run::stats::{ALPHA, Quantile};
+use crate::text::number::quantity;
+
+/// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
+pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
+    let context = Context::new(report.record, &report.table);
+    let worse = prices(&context, &row.policy);
+    let rows = report.table.comparisons.iter();
+    let requests = rows.filter(|it| it.policy == row.policy && is_of_requests(it));
+    let other = requests.filter(|it| {
+        let is_judged = it.metric == row.metric && it.statistic == row.statistic;
+        !is_judged && !worse.contains(it)
+    });
+    let other = other.map(|it| {
+        let open = match it.change {
+            Change::CannotTell => " (not decided)",
+            _ => "",
+        };
+        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
+        format!(", {label} {}{open}", effect_of(report.record, it))
+    });
+    let mut text: String = other.collect();
+    let worse: Vec<String> = worse
+        .iter()
+        .map(|it| tell(&context, it).replace(", ", " "))
+        .collect();
+    let dear = dear_start(&report.findings, &row.policy).map(|start| {
+        let [longer, gained] =
+            [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
+        format!(
+            "a start after seconds of rest takes {longer} longer, against {gained} gained: the host \
+             takes memory back"
+        )
+    });
+    let worse: Vec<String> = worse.into_iter().chain(dear).collect();
+    if !worse.is_empty() {
+        text += &format!(", but {}", worse.join(", "));
+    }
+    text
+}
+
+/// Throughput, or the p99 of a latency.
+fn is_of_requests(row: &Comparison) -> bool {
+    let ends = |name: &str| row.metric.ends_with(name);
+    match row.statistic {
+        Statistic::Quantile(quantile) => {
+            quantile == Quantile::P99 && ends(RequestMetric::Latency.name())
+        }
+        Statistic::Center => {
+            ends(RequestMetric::Throughput.name()) || ends(&quantile_end(Quantile::P99))
+        }
+    }
+}
+
+/// ` Shown all the same: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
+/// decided, what the workload prints and its requests may be. These are one claim, with 5 % over all of
+/// them, so that a longer list finds no more by chance.
+pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> String {
+    let printed = &report.record.header.plan.printed;
+    let rows = report.table.comparisons.iter();
+    let asked: Vec<&Comparison> = rows
+        .filter(|it| it.policy == judged.policy && it.metric != judged.metric)
+        .filter(|it| is_of_requests(it) || printed.iter().any(|known| known.name == it.metric))
+        .collect();
+    let level = ALPHA / asked.len() as f64;
+    let shown = asked.iter().filter(|it| {
+        let is_directed = matches!(it.change, Change::Higher | Change::Lower);
+        is_directed && it.p.is_some_and(|p| p <= level)
+    });
+    let shown = shown.map(|it| {
+        let metric = metric_of(report.record, &it.metric);
+        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
+        let range = interval(&metric, it, Sign::Kept);
+        let range = range.map_or_else(String::new, |range| format!(" (95 %: {range})"));
+        format!("{label} {}{range}", effect_of(report.record, it))
+    });
+    let shown: Vec<String> = shown.collect();
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!(" Shown all the same: {}.", shown.join(", ")),
+    }
+}

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use hugewise_linux::perf::events;
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::rule::{Rule, Status};
+use hugewise_model::advise::rule::{Rule, Status, Test};
 use hugewise_model::base::exit::Exit;
 use hugewise_model::bench;
 use hugewise_model::observe::inspect::reasons::Code;
@@ -192,12 +192,19 @@ fn field(section: Section) -> Option<Field> {
 }
 
 fn all_rules() -> Document {
-    let how = "What hugewise advise knows: what to do, who says so and since when, and with what each rule was \
-               compared. A rule is added by one edit of a file in crates/model/knowledge; hugewise advise \
-               --app NAME=VERSION judges it.";
+    let how = "What hugewise advise knows: what to do, who says so and since when, with what each rule was compared, and \
+               what came of it where we tried it. A rule is added by one edit of a file in crates/model/knowledge; \
+               hugewise advise --app NAME=VERSION judges it.";
     let knowledge = Knowledge::compiled().unwrap_or_else(|mistake| panic!("{mistake}"));
     let subjects = knowledge.subjects().map(|subject| {
-        let mut grid = table(&["rule", "versions", "said by", "what it says", "compared"]);
+        let mut grid = table(&[
+            "rule",
+            "versions",
+            "said by",
+            "what it says",
+            "compared",
+            "tried",
+        ]);
         for rule in &subject.rules {
             let versions = rule.versions.as_ref().map(ToString::to_string);
             let status = match rule.status {
@@ -208,7 +215,8 @@ fn all_rules() -> Document {
             let said = format!("{}, {}", rule.by, rule.said);
             let says = format!("{status}{} {}", rule.says, rule.why);
             let versions = versions.unwrap_or_default();
-            grid.push([rule.id.clone(), versions, said, says, comparison(rule)]);
+            let id = rule.id.clone();
+            grid.push([id, versions, said, says, comparison(rule), trial(rule)]);
         }
         Section::titled(&subject.title).with(grid)
     });
@@ -224,6 +232,17 @@ fn comparison(rule: &Rule) -> String {
     match (&rule.compared, &rule.uncompared) {
         (Some(with), _) => format!("{}: {with}", rule.checked),
         (None, why) => format!("no: {}", why.as_deref().unwrap_or("nothing is said")),
+    }
+}
+
+/// What came of a rule where it was tried, or why it was not.
+fn trial(rule: &Rule) -> String {
+    let words = |test: &Test| format!("{}: {}, {}", test.date, test.verdict, test.record);
+    let tests: Vec<_> = rule.tested.iter().map(words).collect();
+    match &rule.untested {
+        _ if !tests.is_empty() => tests.join("; "),
+        Some(why) => format!("never: {why}"),
+        None => "never".to_owned(),
     }
 }
 

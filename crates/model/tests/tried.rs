@@ -5,7 +5,7 @@
     reason = "tests read the records that are kept"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -66,17 +66,19 @@ fn rules(knowledge: &Knowledge) -> impl Iterator<Item = &Rule> {
 #[test]
 fn what_is_compiled_in_is_what_the_records_say() {
     let knowledge = knowledge();
-    let tests = rules(&knowledge).flat_map(|rule| &rule.tested);
-    let paths: BTreeSet<_> = tests.map(|test| test.record.as_str()).collect();
-    assert!(!paths.is_empty());
-    let all: Vec<_> = paths
-        .iter()
-        .map(|path| {
-            let text = fs::read(sources(path)).expect("the record is kept");
-            let record = record::parse(&text).expect("the record is whole");
-            experiment(&record, path).expect("the record has a comparison")
-        })
-        .collect();
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for test in rules(&knowledge).flat_map(|rule| &rule.tested) {
+        let metrics = named.entry(&test.record).or_default();
+        metrics.extend(test.metric.as_deref());
+    }
+    assert!(!named.is_empty());
+    let kept = named.into_iter().map(|(path, metrics)| {
+        let text = fs::read(sources(path)).expect("the record is kept");
+        let record = record::parse(&text).expect("the record is whole");
+        let metrics: Vec<_> = metrics.into_iter().collect();
+        experiment(&record, path, &metrics).expect("the record has a comparison")
+    });
+    let all: Vec<_> = kept.collect();
     let text = serde_json::to_string_pretty(&all).expect("numbers and words");
     expect_file!["../knowledge/tried.json"].assert_eq(&(text + "\n"));
 }

@@ -127,6 +127,7 @@ fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
         }
         ThpPrctl::Disable => false,
     };
+    let gives = gives && !facts.expected.asks_for_none();
     let act = facts.read_back.own_act().filter(|_| gives)?;
     Some(match act.remedy() {
         Some(remedy) => format!("{act}; start it with {remedy}"),

@@ -13,8 +13,8 @@ use crate::text::number::{counted, percent_change};
 /// What the records said when the program was built.
 const KEPT: &str = include_str!("../../knowledge/tried.json");
 
-/// Metrics that are kept beside that of the verdict.
-const ALSO: [&str; 1] = ["peak_rss_bytes"];
+/// What is kept beside the metric of the verdict, and beside what a rule names.
+const ALSO: &str = "peak_rss_bytes";
 
 /// One kept record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,24 +64,28 @@ pub fn kept() -> Result<Vec<Experiment>, String> {
     serde_json::from_str(KEPT).map_err(|why| format!("tried.json: {why}"))
 }
 
-/// What a record says, as it is kept.
+/// What a record says, as it is kept, of the metrics that rules name too.
 ///
 /// # Errors
 /// The record has no comparison.
-pub fn experiment(record: &Record, path: &str) -> Result<Experiment, String> {
+pub fn experiment(record: &Record, path: &str, named: &[&str]) -> Result<Experiment, String> {
     let table = table(record, &Options::default()).map_err(|why| format!("{path}: {why}"))?;
     let of = |metric: &str| {
         let rows = table.comparisons.iter();
         let rows = rows.filter(|row| row.statistic == Statistic::Center && row.metric == metric);
         rows.filter_map(effect).collect::<Vec<_>>()
     };
-    let verdict = table.verdict.metric.as_str();
-    let metrics = [verdict].into_iter().chain(ALSO);
+    let mut metrics = vec![table.verdict.metric.as_str()];
+    for name in [ALSO].iter().chain(named) {
+        if !metrics.contains(name) {
+            metrics.push(name);
+        }
+    }
     Ok(Experiment {
         record: path.to_owned(),
         unix_ms: record.header.created_unix_ms,
         machine: machine(record),
-        effects: metrics.flat_map(of).collect(),
+        effects: metrics.into_iter().flat_map(of).collect(),
     })
 }
 

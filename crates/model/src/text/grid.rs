@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Tone;
-use super::wrap::{display_width, padded, wrapped};
+use super::wrap::{display_width, padded, wrapped_at_spaces};
 
 /// One cell: what it says, and how it is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub enum Align {
     Left,
     /// Numbers.
     Right,
-    /// Sentences, in the last column: wrapped in the room that the others leave.
+    /// Sentences, in the last column: wrapped in the room that the others leave. A word that is
+    /// longer stands on a line of its own, further to the left.
     Wrapped,
 }
 
@@ -166,11 +167,11 @@ impl Grid {
                     lines[0].push_str(&paint(&cell.text, cell.tone));
                 }
                 Align::Wrapped => {
-                    let room = room.saturating_sub(used).max(NARROWEST);
-                    let mut texts = wrapped(&cell.text, room, 0).into_iter();
-                    lines[0].push_str(&paint(&texts.next().unwrap_or_default(), cell.tone));
-                    let lead = padded("", used);
-                    lines.extend(texts.map(|text| lead.clone() + &paint(&text, cell.tone)));
+                    let mut texts = sentence_lines(&cell.text, used, room).into_iter();
+                    let (_, first) = texts.next().unwrap_or_default();
+                    lines[0].push_str(&paint(&first, cell.tone));
+                    let lead = |columns| padded("", columns);
+                    lines.extend(texts.map(|(at, text)| lead(at) + &paint(&text, cell.tone)));
                 }
             }
             used += width;
@@ -180,6 +181,20 @@ impl Grid {
         }
         lines
     }
+}
+
+/// The lines of sentences that begin after so many columns, each with the columns before it.
+fn sentence_lines(text: &str, used: usize, width: usize) -> Vec<(usize, String)> {
+    let room = width.saturating_sub(used).max(NARROWEST);
+    let texts = wrapped_at_spaces(text, room);
+    let is_long = |text: &String| display_width(text) > room;
+    let shown_below = texts.first().is_some_and(is_long);
+    let first = shown_below.then(|| (used, String::new()));
+    let placed = texts.into_iter().map(|text| {
+        let at = width.saturating_sub(display_width(&text)).min(used);
+        (if is_long(&text) { at } else { used }, text)
+    });
+    first.into_iter().chain(placed).collect()
 }
 
 /// The rows without tones, each with its end of line.
@@ -225,5 +240,24 @@ mod tests {
             "                  no aligned block.",
         ];
         assert_eq!(lines(&grid, 36), expected);
+    }
+
+    #[test]
+    fn a_flag_is_never_broken() {
+        let align = [Align::Left, Align::Wrapped];
+        let mut grid = Grid::default().aligned(&align);
+        grid.push([
+            "java (4242)",
+            "to do: Give -XX:+UseTransparentHugePages there.",
+        ]);
+        grid.push(["java (4243)", "-XX:+UseTransparentHugePages"]);
+        let expected = [
+            "java (4242)  to do: Give",
+            "    -XX:+UseTransparentHugePages",
+            "             there.",
+            "java (4243)",
+            "    -XX:+UseTransparentHugePages",
+        ];
+        assert_eq!(lines(&grid, 32), expected);
     }
 }

@@ -120,8 +120,19 @@ fn without_middle(line: &str, width: usize) -> Option<String> {
 #[must_use]
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let lead = " ".repeat(indent);
-    let options = textwrap::Options::new(width.max(indent + 8))
-        .subsequent_indent(&lead)
+    let options = textwrap::Options::new(width.max(indent + 8)).subsequent_indent(&lead);
+    parted(text, options)
+}
+
+/// The same without an indent, and with longer words left whole: a flag or a path that is broken
+/// cannot be pasted.
+#[must_use]
+pub fn wrapped_at_spaces(text: &str, width: usize) -> Vec<String> {
+    parted(text, textwrap::Options::new(width).break_words(false))
+}
+
+fn parted(text: &str, options: textwrap::Options<'_>) -> Vec<String> {
+    let options = options
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);

@@ -3,6 +3,7 @@
 use expect_test::expect;
 use hugewise_model::run::compare::{self, Options};
 use hugewise_model::run::findings::{self, Outcome};
+use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{Advice, Mark, Process, ProcessTree};
@@ -46,6 +47,20 @@ fn a_program_that_switched_huge_pages_off_is_named_first() {
             redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; start it with --disable-thp no. Seen in 12 of 12 trials under thp=always. The huge pages of redis-server are from before it switched them off: 806 MiB under thp=always
         "#]],
     );
+}
+
+#[test]
+fn what_the_policy_asks_the_allocator_for_is_no_act_of_the_program() {
+    let mut record = with_process(always(huge_pages()), &redis());
+    let realisation = record.header.realisations.get_mut("thp=always");
+    let variable = EnvChange::Set {
+        name: "MIMALLOC_ALLOW_THP".to_owned(),
+        value: "0".to_owned(),
+    };
+    realisation.expect("the policy").environment.push(variable);
+    let findings = judge(&record);
+    let named = findings.iter().any(|it| it.id == "program-disables-thp");
+    assert!(!named, "{findings:?}");
 }
 
 /// The answer has the sentence already.

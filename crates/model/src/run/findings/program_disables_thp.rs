@@ -53,8 +53,9 @@ pub(super) fn is_shut_out(record: &Record, policy: &str) -> bool {
 
 fn acts<'a>(record: &'a Record, policy: &str) -> impl Iterator<Item = OwnAct<'a>> {
     let realisation = record.header.realisations.get(policy);
-    // That tracer keeps the memory of other sites small, which is no act of the program.
-    let is_chosen = realisation.is_some_and(|it| matches!(it.tracer, Tracer::Sites(_)));
+    // That tracer keeps the memory of other sites small, and a setting of the allocator all of it: these are acts of the policy.
+    let is_chosen =
+        realisation.is_some_and(|it| matches!(it.tracer, Tracer::Sites(_)) || it.asks_for_none());
     let trials = arm_trials(record, policy).filter(move |_| !is_chosen);
     trials.filter_map(|trial| trial.read_back.own_act())
 }

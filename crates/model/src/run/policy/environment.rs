@@ -1,4 +1,4 @@
-use super::realise::EnvChange;
+use super::realise::{EnvChange, Realisation};
 
 /// The variables to set for a workload, in the order in which they are first changed.
 ///
@@ -32,6 +32,25 @@ impl EnvChange {
         }
     }
 
+    /// What it is set to, or what is added to it.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        match self {
+            Self::Set { value, .. } | Self::Prepend { value, .. } | Self::Append { value, .. } => {
+                value
+            }
+        }
+    }
+
+    /// Whether it tells the program's allocator to do without transparent huge pages.
+    fn switches_huge_pages_off(&self) -> bool {
+        match self.name() {
+            "MALLOC_CONF" => self.value().split(',').any(|entry| entry == "thp:never"),
+            "MIMALLOC_ALLOW_THP" => self.value() == "0",
+            _ => false,
+        }
+    }
+
     fn after(&self, before: Option<String>) -> String {
         match (self, before) {
             (
@@ -55,6 +74,15 @@ impl EnvChange {
                 _,
             ) => value.clone(),
         }
+    }
+}
+
+impl Realisation {
+    /// Whether the program's own act against huge pages is what the policy asks for.
+    #[must_use]
+    pub fn asks_for_none(&self) -> bool {
+        let mut changes = self.environment.iter();
+        changes.any(EnvChange::switches_huge_pages_off)
     }
 }
 

@@ -20,12 +20,8 @@ use crate::stderr::{chain, message};
 /// Flags of `history`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Part of the command line; without it, all commands
-    #[arg(
-        value_name = "CMD",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    /// Whole words of the command line, behind `--` if they begin with `-`; without them, all commands
+    #[arg(value_name = "CMD")]
     command: Vec<String>,
 
     /// Take the records from DIR
@@ -44,6 +40,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     arguments.page.check()?;
     let folder = match &arguments.folder {
+        Some(folder) if !folder.is_dir() => {
+            return Err(exit::usage(format!(
+                "--folder {}: there is no such folder",
+                folder.display()
+            )));
+        }
         Some(folder) => folder.clone(),
         None => paths::records()?,
     };

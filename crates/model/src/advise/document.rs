@@ -15,6 +15,10 @@ mod contradiction;
 mod program;
 mod ruling;
 
+/// Who may read the memory of a process.
+const READERS: &str = "Root and CAP_SYS_PTRACE may read such memory, unless a container or a \
+     security module forbids it.";
+
 /// Rows on the first screen of many programs.
 const ROWS: usize = 8;
 
@@ -69,7 +73,7 @@ impl Advice {
         }
         match (parts.is_empty(), self.conditional()) {
             (true, 0) if self.is_blind() => {
-                "Cannot tell: the memory of this program may not be read; try as root.".to_owned()
+                format!("Cannot tell: the memory of this program may not be read. {READERS}")
             }
             (true, 0) => "Nothing to do: no rule that applies here is neglected.".to_owned(),
             (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
@@ -105,10 +109,7 @@ impl Advice {
         let said: Vec<_> = closed.into_iter().chain(hidden).collect();
         if !said.is_empty() {
             let said = said.join(" ");
-            section.push_brief(format!(
-                "{said} Root and CAP_SYS_PTRACE may read them, unless a container or a security \
-                 module forbids it."
-            ));
+            section.push_brief(format!("{said} {READERS}"));
         }
         section
     }

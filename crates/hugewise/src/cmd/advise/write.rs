@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::advise::advice::Advice;
 use hugewise_model::advise::persistent::files;
 use hugewise_model::text::number::counted;
@@ -24,8 +24,8 @@ pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<(
             )));
         }
         let above = path.parent().unwrap_or(folder);
-        fs::create_dir_all(above).with_context(|| format!("making {}", above.display()))?;
-        fs::write(&path, &file.text).with_context(|| format!("writing {}", path.display()))?;
+        let written = fs::create_dir_all(above).and_then(|()| fs::write(&path, &file.text));
+        written.map_err(|why| exit::usage(format!("--write: {}: {why}", path.display())))?;
     }
     if !output.quiet {
         message(format_args!(

@@ -1,7 +1,7 @@
 //! `hugewise attribute`: which memory earns the effect of huge pages.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
@@ -127,6 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         options,
         arguments,
         seed: unix_ms(),
+        began: Instant::now(),
     };
     experiment.run()
 }
@@ -159,6 +160,7 @@ struct Experiment<'a> {
     options: Options,
     arguments: &'a Arguments,
     seed: u64,
+    began: Instant,
 }
 
 impl Experiment<'_> {
@@ -188,7 +190,7 @@ impl Experiment<'_> {
             return Ok(Exit::Done);
         };
         let rows = attribute::rows(by, &sites).unwrap_or_default();
-        let rounds = self.rounds(&design);
+        let rounds = self.rounds(&design, &record);
         self.say(&design_text(&design, rounds, &record));
         let out = self.arguments.out.as_deref();
         let (record, path) = self.measure(rows, Some(rounds), out)?;
@@ -207,7 +209,7 @@ impl Experiment<'_> {
     fn screen(&self, by: Identity, mut sites: Vec<Site>, whole: &Record) -> Result<Vec<Site>> {
         let mut seed = self.seed;
         while let Some(groups) = Groups::at_random(&sites, seed) {
-            let rounds = self.rounds(groups.design());
+            let rounds = self.rounds(groups.design(), whole);
             self.say(&names::screening_text(&groups));
             self.say(&design_text(groups.design(), rounds, whole));
             let (record, path) = self.measure(groups.rows(by), Some(rounds), None)?;
@@ -223,9 +225,16 @@ impl Experiment<'_> {
         Ok(sites)
     }
 
-    fn rounds(&self, design: &Design) -> u32 {
+    /// As many as were asked for, else the usual ones, or as many of these as --max-time leaves.
+    fn rounds(&self, design: &Design, whole: &Record) -> u32 {
+        let usual = usual_rounds(design);
+        let in_time = self.options.limits.max_time.map_or(usual, |limit| {
+            let left = limit.saturating_sub(self.began.elapsed()).as_millis();
+            let round = between_trials(whole).as_millis() * u128::from(trials_of_a_round(design));
+            u32::try_from(left / round.max(1)).unwrap_or(u32::MAX)
+        });
         let asked = self.arguments.rounds;
-        asked.unwrap_or_else(|| usual_rounds(design))
+        asked.unwrap_or_else(|| usual.min(in_time).max(FEWEST_ROUNDS))
     }
 
     /// Two runs list the sites, and show which of them recur.
@@ -288,16 +297,24 @@ impl Experiment<'_> {
 /// What the design is, and about how long it takes: the time between two trials of the whole effect
 /// is that between two of its own.
 fn design_text(design: &Design, rounds: u32, whole: &Record) -> String {
-    // Each round has a control besides the rows.
-    let trials = (design.rows().len() as u64 + 1) * u64::from(rounds);
-    let begun = whole.trials.iter().map(|trial| trial.started_unix_ms);
-    let span = begun.clone().max().unwrap_or(0) - begun.min().unwrap_or(0);
-    let between = span / (whole.trials.len() as u64).saturating_sub(1).max(1);
+    let trials = trials_of_a_round(design) * rounds;
     format!(
         "the design: {} rows, {rounds} rounds, {trials} trials, about {}",
         design.rows().len(),
-        rough(Duration::from_millis(between * trials))
+        rough(between_trials(whole) * trials)
     )
+}
+
+/// Each round has a control besides the rows.
+fn trials_of_a_round(design: &Design) -> u32 {
+    u32::try_from(design.rows().len() + 1).unwrap_or(u32::MAX)
+}
+
+/// The time from one trial to the next.
+fn between_trials(record: &Record) -> Duration {
+    let begun = record.trials.iter().map(|trial| trial.started_unix_ms);
+    let span = begun.clone().max().unwrap_or(0) - begun.min().unwrap_or(0);
+    Duration::from_millis(span / (record.trials.len() as u64).saturating_sub(1).max(1))
 }
 
 /// As many rounds, whatever they show: a design that stops by its data has other errors.
@@ -317,10 +334,12 @@ fn fixed(bounds: Bounds, rounds: u32) -> Bounds {
 /// At least 64 trials, with which 3 % of noise leave an interval of ±1.5 points, and two rounds.
 fn usual_rounds(design: &Design) -> u32 {
     const TRIALS: usize = 64;
-    const LEAST: usize = 2;
-    let rounds = TRIALS.div_ceil(design.rows().len()).max(LEAST);
-    u32::try_from(rounds).unwrap_or(u32::MAX)
+    let rounds = TRIALS.div_ceil(design.rows().len());
+    u32::try_from(rounds).unwrap_or(u32::MAX).max(FEWEST_ROUNDS)
 }
+
+/// Rounds of a design, at least: what a row differs from itself between them is the noise.
+const FEWEST_ROUNDS: u32 = 2;
 
 /// The bytes of a record, from its file or from a page that holds it.
 fn source(path: &Path) -> Result<Vec<u8>> {

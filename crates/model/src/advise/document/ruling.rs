@@ -62,7 +62,12 @@ impl Ruling {
         let mut add = |label: &str, text: Option<String>| {
             fields.extend(text.map(|text| Field::new(label, text)));
         };
-        let set = self.set.as_ref().map(means).unwrap_or_default();
+        // What is no longer said is not to be followed.
+        let set = self
+            .set
+            .as_ref()
+            .filter(|_| self.standing != Standing::Past);
+        let set = set.map(means).unwrap_or_default();
         for (place, means) in set.into_iter().enumerate() {
             add(if place == 0 { "How" } else { "or" }, Some(means));
         }

@@ -144,7 +144,8 @@ impl Attribution {
         } else {
             format!(
                 "Not separable: the shares together are {sum}, but all sites huge against none are \
-                 {whole} ({of_whole}). Three sites or more act together."
+                 {whole} ({of_whole}). Three sites or more act together, or single runs were \
+                 disturbed: measure again before you rely on a share."
             )
         }
     }

@@ -45,7 +45,9 @@ impl SitesFile {
     /// # Errors
     /// It is no such file; the place in it and what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let file: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let file: Self = serde_json::from_str(text).map_err(|error| {
+            format!("it is no file that `hugewise attribute --sites` writes: {error}")
+        })?;
         match file.format.as_str() {
             FORMAT => Ok(file),
             other => Err(format!(

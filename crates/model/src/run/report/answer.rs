@@ -30,7 +30,6 @@ mod tests;
 mod user_time;
 
 pub(super) use certainty::certainty;
-pub(super) use effect::Effect;
 pub(super) use sentence::{Sign, interval};
 
 /// Longer commands are cut in sentences; the record has them in full.

@@ -33,7 +33,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
 
 /// The command for starts that come after a rest, which have not the gain of warm memory.
 pub(in super::super) fn at_rest(report: &Report<'_>) -> Vec<Advice> {
-    let lead = "If they are rarer:";
+    let lead = "If starts are rarer:";
     let rest = "--host-memory=rest:3s";
     let command = rerun(&report.record.header.made_by, &[rest]);
     given(lead.to_owned(), command, &format!("run again with {rest}"))

@@ -1,16 +1,19 @@
 //! What the baseline misses where nothing was decided.
 
-use super::super::answer::{Effect, judged};
+use super::super::answer::judged;
 use super::Report;
-use crate::run::compare::labels::metric_of;
-use crate::run::compare::{Answer, Comparison};
+use crate::run::compare::labels::{effect_of, label_with_scope, metric_of};
+use crate::run::compare::{Answer, Comparison, Statistic};
 use crate::run::metric::Better;
 use crate::text::wrap::plain;
 
-/// `Stay with as-is for now: nothing was shown to be better. At best, with thp=always: 5.2 % less wall time.`
-/// The intervals of all policies hold together, so the best of their ends does too.
+/// `Stay with as-is for now: no policy was shown to be better by wall time. thp=always brings −5.2 % at
+/// most.` The intervals of all policies hold together, so the best of their ends does too.
 pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> String {
-    let stay = format!("Stay with {baseline} for now: nothing was shown to be better.");
+    let metric = metric_of(report.record, &report.table.verdict.metric);
+    let label = label_with_scope(&metric, Statistic::Center);
+    let stay =
+        format!("Stay with {baseline} for now: no policy was shown to be better by {label}.");
     match at_best(report) {
         Some(best) => format!("{stay} {best}"),
         None => stay,
@@ -32,10 +35,8 @@ fn at_best(report: &Report<'_>) -> Option<String> {
         ))
     });
     let (_, best) = ends.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    let metric = metric_of(report.record, &best.metric);
-    let effect = Effect::of(&metric, &best)?;
-    let (policy, phrase) = (plain(&best.policy), effect.phrase(&metric));
-    Some(format!("At best, with {policy}: {phrase}."))
+    let (policy, change) = (plain(&best.policy), effect_of(report.record, &best));
+    Some(format!("{policy} brings {change} at most."))
 }
 
 /// The end of an interval of ratios on which the policy is better than the baseline.

@@ -6,7 +6,7 @@ use crate::run::metric::{Better, Metric, MetricId};
 use crate::text::number::{percent, quantity, three_digits};
 
 /// The size of an effect and which way it goes.
-pub(in super::super) struct Effect {
+pub(super) struct Effect {
     size: Size,
     rises: bool,
 }
@@ -19,7 +19,7 @@ enum Size {
 }
 
 impl Effect {
-    pub(in super::super) fn of(metric: &Metric, comparison: &Comparison) -> Option<Self> {
+    pub(super) fn of(metric: &Metric, comparison: &Comparison) -> Option<Self> {
         let (size, rises) = match (comparison.ratio, comparison.difference) {
             (Some(ratio), _) if ratio >= 10.0 => (Size::Times(ratio), true),
             (Some(ratio), _) => {
@@ -36,7 +36,7 @@ impl Effect {
     }
 
     /// `19.8 % less wall time`; for other metrics than time `p99 4.2 % higher`.
-    pub(in super::super) fn phrase(&self, metric: &Metric) -> String {
+    pub(super) fn phrase(&self, metric: &Metric) -> String {
         let label = sentence_label(metric).replace(", ", " ");
         let is_time = metric.name == MetricId::WallSeconds.name();
         match (&self.size, self.rises) {

@@ -2,6 +2,7 @@
 
 use hugewise_linux::perf::symbols::Symbols;
 use hugewise_model::base::units::bytes_text;
+use hugewise_model::observe::faults::Symbol;
 use hugewise_model::run::attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
 use hugewise_model::run::site::Site;
 use hugewise_model::run::trial::Frame;
@@ -13,32 +14,34 @@ const LISTED: usize = 31;
 /// Looks up the line of source of each site: of the innermost call that no other site has, because
 /// a function that maps memory for several sites tells nothing.
 pub(super) fn name_places(attribution: &mut Attribution) {
-    let sites = attribution.sites.iter();
-    let chains: Vec<Vec<Frame>> = sites.map(|it| it.chain.clone()).collect();
     let symbols = Symbols::default();
+    let sites = attribution.sites.iter();
+    let all: Vec<Vec<String>> = sites.map(|it| places(&symbols, &it.chain)).collect();
     for (index, site) in attribution.sites.iter_mut().enumerate() {
         if matches!(site.site, Site::Library { .. }) {
             site.place = site.chain.first().map(|it| it.file_name().to_owned());
             continue;
         }
-        let others = || chains.iter().enumerate().filter(|(it, _)| *it != index);
-        let is_own = |frame: &&Frame| !others().any(|(_, chain)| chain.contains(frame));
-        let own = site.chain.iter().filter(is_own);
+        let others = || all.iter().enumerate().filter(|(it, _)| *it != index);
+        let is_own = |place: &&String| !others().any(|(_, places)| places.contains(place));
         // Where the size alone tells two sites apart, all calls are shared.
-        let mut named = own.chain(&site.chain);
-        site.place = named.find_map(|frame| place(&symbols, frame));
+        let own = all[index].iter().find(is_own);
+        site.place = own.or(all[index].first()).cloned();
     }
 }
 
-/// `function file:line`, where debug information has it, without the modules of the function.
-fn place(symbols: &Symbols, frame: &Frame) -> Option<String> {
-    let found = symbols.look_up(&frame.file, &[frame.offset]);
-    let with_line = found
-        .into_iter()
-        .flatten()
-        .find(|symbol| symbol.place.is_some())?;
-    let function = last_part(&with_line.name);
-    Some(format!("{function} {}", with_line.place?))
+/// `function file:line` of each call that debug information has, the innermost first, without the
+/// modules of the function. A call that was made part of its caller is one of them.
+fn places(symbols: &Symbols, chain: &[Frame]) -> Vec<String> {
+    let found = chain.iter().flat_map(|frame| {
+        let found = symbols.look_up(&frame.file, &[frame.offset]);
+        found.into_iter().flatten()
+    });
+    let place = |symbol: Symbol| {
+        let function = last_part(&symbol.name);
+        Some(format!("{function} {}", symbol.place?))
+    };
+    found.filter_map(place).collect()
 }
 
 /// Types may have modules of their own, so that a name with types stays whole.

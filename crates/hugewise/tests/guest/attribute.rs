@@ -57,7 +57,10 @@ fn check(site: &Value, effect: &str, function: &str, size: &str) {
     let name = site["site"].as_str().unwrap_or_default();
     assert!(name.ends_with(size), "{site:#}");
     let place = site["place"].as_str().unwrap_or_default();
-    assert!(place.starts_with(&format!("{function} sites.rs:")), "{site:#}");
+    assert!(
+        place.starts_with(&format!("{function} sites.rs:")),
+        "{site:#}"
+    );
 }
 
 /// The estimate of a site's share.

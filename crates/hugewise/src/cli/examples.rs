@@ -38,7 +38,7 @@ const EXAMPLES: [(&str, &str); 31] = [
   # Everything that was measured here
   hugewise history
   # One command over time
-  hugewise history sort -n
+  hugewise history -- sort -n
   # The records of a pipeline
   hugewise history --folder records/ --format json",
     ),

@@ -255,7 +255,7 @@ fn what_may_not_be_read_is_counted_and_workers_belong_to_their_server() {
     assert_eq!(closed.len(), 1, "{programs:?}");
     assert_eq!(closed[0]["parts"][0]["version"], "16");
     machine.advise(&case, &[]).success().stdout(contains(
-        "1 process may not be read here, and its memory is not judged.",
+        "1 process may not be read, and its memory is not judged.",
     ));
 }
 

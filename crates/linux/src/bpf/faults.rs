@@ -4,12 +4,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::{error, fmt, io};
 
 use aya::maps::{Map, MapData};
-use aya::programs::{BtfTracePoint, PerfEvent, Program, RawTracePoint};
+use aya::programs::{PerfEvent, Program};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use hugewise_model::observe::faults::Weight;
 
 use super::ladder::FAULT_TRACEPOINTS;
-use super::probe::{CARETAKER, OBJECT};
+use super::probe::OBJECT;
+use super::programs::{CARETAKER, THREAD_GONE, attach_raw_tp, attach_tp_btf, find};
 pub(crate) use super::records::PairedFault;
 use super::records::{Records, records_each};
 
@@ -52,16 +53,12 @@ impl FaultPrograms {
             .map_max_entries("paired_written", all)
             .load(OBJECT)?;
         for name in ["paired_minor", "paired_major"] {
-            program::<PerfEvent>(&mut object, name)?.load()?;
+            find::<PerfEvent>(&mut object, name)?.load()?;
         }
-        let caretaker = program::<RawTracePoint>(&mut object, CARETAKER)?;
-        caretaker.load()?;
-        caretaker.attach("sched_process_free")?;
+        attach_raw_tp(&mut object, CARETAKER, THREAD_GONE)?;
         let begins = ["user_fault_begin", "kernel_fault_begin"];
         for (name, tracepoint) in begins.into_iter().zip(FAULT_TRACEPOINTS) {
-            let begin = program::<BtfTracePoint>(&mut object, name)?;
-            begin.load(tracepoint, &types)?;
-            begin.attach()?;
+            attach_tp_btf(&mut object, name, tracepoint, &types)?;
         }
         let [records, written] = ["paired_faults", "paired_written"].map(|name| map(&object, name));
         let records = Records::map(records?.fd().as_fd(), written?.fd().as_fd(), processors)?;
@@ -114,14 +111,4 @@ fn map<'a>(object: &'a Ebpf, name: &str) -> Result<&'a MapData, String> {
         Some(Map::Array(data)) => Ok(data),
         _ => Err(format!("there is no array {name}")),
     }
-}
-
-fn program<'a, T>(object: &'a mut Ebpf, name: &str) -> Result<&'a mut T, String>
-where
-    &'a mut T: TryFrom<&'a mut Program>,
-{
-    let program = object.program_mut(name);
-    let program = program.ok_or_else(|| format!("there is no program {name}"))?;
-    let other = |_| format!("program {name} has another type");
-    program.try_into().map_err(other)
 }

@@ -17,6 +17,7 @@ pub mod ladder;
 mod mapped;
 mod point;
 mod probe;
+mod programs;
 mod records;
 mod refused;
 pub mod types;

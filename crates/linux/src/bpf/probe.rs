@@ -16,7 +16,7 @@ mod attach;
 mod long;
 mod raw;
 
-pub(super) use attach::CARETAKER;
+use super::programs::CARETAKER;
 pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
 use raw::{RawExtremes, RawHistogram, RawLosses, Settings};

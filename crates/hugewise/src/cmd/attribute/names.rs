@@ -11,23 +11,28 @@ use hugewise_model::text::number::counted;
 /// As many sites are listed by name.
 const LISTED: usize = 31;
 
-/// Looks up the line of source of each site: of the innermost call that no other site has, because
-/// a function that maps memory for several sites tells nothing.
+/// Names the place of each site: a library by its file, all else by a line of source. That is of the
+/// innermost call that no other site has, because a function that maps memory for several sites tells
+/// nothing.
 pub(super) fn name_places(attribution: &mut Attribution) {
     let symbols = Symbols::default();
     let sites = attribution.sites.iter();
-    let all: Vec<Vec<String>> = sites.map(|it| places(&symbols, &it.chain)).collect();
+    let all = sites.map(|it| match it.site {
+        Site::Library { .. } => it.chain.first().map(file).into_iter().collect(),
+        _ => places(&symbols, &it.chain),
+    });
+    let all: Vec<Vec<String>> = all.collect();
     for (index, site) in attribution.sites.iter_mut().enumerate() {
-        if matches!(site.site, Site::Library { .. }) {
-            site.place = site.chain.first().map(|it| it.file_name().to_owned());
-            continue;
-        }
         let others = || all.iter().enumerate().filter(|(it, _)| *it != index);
         let is_own = |place: &&String| !others().any(|(_, places)| places.contains(place));
         // Where the size alone tells two sites apart, all calls are shared.
         let own = all[index].iter().find(is_own);
         site.place = own.or(all[index].first()).cloned();
     }
+}
+
+fn file(frame: &Frame) -> String {
+    frame.file_name().to_owned()
 }
 
 /// `function file:line` of each call that debug information has, the innermost first, without the

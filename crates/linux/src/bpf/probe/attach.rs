@@ -2,18 +2,14 @@
 
 use aya::Btf;
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
-use aya::programs::{
-    BtfTracePoint, FEntry, FExit, KProbe, PerfEvent, Program, RawTracePoint, TracePoint,
-};
+use aya::programs::{FEntry, FExit, KProbe, PerfEvent, Program, TracePoint};
 use hugewise_model::observe::trace::{Attachment, Kind};
 
 use super::super::ladder::{FAULT_EVENT, FAULT_TRACEPOINTS};
+use super::super::programs::{
+    Attached, CARETAKER, THREAD_GONE, attach_raw_tp, attach_tp_btf, find,
+};
 use super::{Attempt, Probe};
-
-/// The program that takes away what is kept of threads that are gone.
-pub(in crate::bpf) const CARETAKER: &str = "thread_gone";
-
-type Attached = Result<(), Box<dyn std::error::Error>>;
 
 impl Probe {
     pub(super) fn attach(
@@ -25,7 +21,7 @@ impl Probe {
         match attempt.kind {
             Kind::Events => self.event(attempt, types),
             Kind::Durations => {
-                self.raw_tp(CARETAKER, "sched_process_free")?;
+                self.raw_tp(CARETAKER, THREAD_GONE)?;
                 self.both_ends(attempt, types, processors)
             }
         }
@@ -96,11 +92,7 @@ impl Probe {
         &'a mut T: TryFrom<&'a mut Program>,
     {
         self.programs.push(name);
-        let program = self.object.program_mut(name);
-        let program = program.ok_or_else(|| format!("there is no program {name}"))?;
-        program
-            .try_into()
-            .map_err(|_| format!("program {name} has another type"))
+        find(&mut self.object, name)
     }
 
     fn kprobe(&mut self, name: &'static str, function: &str) -> Attached {
@@ -111,17 +103,13 @@ impl Probe {
     }
 
     fn tp_btf(&mut self, name: &'static str, event: &str, types: &Btf) -> Attached {
-        let program: &mut BtfTracePoint = self.program(name)?;
-        program.load(event, types)?;
-        program.attach()?;
-        Ok(())
+        self.programs.push(name);
+        attach_tp_btf(&mut self.object, name, event, types)
     }
 
     fn raw_tp(&mut self, name: &'static str, event: &str) -> Attached {
-        let program: &mut RawTracePoint = self.program(name)?;
-        program.load()?;
-        program.attach(event)?;
-        Ok(())
+        self.programs.push(name);
+        attach_raw_tp(&mut self.object, name, event)
     }
 
     fn tracepoint(&mut self, name: &'static str, group: &str, event: &str) -> Attached {

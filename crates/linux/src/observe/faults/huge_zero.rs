@@ -1,6 +1,6 @@
 use std::os::fd::AsFd;
-use std::{io, ptr};
 
+use super::mapping::Mapping;
 use super::open::{self, Watch};
 use crate::perf::access::SampleAccess;
 use crate::perf::ring::Ring;
@@ -54,42 +54,5 @@ impl HugeZero {
     /// Whether a huge page at this physical address is it.
     pub(super) fn is_at(&self, physical: u64, pmd_bytes: u64) -> bool {
         physical - physical % pmd_bytes == self.physical
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Mapping {
-    start: *mut u8,
-    bytes: usize,
-}
-
-// SAFETY: the mapping belongs to this value alone, and nobody reads it after `map`.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    pub(super) fn new(bytes: usize) -> io::Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self {
-            start: start.cast(),
-            bytes,
-        })
-    }
-
-    pub(super) fn aligned(&self, to: usize) -> *mut u8 {
-        let offset = (self.start as usize).next_multiple_of(to) - self.start as usize;
-        self.start.wrapping_add(offset)
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` with this length, and nothing refers to it.
-        unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

@@ -29,6 +29,7 @@ mod chains;
 mod decode;
 mod folio;
 mod huge_zero;
+mod mapping;
 mod open;
 mod paired;
 mod physical;

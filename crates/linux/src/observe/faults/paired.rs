@@ -2,7 +2,7 @@
 
 use hugewise_model::observe::faults::{Event, Modes, Served, Weight};
 
-use super::huge_zero::Mapping;
+use super::mapping::Mapping;
 use super::open::{self, Watch};
 use crate::bpf::faults::{FaultPrograms, PairedFault};
 use crate::perf::access::SampleAccess;

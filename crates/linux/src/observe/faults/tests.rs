@@ -7,7 +7,7 @@ use std::thread;
 use hugewise_model::observe::faults::Weight;
 use rustix::thread::{CapabilitySet, capabilities, gettid, set_capabilities};
 
-use super::huge_zero::Mapping;
+use super::mapping::Mapping;
 use super::*;
 use crate::machine::root::Root;
 use crate::probe;

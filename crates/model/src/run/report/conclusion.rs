@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::advice::best;
 use super::answer::judged;
-use super::pages::more_huge_bytes;
+use super::pages::{huge_page, more_huge_bytes};
 use crate::run::compare::Answer;
 use crate::run::findings::host_cold_memory::dear_start;
 use crate::run::findings::win_with_a_loss::prices;
@@ -166,8 +166,7 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
     let others = arms_where(report, context, |policy| {
         arms.iter().all(|arm| arm.policy != policy.name)
     });
-    // One huge page stands for what only the faults or the settings tell.
-    let page = context.host().pmd_bytes().unwrap_or(1) as f64;
+    let page = huge_page(context);
     let others: Vec<Arm<'_>> = others
         .into_iter()
         .filter(|arm| arm.more.abs() > page)

@@ -79,6 +79,7 @@ fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
     }
 }
 
-fn huge_page(context: &Context<'_>) -> f64 {
+/// What stands for one huge page, in bytes, where only the faults or the settings tell.
+pub(super) fn huge_page(context: &Context<'_>) -> f64 {
     context.host().pmd_bytes().unwrap_or(1) as f64
 }

@@ -3,7 +3,7 @@
 use super::super::Report;
 use super::sentence::{Sign, interval};
 use crate::base::units::Unit;
-use crate::run::compare::labels::{effect_of, label_of, metric_of};
+use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::dear_start;
@@ -27,14 +27,9 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
             Change::CannotTell => " (not decided)",
             _ => "",
         };
-        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
-        format!(", {label} {}{open}", effect_of(report.record, it))
+        format!(", {}{open}", told(&context, it))
     });
     let mut text: String = other.collect();
-    let worse: Vec<String> = worse
-        .iter()
-        .map(|it| tell(&context, it).replace(", ", " "))
-        .collect();
     let dear = dear_start(&report.findings, &row.policy).map(|start| {
         let [longer, gained] =
             [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
@@ -43,11 +38,17 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
              takes memory back"
         )
     });
-    let worse: Vec<String> = worse.into_iter().chain(dear).collect();
+    let worse = worse.iter().map(|it| told(&context, it));
+    let worse: Vec<String> = worse.chain(dear).collect();
     if !worse.is_empty() {
         text += &format!(", but {}", worse.join(", "));
     }
     text
+}
+
+/// `latency p99 −34.7 %`: a comma would part it from itself.
+fn told(context: &Context<'_>, row: &Comparison) -> String {
+    tell(context, row).replace(", ", " ")
 }
 
 /// Throughput, or the p99 of a latency.
@@ -67,6 +68,7 @@ fn is_of_requests(row: &Comparison) -> bool {
 /// decided, what the workload prints and its requests may be. These are one claim, with 5 % over all of
 /// them, so that a longer list finds no more by chance.
 pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> String {
+    let context = Context::new(report.record, &report.table);
     let printed = &report.record.header.plan.printed;
     let rows = report.table.comparisons.iter();
     let asked: Vec<&Comparison> = rows
@@ -80,10 +82,9 @@ pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> St
     });
     let shown = shown.map(|it| {
         let metric = metric_of(report.record, &it.metric);
-        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
         let range = interval(&metric, it, Sign::Kept);
         let range = range.map_or_else(String::new, |range| format!(" (95 %: {range})"));
-        format!("{label} {}{range}", effect_of(report.record, it))
+        format!("{}{range}", told(&context, it))
     });
     let shown: Vec<String> = shown.collect();
     match shown.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
-use super::super::pages::more_huge_bytes;
+use super::super::pages::{huge_page, more_huge_bytes};
 use super::beside::{beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{Sign, evidence, next_step, remarks};
@@ -149,7 +149,7 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
 /// of pages alone changed any.
 fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
     let context = Context::new(report.record, &report.table);
-    let page = context.host().pmd_bytes().unwrap_or(1) as f64;
+    let page = huge_page(&context);
     let mut policies = report.record.header.plan.policies.iter();
     let found = policies.find(|policy| {
         let more = more_huge_bytes(&context, &policy.name);

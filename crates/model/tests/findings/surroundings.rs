@@ -120,12 +120,12 @@ fn processors_that_others_used_are_named() {
     let slow: Vec<_> = stalls.into_iter().chain([("wall_seconds", 9.0)]).collect();
     let mut record = two_arms(&with(&small_pages(), &stalls), &with(&huge_pages(), &slow));
     let text = |record: &Record| of(&judge(record), id).expect("a finding").text.clone();
-    assert!(text(&record).contains("mostly off-CPU time. The"));
+    assert!(text(&record).contains("off-CPU time is the largest part of the time lost. "));
     for trial in record.trials.iter_mut().filter(|it| it.round % 2 == 0) {
         trial.marks.push(Mark::OtherLoad { permille: 700 });
     }
     let named =
-        "mostly off-CPU time (waits for a processor included: others used them in 12 of 24 trials)";
+        "off-CPU time (waits for a processor included: others used them in 12 of 24 trials)";
     let said = text(&record);
     assert!(said.contains(named), "{said}");
 }

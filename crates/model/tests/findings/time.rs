@@ -110,7 +110,7 @@ fn where_the_time_went() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: −826 ms per run on average, mostly user mode. The parts: user mode −439 ms, in direct compaction +20.0 ms, zeroing huge pages +80.1 ms, other kernel time, with page faults, −490 ms, off-CPU +3.16 ms; 2 of 5 causes could not be timed
+            thp=always: user mode is the largest part of the time saved. Mean change per run −826 ms: user mode −439 ms, in direct compaction +20.0 ms, zeroing huge pages +80.1 ms, other kernel time, with page faults, −490 ms, off-CPU +3.16 ms; 2 of 5 causes could not be timed
         "#]],
     );
     let evidence = &of(&findings, id).unwrap().evidence;
@@ -171,7 +171,7 @@ fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: −826 ms per run on average, mostly user mode. The parts: user mode −439 ms, zeroing huge pages +79.9 ms, other page faults −459 ms, other kernel time −10.4 ms, off-CPU +3.16 ms; 4 of 5 causes could not be timed
+            thp=always: user mode is the largest part of the time saved. Mean change per run −826 ms: user mode −439 ms, zeroing huge pages +79.9 ms, other page faults −459 ms, other kernel time −10.4 ms, off-CPU +3.16 ms; 4 of 5 causes could not be timed
         "#]],
     );
     let parts = [
@@ -213,7 +213,7 @@ fn what_is_told_beside_the_parts_is_not_added_to_them() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: −826 ms per run on average, mostly user mode. The parts: user mode −439 ms, page faults −379 ms, other kernel time −10.4 ms, off-CPU +3.16 ms; copy-on-write within page faults −190 ms; waiting for mmap_lock +1.00 ms, summed over threads; 4 of 5 causes could not be timed
+            thp=always: user mode is the largest part of the time saved. Mean change per run −826 ms: user mode −439 ms, page faults −379 ms, other kernel time −10.4 ms, off-CPU +3.16 ms; copy-on-write within page faults −190 ms; waiting for mmap_lock +1.00 ms, summed over threads; 4 of 5 causes could not be timed
         "#]],
     );
     let parts = ["user", "other_fault", "other_kernel", "unexplained"];

@@ -13,6 +13,7 @@ use crate::run::stats::Quantile;
 mod best;
 mod between;
 pub(crate) mod columns;
+mod control;
 pub(crate) mod coverage;
 mod decision;
 mod effect;
@@ -40,6 +41,7 @@ mod windows;
 
 pub use best::{Preference, Rival};
 pub use between::{Across, between, host_differences};
+pub use control::{Control, ControlOutcome};
 pub use decision::{Runs, fewest_rounds};
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
@@ -194,14 +196,6 @@ pub enum Change {
     NoDifference,
     /// Anything else.
     CannotTell,
-}
-
-/// The A/A control: how far two runs of one policy lie apart here. The shuffle makes the two
-/// alike, so a difference is chance; it is shown, and judges nothing.
-#[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct Control {
-    /// The second run of the baseline against the first.
-    pub comparison: Comparison,
 }
 
 /// The answer of an experiment.

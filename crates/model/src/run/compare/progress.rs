@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::host::Host;
 use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
-use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
+use crate::run::compare::{Answer, CompareError, Comparison, ControlOutcome, Judged, programs};
 use crate::run::metric::MetricId;
 use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
@@ -55,7 +55,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
             }));
         }
     }
-    let stop = stop(&judged, rounds, &drops);
+    let stop = stop(&judged, &drops, rounds_left);
     // The cells of a bench are questions of their own, and one decides for all.
     if record.header.plan.bench.is_some() {
         drops.clear();
@@ -109,8 +109,9 @@ pub(super) fn reason_to_drop(
     is_hopeless.then_some(RemovalReason::OutOfReach)
 }
 
-fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
+fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReason> {
     let record = judged.record;
+    let rounds = judged.rounds.whole;
     let bounds = &record.header.plan.bounds;
     let all = || record.removals_at(record.next_round()).chain(drops);
     if record.header.plan.policies.len() < 2 {
@@ -127,11 +128,12 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
         None => judged.policies().all(is_dropped),
     };
     if is_over {
-        let open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
-        return Some(match open {
-            true => StopReason::OutOfReach,
-            false => StopReason::Decided,
-        });
+        let is_open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
+        return match (is_open, awaits_control(judged, drops, rounds_left)) {
+            (true, _) => Some(StopReason::OutOfReach),
+            (false, true) => None,
+            (false, false) => Some(StopReason::Decided),
+        };
     }
     // Whoever says how long it is to take gets it.
     let is_free = bounds.least_rounds.is_some();
@@ -139,6 +141,25 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
         return Some(StopReason::TooSmall);
     }
     stop_reason(bounds, rounds, |precision| judged.is_precise(precision))
+}
+
+/// The control has one run a round to be told from, a policy two: its interval needs up to two rounds
+/// more than a clear answer does, and noise another two.
+const FOR_THE_CONTROL: u32 = 4;
+
+/// Whether an effect is shown and the control is still inconclusive, perhaps only because a clear effect
+/// needs so few rounds. In the next ones the baseline runs alone. A bench has its cells instead.
+fn awaits_control(judged: &Judged, drops: &[Removal], rounds_left: u32) -> bool {
+    let record = judged.record;
+    let bounds = &record.header.plan.bounds;
+    let next = record.next_round();
+    let removed = record.removals_at(next).chain(drops);
+    let decided_at = removed.map(|it| it.round).max().unwrap_or(next);
+    let has_time = rounds_left > 0 && judged.rounds.whole < bounds.max_rounds;
+    has_time
+        && record.header.plan.bench.is_none()
+        && next - decided_at < FOR_THE_CONTROL
+        && judged.control_beside_effects() == Some(ControlOutcome::TooWide)
 }
 
 /// In so many rounds a program must be small: the first may not be like the others.

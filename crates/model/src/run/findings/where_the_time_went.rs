@@ -79,10 +79,11 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     words.extend(kernel.words(words.len() > 1));
     words.push(format!("off-CPU {}", signed(parts.neither())));
     Ok(Claim::Shown(format!(
-        "{}: {} per run on average, mostly {}. The parts: {}{}{}",
+        "{}: {} is the largest part of the time {}. Mean change per run {}: {}{}{}",
         view.policy,
-        signed(parts.wall),
         parts.largest(&contended(&pairs)),
+        if parts.wall < 0.0 { "saved" } else { "lost" },
+        signed(parts.wall),
         words.join(", "),
         beside.words(),
         untimed(parts.causes.len()),

@@ -1,48 +1,18 @@
-//! The control: whether the baseline, run twice in each round, agrees with itself.
-
-use serde::Serialize;
-use strum::Display;
+//! What is said about the control.
 
 use super::Report;
 use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Answer, Comparison, Scale};
+use crate::run::compare::{Answer, Comparison, Control, ControlOutcome, Scale};
 use crate::text::document::Level;
 use crate::text::number::{percent, percent_change};
 use crate::text::wrap::plain;
 
-/// What the control shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ControlOutcome {
-    /// The baseline differs from itself by less than the effect that is reported, or than the
-    /// threshold where none is.
-    #[strum(serialize = "passed")]
-    Passed,
-    /// Its interval is too wide to say so, or too few rounds gave none.
-    #[strum(serialize = "inconclusive")]
-    TooWide,
-    /// It differs from itself by more than the threshold: so much is chance here.
-    #[strum(serialize = "failed")]
-    Failed,
-}
-
 /// What the control shows; `None` where none was run.
 #[must_use]
 pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
-    let control = &report.table.control.as_ref()?.comparison;
-    let Some((low, high)) = around_zero(control) else {
-        return Some(ControlOutcome::TooWide);
-    };
-    let threshold = threshold(report, control);
-    let limit = limit(report, control);
-    Some(if low > threshold || high < -threshold {
-        ControlOutcome::Failed
-    } else if -limit <= low && high <= limit {
-        ControlOutcome::Passed
-    } else {
-        ControlOutcome::TooWide
-    })
+    let control = report.table.control.as_ref()?;
+    Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
 /// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. The latter takes nothing from an
@@ -50,34 +20,49 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
-    let control = &report.table.control.as_ref()?.comparison;
-    let metric = metric_of(report.record, &control.metric);
-    let figure = interval(&metric, control, Sign::Kept);
-    let figure = figure.filter(|_| control.scale == Scale::Ratio);
-    let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
+    let control = report.table.control.as_ref()?;
+    let row = &control.comparison;
+    let metric = metric_of(report.record, &row.metric);
+    let figure = interval(&metric, row, Sign::Kept);
+    let figure = figure.filter(|_| row.scale == Scale::Ratio);
+    let figure = figure.map_or_else(String::new, |interval| {
+        format!(" ({interval}{})", because(report, control))
+    });
     Some(match outcome {
         ControlOutcome::TooWide if excludes_zero(control) => {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
         }
-        ControlOutcome::TooWide => format!("control {outcome}{}", half_width(control)),
+        ControlOutcome::TooWide => format!("control {outcome}{}", half_width(row)),
         _ => format!("control {outcome}{figure}"),
     })
+}
+
+/// Why a control passes that reaches over the threshold: a reader who sees −9 to +23 % asks.
+fn because(report: &Report<'_>, control: &Control) -> &'static str {
+    let threshold = control.on_scale(report.table.verdict.threshold);
+    let ends = control.interval();
+    let is_beyond = ends.is_some_and(|(low, high)| low < -threshold || high > threshold);
+    match (outcome(report), is_beyond) {
+        (Some(ControlOutcome::Passed), true) => ", smaller than the effect",
+        _ => "",
+    }
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
 fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
-    let control = &report.table.control.as_ref()?.comparison;
-    let metric = metric_of(report.record, &control.metric);
-    let baseline = plain(&control.baseline);
-    let figures = interval(&metric, control, Sign::Kept).map(|interval| {
-        let effect = effect_of(report.record, control);
+    let control = report.table.control.as_ref()?;
+    let row = &control.comparison;
+    let metric = metric_of(report.record, &row.metric);
+    let baseline = plain(&row.baseline);
+    let figures = interval(&metric, row, Sign::Kept).map(|interval| {
+        let effect = effect_of(report.record, row);
         format!(" {effect} (95 %: {interval})")
     });
     let figures = figures.unwrap_or_default();
-    let limit = match control.scale {
+    let limit = match row.scale {
         Scale::Ratio => {
-            let limit = limit(report, control);
+            let limit = control.limit(report.table.verdict.threshold, smallest_effect(report));
             let [low, high] = [-limit, limit].map(|end| percent_change(end.exp_m1()));
             format!(", limits {low} and {high} %")
         }
@@ -109,31 +94,9 @@ fn half_width(control: &Comparison) -> String {
     })
 }
 
-fn excludes_zero(control: &Comparison) -> bool {
-    around_zero(control).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
-}
-
-fn around_zero(row: &Comparison) -> Option<(f64, f64)> {
-    let (low, high) = row.low.zip(row.high)?;
-    Some(match row.scale {
-        Scale::Ratio => (low.ln(), high.ln()),
-        Scale::Difference => (low, high),
-    })
-}
-
-/// What the control's interval must lie within: the smallest effect that is reported, or the
-/// threshold where that is larger.
-fn limit(report: &Report<'_>, control: &Comparison) -> f64 {
-    let smallest = smallest_effect(report).unwrap_or(0.0);
-    threshold(report, control).max(smallest)
-}
-
-fn threshold(report: &Report<'_>, control: &Comparison) -> f64 {
-    let threshold = report.table.verdict.threshold;
-    match control.scale {
-        Scale::Ratio => threshold.ln_1p(),
-        Scale::Difference => threshold * control.baseline_value.unwrap_or(0.0).abs(),
-    }
+fn excludes_zero(control: &Control) -> bool {
+    let ends = control.interval();
+    ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
 /// The smallest effect that is reported as better or worse.

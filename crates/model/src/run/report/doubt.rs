@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::Report;
-use super::control::{ControlOutcome, outcome};
+use super::control::outcome;
+use crate::run::compare::ControlOutcome;
 use crate::run::compare::Answer;
 use crate::run::trial::{Mark, Trial};
 use crate::text::wrap::plain;

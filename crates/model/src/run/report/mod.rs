@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use crate::base::table;
-use crate::run::compare::Table;
+use crate::run::compare::{ControlOutcome, Table};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::text::Verbosity;
@@ -46,7 +46,6 @@ mod trials;
 mod typical;
 
 pub use conclusion::{Conclusion, HugePages};
-pub use control::ControlOutcome;
 pub use doubt::Doubt;
 pub use export::{Export, program_name};
 pub use json::FORMAT;

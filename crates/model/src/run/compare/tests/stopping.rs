@@ -39,6 +39,40 @@ fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
 }
 
+/// The policy needs six rounds; the control tells nothing before its seventh, and gets that alone.
+#[test]
+fn the_control_gets_a_few_rounds_more_than_a_clear_answer() {
+    let mut small = prompt();
+    small.policies.truncate(2);
+    let after = |rounds: u32, noise: f64, left: u32| {
+        let mut record = record_of(small.clone(), rounds, |trial, slot| {
+            fast(trial, slot);
+            let seconds = trial.value("wall_seconds").expect("read");
+            let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 50);
+            let is_slow = slot.policy == 0 && random.bool();
+            let noise = if is_slow { noise } else { 0.0 };
+            read(trial, "wall_seconds", seconds * noise.exp());
+        });
+        let decided = |trial: &Trial| trial.round >= 6 && trial.policy == "always";
+        record.trials.retain(|trial| !decided(trial));
+        if rounds > 6 {
+            record.removals.push(Removal {
+                round: 6,
+                policy: "always".to_owned(),
+                why: RemovalReason::Decided,
+            });
+        }
+        progress(&record, left).expect("sound").stop
+    };
+    let decided = Some(StopReason::Decided);
+    assert_eq!(after(6, 0.0, 9), None);
+    assert_eq!(after(6, 0.0, 0), decided, "no time is left for it");
+    assert_eq!(after(7, 0.0, 9), decided);
+    // Half of its runs are ten times slower, which keeps it inconclusive: it is
+    // not waited for without end.
+    assert_eq!((after(9, 2.3, 9), after(10, 2.3, 9)), (None, decided));
+}
+
 /// Rounds of one start are the same two processes again and again.
 #[test]
 fn servers_that_live_are_decided_after_three_starts() {

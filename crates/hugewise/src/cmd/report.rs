@@ -224,7 +224,8 @@ fn compared<'a>(
         }
         [record, ..] => {
             let table = within(record, arguments)?;
-            Ok(bench::report(record, table, Some(name(0))))
+            let word = records::word(&paths[0]).filter(|_| !arguments.redact);
+            Ok(bench::report(record, table, Some(name(0))).called(word))
         }
         [] => Err(exit::usage("report needs a record")),
     }

@@ -24,6 +24,7 @@ use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::progress::Telling;
 use super::recorder::{self, Recorder};
+use super::records;
 use super::report::{self, ReportFiles};
 use super::rounds::Rounds;
 use super::stdin::Input;
@@ -241,7 +242,8 @@ fn show(
     output: &Output,
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
-    let report = bench::report(record, table, Some(path.display().to_string()));
+    let report =
+        bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);
     report::write_page(report, files, || recorder::read_bytes(path)).map_err(kept)?;

@@ -1,5 +1,6 @@
-//! The records of the user's state folder: `last`, `last~1`, and their list.
+//! The records of the user's state folder: `last`, `last~1`, their names, and their list.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -46,10 +47,12 @@ impl Entry {
     }
 }
 
-/// The file that a word means: `last~N` is the N-th before the newest, and all else is a path.
+/// The file that a word means: `last~N` is the N-th before the newest, the name of a record of the user's folder
+/// that record, and all else is a path.
 pub fn find(word: &Path) -> Result<PathBuf> {
     let Some(place) = place(word) else {
-        return Ok(word.to_owned());
+        let named = named(word).filter(|_| !word.exists());
+        return Ok(named.unwrap_or_else(|| word.to_owned()));
     };
     let found = newest()?;
     if found.is_empty() {
@@ -65,6 +68,24 @@ pub fn find(word: &Path) -> Result<PathBuf> {
             counted(found.len() as u64, "record")
         ))
     })
+}
+
+/// The record of the user's folder with this name, with or without its ending.
+fn named(word: &Path) -> Option<PathBuf> {
+    let name = word.to_str().filter(|name| !name.contains('/'))?;
+    let mut records = newest().ok()?.into_iter();
+    records.find(|path| {
+        let is_name = |part: Option<&OsStr>| part.is_some_and(|part| part == name);
+        is_name(path.file_stem()) || is_name(path.file_name())
+    })
+}
+
+/// The name of a record of the user's folder, which [`find`] takes in place of its path.
+pub fn word(path: &Path) -> Option<String> {
+    let folder = paths::records().ok()?;
+    let name = path.file_stem()?.to_str()?.to_owned();
+    let is_there = path.parent() == Some(&*folder);
+    (is_there && named(Path::new(&name)).as_deref() == Some(path)).then_some(name)
 }
 
 /// How many records are newer than the one that the word means; `None` for a path.

@@ -93,6 +93,10 @@ pub fn short_command(words: &[String], width: usize) -> String {
 /// The words with the last one without its folders.
 fn with_short_end(words: &str) -> String {
     let (before, last) = words.rsplit_once(' ').unwrap_or(("", words));
+    // Everybody knows a device by its folder.
+    if last.starts_with("/dev/") {
+        return words.to_owned();
+    }
     let file = last.rsplit('/').find(|it| !it.is_empty()).unwrap_or(last);
     format!("{before} {file}").trim_start().to_owned()
 }

@@ -269,7 +269,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: khugepaged would need at least 8.46 min, and the program took 4.22 s. None of 812 MiB was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here
+            thp=always: khugepaged came too late: it would need at least 8.46 min, and the program took 4.22 s. None of 812 MiB was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here
         "#]],
     );
 
@@ -292,7 +292,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: khugepaged would need at least 17.9 s, and the program took 4.22 s. None of 28.6 MiB of anonymous memory was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here
+            thp=always: khugepaged came too late: it would need at least 17.9 s, and the program took 4.22 s. None of 28.6 MiB of anonymous memory was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here
         "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None);

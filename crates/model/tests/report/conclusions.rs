@@ -1,9 +1,9 @@
 //! The question on the box, answered from which pages the policies got and what their runs show.
 
+use hugewise_model::run::compare::ControlOutcome;
 use hugewise_model::run::compare::{Answer, Change, Comparison, Statistic, Table};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::compare::ControlOutcome;
 use hugewise_model::run::report::{Doubt, HugePages, Report};
 
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};

@@ -37,7 +37,7 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     let lines = report::advice::advice(&report);
     let lines: Vec<String> = lines.iter().take(2).map(ToString::to_string).collect();
     expect![[r#"
-        thp=always and malloc=thp are about equally good (95 %: −0.5 to +0.6 %); malloc=thp is per process.
+        thp=always and malloc=thp are about equally good; malloc=thp is per process.
         Recommended: malloc=thp. It changes this program only:
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n")));
@@ -79,6 +79,6 @@ fn user_time_is_said_where_wall_time_does_not_tell() {
         trial.readings.insert("wall_seconds".to_owned(), wall);
     }
     expect![[r#"
-        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −18.2 to +11.2 %). The noise (±14.7 %) hides it; longer trials have less noise. User time did change: −12.1 % (95 %: −12.5 to −11.7 %); the wall time of longer runs should follow.
+        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −18.2 to +11.2 %). The noise (±14.7 %) hides it; trials that do the work several times have less. User time did change: −12.1 % (95 %: −12.5 to −11.7 %); the wall time of longer runs should follow.
     "#]].assert_eq(&format!("{}\n", report(&record).answers().join("\n")));
 }

@@ -73,7 +73,8 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     }
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
-    let report = bench::report(record, table, Some(path.display().to_string()));
+    let report =
+        bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
     document
         .sections
         .extend(report.document(COLUMNS, Verbosity::Verbose).sections);

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
+use hugewise_model::run::compare;
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::StopReason;
 use hugewise_model::run::trial::Role;
@@ -25,9 +26,11 @@ impl Rounds<'_> {
         if !matches!(reason, Decided | MaxRounds | Measured | Precise) {
             return Ok(reason);
         }
-        let due = recorder
-            .record()
-            .cold_trials_due(self.pace.borrow().elapsed());
+        let record = recorder.record();
+        let best = compare::table(record, &compare::Options::default())?
+            .verdict
+            .best;
+        let due = record.cold_trials_due(self.pace.borrow().elapsed(), best.as_deref());
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
             progress.now(None, &format!("on cold memory: {name}"));

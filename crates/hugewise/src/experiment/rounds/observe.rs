@@ -133,9 +133,10 @@ impl Rounds<'_> {
         (server, load)
     }
 
-    /// Once, because it would be the same of every server.
+    /// Once, because it would be the same of every server. After a signal no server is given its time.
     pub(super) fn report_killing(&self, driving: &plan::Service, ended: Option<ServerEnd>) {
-        if ended != Some(ServerEnd::Killed) || self.killing_reported.replace(true) {
+        let was_late = ended == Some(ServerEnd::Killed) && !self.interrupt.asked();
+        if !was_late || self.killing_reported.replace(true) {
             return;
         }
         let asked = match &driving.stop_command {

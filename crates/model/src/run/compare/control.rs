@@ -17,8 +17,8 @@ pub struct Control {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlOutcome {
-    /// The baseline differs from itself by less than the effect that is reported, or than the
-    /// threshold where none is.
+    /// The baseline differs from itself by less than the effect that is reported, at the weak end of its
+    /// interval, or than the threshold where none is.
     #[strum(serialize = "passed")]
     Passed,
     /// Its interval is too wide to say so, or too few rounds gave none.
@@ -30,11 +30,11 @@ pub enum ControlOutcome {
 }
 
 impl Control {
-    /// What it shows. `threshold` is a share of the baseline; `smallest` is the smallest effect that is
-    /// reported as better or worse, as [`Comparison::distance`].
+    /// What it shows. `threshold` is a share of the baseline; `smallest` is the smallest effect that may be behind
+    /// what is reported as better or worse, as [`Comparison::least_distance`].
     #[must_use]
     pub fn outcome(&self, threshold: f64, smallest: Option<f64>) -> ControlOutcome {
-        let Some((low, high)) = self.interval() else {
+        let Some((low, high)) = self.comparison.ends() else {
             return ControlOutcome::TooWide;
         };
         let least = self.on_scale(threshold);
@@ -49,24 +49,13 @@ impl Control {
     }
 
     /// What its interval must lie within: the smallest effect that is reported, or the threshold
-    /// where that is larger. On the scale of [`Self::interval`].
+    /// where that is larger. On the scale of [`Comparison::ends`].
     #[must_use]
     pub fn limit(&self, threshold: f64, smallest: Option<f64>) -> f64 {
         self.on_scale(threshold).max(smallest.unwrap_or(0.0))
     }
 
-    /// Its 95 % interval around zero: of the logarithm of a ratio, or of a difference.
-    #[must_use]
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        let row = &self.comparison;
-        let (low, high) = row.low.zip(row.high)?;
-        Some(match row.scale {
-            Scale::Ratio => (low.ln(), high.ln()),
-            Scale::Difference => (low, high),
-        })
-    }
-
-    /// The threshold on the scale of [`Self::interval`].
+    /// The threshold on the scale of [`Comparison::ends`].
     #[must_use]
     pub fn on_scale(&self, threshold: f64) -> f64 {
         let row = &self.comparison;

@@ -161,6 +161,25 @@ impl Comparison {
         let log = self.ratio.map(|ratio| ratio.ln().abs());
         log.or(self.difference.map(f64::abs))
     }
+
+    /// The ends of its interval around zero: logarithms of ratios, or differences in the unit of the
+    /// metric.
+    #[must_use]
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.low.zip(self.high)?;
+        Some(match self.scale {
+            Scale::Ratio => (low.ln(), high.ln()),
+            Scale::Difference => (low, high),
+        })
+    }
+
+    /// The least distance from the baseline that its interval leaves, on the scale of [`Self::ends`]: zero where it
+    /// holds zero.
+    #[must_use]
+    pub fn least_distance(&self) -> Option<f64> {
+        let (low, high) = self.ends()?;
+        Some(low.max(-high).max(0.0))
+    }
 }
 
 /// Which property of a sample is compared.

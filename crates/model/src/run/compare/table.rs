@@ -262,7 +262,7 @@ impl<'a> Judged<'a> {
         };
         let rows = self.deciding_rows().into_iter();
         let effects = rows.filter(|row| is_effect(&row.policy));
-        let smallest = effects.filter_map(|row| row.distance());
+        let smallest = effects.filter_map(|row| row.least_distance());
         let smallest = smallest.min_by(f64::total_cmp)?;
         Some(self.control()?.outcome(self.threshold, Some(smallest)))
     }

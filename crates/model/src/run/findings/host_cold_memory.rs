@@ -2,14 +2,13 @@
 //! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
+use super::rested_starts::{Difference, RestedStarts};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
-use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
-use crate::run::stats::median;
-use crate::run::trial::{TouchPrice, Trial};
+use crate::run::trial::TouchPrice;
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -34,8 +33,8 @@ impl Rule for HostColdMemory {
     fn explain(&self) -> &'static str {
         "Claims that the first touch of huge pages costs more where the hypervisor had taken memory \
          back. Evidence: a virtual machine; where memory was warmed before each trial \
-         (--host-memory warm), what touching a huge page took before and after warming, and the \
-         trials after a rest, which are in no comparison. Where it was not: most memory is huge; \
+         (--host-memory warm), what touching a huge page took before and after warming, and \
+         starts after a rest, of the policy and of the baseline, which are in no other comparison. Where it was not: most memory is huge; \
          kernel time in the slowest quarter of the trials is at least four times that in the \
          quickest, the baseline's kernel time is steady, and nothing was compacted or reclaimed. \
          Refuted when the same happens on bare metal, or when it goes away with other programs' \
@@ -56,10 +55,12 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     if huge_bytes < LEAST_HUGE_BYTES {
         return Ok(Claim::Nothing);
     }
-    match spread(view, huge_bytes, &hypervisor)? {
-        Claim::Nothing => Ok(priced(view, huge_bytes)),
-        claim => Ok(claim),
-    }
+    let spread = spread(view, huge_bytes, &hypervisor)?;
+    // What a start costs decides what to set; that trials differ is the same memory of the host.
+    Ok(match priced(view, huge_bytes) {
+        Claim::Nothing => spread,
+        price => price,
+    })
 }
 
 /// Memory in huge pages: what a sample saw or what faults brought, for a sample misses what lived
@@ -139,105 +140,76 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     } = price;
     view.evidence.figure("cold_touch_seconds", cold_seconds);
     view.evidence.figure("warm_touch_seconds", warm_seconds);
-    let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
-    let ColdStart {
-        seconds: longer,
-        text: start,
-        after_rest,
-    } = cold_start(view, page, expected);
-    let gain = beside_gain(view, longer);
+    let (policy, baseline) = (view.policy, view.context.baseline());
+    let (start, medians) = match RestedStarts::of(view, page) {
+        Some(starts) => {
+            view.evidence
+                .figure("rested_start_change_seconds", starts.change());
+            view.evidence.figure("rested_starts", starts.count());
+            let name = match starts.difference() {
+                Difference::Longer => Some(LONGER),
+                Difference::Shorter => Some(SHORTER),
+                Difference::Open => None,
+            };
+            if let Some(name) = name {
+                view.evidence.figure(name, starts.change().abs());
+            }
+            let medians = format!(". {}", starts.medians(policy, baseline));
+            (starts.sentence(baseline), medians)
+        }
+        None => {
+            let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
+            view.evidence
+                .figure("cold_touch_expected_seconds", expected);
+            let touch = format!(
+                "touching its huge pages takes about {} longer after a few seconds of rest",
+                seconds(expected)
+            );
+            (touch, String::new())
+        }
+    };
     Claim::Shown(format!(
-        "{}: a start after a few seconds of rest takes {start} longer{gain}, because the host takes free \
-         memory back. The first touch of a huge page costs {} then, and {} otherwise{after_rest}",
-        view.policy,
+        "{policy}: {start}; the host takes free memory back. The first touch of a huge page costs {} \
+         then, and {} otherwise{medians}",
         seconds(cold_seconds),
         seconds(warm_seconds),
     ))
 }
 
-/// Another program may have freed memory during the rest.
-fn was_cold(trial: &Trial, page: u64) -> bool {
-    let touch = trial.first_touch.as_ref();
-    touch.is_some_and(|touch| touch.shows_cold(page))
-}
+const LONGER: &str = "rested_start_longer_seconds";
+const SHORTER: &str = "rested_start_shorter_seconds";
 
-/// How much longer a start takes on cold memory.
-struct ColdStart {
-    seconds: f64,
-    /// The same for people.
-    text: String,
-    /// The trials after a rest, in words.
-    after_rest: String,
-}
-
-/// By the trials after a rest, or else by the price of its huge pages.
-fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> ColdStart {
-    let policy = view.policy;
-    let wall = |trial: &Trial| trial.value(MetricId::WallSeconds);
-    let rested = view.context.record.cold.iter();
-    let rested = rested.filter(|trial| trial.policy == policy && trial.succeeded());
-    let rested = rested.filter(|trial| was_cold(trial, page));
-    let rested: Vec<f64> = rested.filter_map(wall).collect();
-    let warm = view.median_or_missing(MetricId::WallSeconds).ok();
-    let Some((cold, warm)) = median(&rested).zip(warm) else {
-        view.evidence
-            .figure("cold_start_expected_seconds", expected);
-        return ColdStart {
-            seconds: expected,
-            text: format!("about {}", seconds(expected)),
-            after_rest: String::new(),
-        };
-    };
-    view.evidence.figure("cold_start_seconds", cold - warm);
-    let trials = match rested.len() {
-        1 => "The one trial after a rest".to_owned(),
-        count => format!("The {count} trials after a rest"),
-    };
-    let longer = (cold - warm).max(0.0);
-    ColdStart {
-        seconds: longer,
-        text: seconds(longer),
-        after_rest: format!(
-            ". {trials} took {}, the others {}",
-            seconds(cold),
-            seconds(warm)
-        ),
-    }
-}
-
-/// Whether a cold start costs more than the policy was shown to gain. The time of a load is not that
-/// of its server's start.
-fn beside_gain(view: &mut PolicyView<'_, '_>, longer: f64) -> String {
-    let is_service = view.context.record.header.plan.service.is_some();
-    let row = view.context.comparison(MetricId::WallSeconds, view.policy);
-    let row = row.filter(|row| row.change == Change::Lower && !is_service);
-    let gain = row.and_then(|row| Some((1.0 - row.ratio?) * row.baseline_value?));
-    let Some(gain) = gain else {
-        return String::new();
-    };
-    view.evidence.figure("gained_seconds", gain);
-    let than = if longer > gain { "more" } else { "less" };
-    format!(", {than} than the {} gained", seconds(gain))
-}
-
-/// A start after a rest that costs more than the policy was shown to gain.
+/// How a start after a rest differs from one under the baseline.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::run) struct DearStart {
-    /// What it takes longer.
-    pub longer_seconds: f64,
-    /// What a run gains on warm memory.
-    pub gained_seconds: f64,
+pub(in crate::run) enum RestedStart {
+    /// It takes longer by so many seconds, in so many starts of each.
+    Longer(f64, u64),
+    /// It takes less.
+    Shorter,
+    /// It was not measured, or did not tell.
+    Open,
 }
 
-/// The start after a rest, where it is dear.
-pub(in crate::run) fn dear_start(findings: &[Finding], policy: &str) -> Option<DearStart> {
+/// A start after a rest, where memory that the host takes back was measured.
+pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option<RestedStart> {
     let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
-    let start = DearStart {
-        longer_seconds: figure("cold_start_seconds").or(figure("cold_start_expected_seconds"))?,
-        gained_seconds: figure("gained_seconds")?,
-    };
-    (start.longer_seconds > start.gained_seconds).then_some(start)
+    figure("cold_touch_seconds")?;
+    let starts = finding.evidence.get("rested_starts");
+    let starts = starts.and_then(serde_json::Value::as_u64).unwrap_or(0);
+    Some(match (figure(LONGER), figure(SHORTER)) {
+        (Some(longer), _) => RestedStart::Longer(longer, starts),
+        (None, Some(_)) => RestedStart::Shorter,
+        (None, None) => RestedStart::Open,
+    })
+}
+
+/// Whether a start after a rest was shown to take longer.
+pub(in crate::run) fn is_dear_to_start(findings: &[Finding], policy: &str) -> bool {
+    matches!(
+        rested_start(findings, policy),
+        Some(RestedStart::Longer(..))
+    )
 }
 
 /// Whether the slow trials of a policy are probably those in which the host had to back memory.

@@ -63,7 +63,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     );
     Ok(if needed > ran {
         Claim::Shown(format!(
-            "{policy}: khugepaged would need at least {}, and the {} took {}. {lead}",
+            "{policy}: khugepaged came too late: it would need at least {}, and the {} took {}. {lead}",
             long_time(needed),
             view.context.runner(),
             told(MetricId::WallSeconds, ran)

@@ -146,7 +146,7 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     let asked = tunable || settings.malloc == Some(Malloc::Thp);
     let (major, minor) = host.glibc?;
     (asked && host.malloc_takes_advice_by_chance())
-        .then(|| format!("glibc {major}.{minor} obeys it in some processes only"))
+        .then(|| format!("glibc {major}.{minor} obeys it by chance"))
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub const COLD_REST: Duration = Duration::from_millis(2500);
 const MOST_TRIALS: f64 = 6.0;
 /// The share of the time of the rounds that cold trials may take.
 const MOST_TIME: f64 = 0.1;
+/// What they may take where a policy is to be recommended, in seconds: whether it gains after a rest
+/// too is a part of the answer.
+const FOR_ADVICE: f64 = 30.0;
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 10.0;
 /// With less huge memory there is no price to see.
@@ -23,16 +26,21 @@ const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
 impl Record {
     /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
-    /// the one with the most huge memory and the baseline. `spent` is what the rounds took.
+    /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. `spent` is
+    /// what the rounds took.
     #[must_use]
-    pub fn cold_trials_due(&self, spent: Duration) -> Vec<usize> {
+    pub fn cold_trials_due(&self, spent: Duration, recommended: Option<&str>) -> Vec<usize> {
         let plan = &self.header.plan;
         let is_one = plan.programs.is_empty() && plan.service.is_none() && plan.bench.is_none();
         let warmed = plan.host_memory == HostMemory::Warm;
         if !(is_one && warmed && self.header.host.taken_back_bytes().is_some()) {
             return Vec::new();
         }
-        let Some(huge) = self.most_huge_policy() else {
+        let recommended = self.huge_policies().find(|policy| {
+            let is_baseline = *policy == plan.baseline_index();
+            !is_baseline && recommended == Some(plan.policies[*policy].name.as_str())
+        });
+        let Some(huge) = recommended.or_else(|| self.most_huge_policy()) else {
             return Vec::new();
         };
         let turns = [huge, plan.baseline_index()];
@@ -40,7 +48,8 @@ impl Record {
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
         let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
         let left = left.map_or(f64::INFINITY, |left| left.as_secs_f64());
-        let time = (MOST_TIME * spent.as_secs_f64()).min(left);
+        let for_advice = recommended.map_or(0.0, |_| FOR_ADVICE);
+        let time = (MOST_TIME * spent.as_secs_f64()).max(for_advice).min(left);
         let each = COLD_REST.as_secs_f64() + longest;
         let count = if longest > LONGEST { 0.0 } else { time / each };
         let count = count.min(MOST_TRIALS) as usize;
@@ -49,15 +58,22 @@ impl Record {
 
     /// The policy with the most huge memory, if any has enough.
     fn most_huge_policy(&self) -> Option<usize> {
+        let size = |policy: &usize| self.huge_bytes(*policy);
+        self.huge_policies()
+            .max_by(|a, b| size(a).total_cmp(&size(b)))
+    }
+
+    /// The policies with enough huge memory to see a price.
+    fn huge_policies(&self) -> impl Iterator<Item = usize> {
+        let policies = 0..self.header.plan.policies.len();
+        policies.filter(|policy| self.huge_bytes(*policy) >= LEAST_HUGE_BYTES)
+    }
+
+    fn huge_bytes(&self, policy: usize) -> f64 {
         let page = self.header.host.pmd_bytes().unwrap_or(0) as f64;
-        let huge = |policy: usize| {
-            let middle = |metric| self.middle_of(policy, metric).unwrap_or(0.0);
-            let faulted = middle(MetricId::ThpFaultAllocTotal) * page;
-            middle(MetricId::HugeAnonPeakBytes).max(faulted)
-        };
-        let policies = (0..self.header.plan.policies.len()).map(|policy| (huge(policy), policy));
-        let most = policies.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (most.0 >= LEAST_HUGE_BYTES).then_some(most.1)
+        let middle = |metric| self.middle_of(policy, metric).unwrap_or(0.0);
+        let faulted = middle(MetricId::ThpFaultAllocTotal) * page;
+        middle(MetricId::HugeAnonPeakBytes).max(faulted)
     }
 
     fn middle_of(&self, policy: usize, metric: MetricId) -> Option<f64> {

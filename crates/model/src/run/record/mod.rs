@@ -80,6 +80,17 @@ impl Record {
         removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
+    /// The number of the round after all in which a policy ran beside the baseline; a single policy counts
+    /// itself. The control may have a few more.
+    #[must_use]
+    pub fn compared_rounds(&self) -> u32 {
+        let baseline = &self.header.plan.baseline;
+        let is_single = self.header.plan.policies.len() < 2;
+        let compared = |trial: &&Trial| is_single || trial.policy != *baseline;
+        let trials = self.trials.iter().filter(compared);
+        trials.map(|trial| trial.round + 1).max().unwrap_or(0)
+    }
+
     /// How many trials a whole round has, the control among them.
     #[must_use]
     pub fn slots(&self, round: u32) -> usize {

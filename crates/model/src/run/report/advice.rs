@@ -7,7 +7,7 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
-use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::host_cold_memory::is_dear_to_start;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
@@ -106,7 +106,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
 }
 
 fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
-    let record = report.record_path.as_deref();
+    let record = report.word();
     let record = record.map_or("RECORD".into(), quoted);
     vec![
         Advice::Sentence(format!(
@@ -123,23 +123,22 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let equals = equals::sentence(report);
     let by_hand = by_hand(report, &realisation);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
-    let is_dear = dear_start(&report.findings, best).is_some();
+    let is_dear = is_dear_to_start(&report.findings, best);
     let condition = match is_dear {
         true => ", if starts follow within seconds",
         false => "",
     };
-    let reach = match by_hand.first() {
-        _ if !realisation.files.is_empty() => {
-            "Run with it, or set the machine (root, until reboot):"
-        }
-        _ if is_dear => "This program only:",
-        Some(Advice::Command(_)) => "Either line changes this program only:",
-        _ => "It changes this program only:",
+    let reach = match (realisation.files.is_empty(), is_dear) {
+        (false, _) => "Run with it, or set the machine (root, until reboot):",
+        (true, true) => "This program only:",
+        (true, false) => "It changes this program only:",
     };
+    // Variables that anybody can set need no hugewise.
+    let is_variables = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"
     )));
-    lines.extend(exec(report, best, &realisation));
+    lines.extend(exec(report, best, &realisation).filter(|_| !is_variables));
     lines.extend(by_hand);
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
     lines

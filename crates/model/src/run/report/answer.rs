@@ -14,7 +14,7 @@ use crate::run::plan::JudgeBy;
 use crate::run::plan::service::CommandLine;
 use crate::run::record::StopReason;
 use crate::run::stats::Quantile;
-use crate::text::wrap::{plain, short_command};
+use crate::text::wrap::{plain, quoted, short_command};
 
 mod beside;
 mod certainty;
@@ -122,7 +122,11 @@ pub(super) fn command(report: &Report<'_>) -> String {
         (Some(_), true) => "the service".to_owned(),
         // Its line has addresses and folders, which tell nobody what it is.
         (Some(_), false) => short_command(before_places(&words), COMMAND_WIDTH),
-        (None, _) => short_command(&plan.command, COMMAND_WIDTH),
+        (None, _) if plan.shell => short_command(&plan.command, COMMAND_WIDTH),
+        (None, _) => {
+            let words: Vec<String> = plan.command.iter().map(|word| quoted(word)).collect();
+            short_command(&words, COMMAND_WIDTH)
+        }
     }
 }
 

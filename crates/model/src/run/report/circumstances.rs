@@ -22,7 +22,6 @@ pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
 
 fn brief(record: &Record) -> String {
     let host = &record.header.host;
-    let rounds = record.trials.iter().map(|trial| trial.round + 1);
     let thp = match &host.thp {
         Ok(thp) => plain(&format!("THP {}", thp.enabled)),
         Err(_) => "THP unknown".to_owned(),
@@ -32,7 +31,7 @@ fn brief(record: &Record) -> String {
         machine(host),
         counted(host.cpus.into(), "CPU"),
         thp,
-        counted(rounds.max().unwrap_or(0).into(), "round"),
+        counted(record.compared_rounds().into(), "round"),
     ];
     parts.extend(fragmented(record));
     parts.extend(warmed_in_part(record).or_else(|| record.header.plan.host_memory.in_words()));

@@ -7,7 +7,7 @@ use super::advice::best;
 use super::answer::judged;
 use super::pages::{huge_page, more_huge_bytes};
 use crate::run::compare::Answer;
-use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::host_cold_memory::is_dear_to_start;
 use crate::run::findings::win_with_a_loss::prices;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
@@ -122,7 +122,7 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
     let found = |huge_pages, arm: &Arm<'_>| Conclusion::of(huge_pages, arm);
     if let Some(arm) = largest(&[Answer::Better], 1.0) {
         let is_free = prices(context, arm.policy).is_empty()
-            && dear_start(&report.findings, arm.policy).is_none();
+            && !is_dear_to_start(&report.findings, arm.policy);
         let help = match is_free {
             true => HugePages::Help,
             false => HugePages::HelpAtAPrice,

@@ -23,11 +23,8 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let control = report.table.control.as_ref()?;
     let row = &control.comparison;
     let metric = metric_of(report.record, &row.metric);
-    let figure = interval(&metric, row, Sign::Kept);
-    let figure = figure.filter(|_| row.scale == Scale::Ratio);
-    let figure = figure.map_or_else(String::new, |interval| {
-        format!(" ({interval}{})", because(report, control))
-    });
+    let figure = interval(&metric, row, Sign::Kept).filter(|_| row.scale == Scale::Ratio);
+    let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
     Some(match outcome {
         ControlOutcome::TooWide if excludes_zero(control) => {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
@@ -35,17 +32,6 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         ControlOutcome::TooWide => format!("control {outcome}{}", half_width(row)),
         _ => format!("control {outcome}{figure}"),
     })
-}
-
-/// Why a control passes that reaches over the threshold: a reader who sees −9 to +23 % asks.
-fn because(report: &Report<'_>, control: &Control) -> &'static str {
-    let threshold = control.on_scale(report.table.verdict.threshold);
-    let ends = control.interval();
-    let is_beyond = ends.is_some_and(|(low, high)| low < -threshold || high > threshold);
-    match (outcome(report), is_beyond) {
-        (Some(ControlOutcome::Passed), true) => ", smaller than the effect",
-        _ => "",
-    }
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
@@ -95,15 +81,15 @@ fn half_width(control: &Comparison) -> String {
 }
 
 fn excludes_zero(control: &Control) -> bool {
-    let ends = control.interval();
+    let ends = control.comparison.ends();
     ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
-/// The smallest effect that is reported as better or worse.
+/// The smallest effect that may be behind what is reported as better or worse.
 fn smallest_effect(report: &Report<'_>) -> Option<f64> {
     let verdict = &report.table.verdict;
     let decided = verdict.policies.iter();
     let decided = decided.filter(|(_, answer)| matches!(answer, Answer::Better | Answer::Worse));
-    let effects = decided.filter_map(|(policy, _)| judged(report, policy)?.distance());
+    let effects = decided.filter_map(|(policy, _)| judged(report, policy)?.least_distance());
     effects.min_by(f64::total_cmp)
 }

@@ -8,7 +8,7 @@ use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
-use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
 use crate::run::findings::{Finding, Outcome};
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
@@ -96,14 +96,7 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
         section.push(Paragraph::new(answer).tone(Tone::Strong));
     }
     let mut lines = advice(report);
-    if let Some(finding) = cold_start(report).filter(|_| lines.len() > 1) {
-        let dear = best(report).and_then(|best| dear_start(&report.findings, best));
-        // How much longer stands in the answer then.
-        lines.extend(match dear {
-            Some(_) => at_rest(report),
-            None => vec![Advice::Sentence(plain(&finding.headline()))],
-        });
-    }
+    lines.extend(after_rest(report, &lines));
     for line in lines {
         match line {
             Advice::Sentence(text) => section.push(Paragraph::new(text).hang(4)),
@@ -114,6 +107,20 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
         section.push(Paragraph::new(line).hang(4));
     }
     section
+}
+
+/// What holds for a program that is started now and then, and the command that measures it.
+fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
+    let is_advised = advised.len() > 1;
+    let start = best(report).and_then(|best| rested_start(&report.findings, best));
+    match start.filter(|_| is_advised) {
+        Some(RestedStart::Longer(..) | RestedStart::Open) => at_rest(report),
+        Some(RestedStart::Shorter) => {
+            let headline = cold_start(report).map(|finding| plain(&finding.headline()));
+            headline.map(Advice::Sentence).into_iter().collect()
+        }
+        None => Vec::new(),
+    }
 }
 
 /// What the best policy costs where the program is started now and then.
@@ -202,7 +209,7 @@ pub(super) fn remarks(report: &Report<'_>) -> Section {
 fn records(report: &Report<'_>) -> Option<String> {
     match &report.other {
         Some(other) => Some(other.paths.each_ref().map(|name| quoted(name)).join(" ")),
-        None => report.record_path.as_ref().map(|path| quoted(path)),
+        None => report.word().map(quoted),
     }
 }
 
@@ -216,6 +223,9 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
     let conclusion = conclude(report);
+    let chosen_policy = best.filter(|best| *best != report.table.verdict.baseline);
+    let about = chosen_policy.or(conclusion.as_ref().and_then(|it| it.policy.as_deref()));
+    let shown = shown.filter(|it| is_about(report, it, about));
     for finding in shown.filter(|it| !is_told(report, conclusion.as_ref(), it)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
             Some(other) if finding.policy.as_deref() == best => *other = finding,
@@ -223,12 +233,24 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
             None => chosen.push(finding),
         }
     }
+    // What part the faults have is the same cause, told more closely.
+    if chosen.iter().any(|it| it.id == "fewer-faults-explain-gain") {
+        chosen.retain(|it| it.id != "where-the-time-went");
+    }
     // A price in the answer is one of them.
     let is_priced = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpAtAPrice);
     let chosen = chosen
         .into_iter()
         .take(MOST_FINDINGS - usize::from(is_priced));
     chosen.map(|finding| plain(&finding.headline())).collect()
+}
+
+/// Whether a finding is about the policy of the answer, or about all of them. What is known of the others is a
+/// detail.
+fn is_about(report: &Report<'_>, finding: &Finding, policy: Option<&str>) -> bool {
+    let baseline = report.table.verdict.baseline.as_str();
+    let own = finding.policy.as_deref();
+    policy.is_none() || own.is_none_or(|own| own == baseline || Some(own) == policy)
 }
 
 /// Whether the answer says what a finding does.
@@ -247,6 +269,8 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
         || (is_program && id == "run-too-noisy")
+        // The advice has the same figures.
+        || (id == "taken-by-chance" && finding.policy.as_deref() == best(report))
 }
 
 /// What each rule found, with what it rests on and what would refute it.

@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::Report;
 use super::control::outcome;
-use crate::run::compare::ControlOutcome;
 use crate::run::compare::Answer;
+use crate::run::compare::ControlOutcome;
 use crate::run::trial::{Mark, Trial};
 use crate::text::wrap::plain;
 

@@ -66,6 +66,8 @@ pub struct Report<'a> {
     pub findings: Vec<Finding>,
     /// Where the record lies, as it is shown to the user.
     pub record_path: Option<String>,
+    /// The word that names the record in a command, where that is shorter than its path.
+    word: Option<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -136,6 +138,7 @@ impl<'a> Report<'a> {
             table,
             findings,
             record_path,
+            word: None,
             cells: None,
             is_part: false,
             known: Known::default(),
@@ -151,6 +154,17 @@ impl<'a> Report<'a> {
             other: Some(other),
             ..Self::new(record, table, Vec::new(), None)
         }
+    }
+
+    /// The same with the word that names the record in a command.
+    #[must_use]
+    pub fn called(self, word: Option<String>) -> Self {
+        Self { word, ..self }
+    }
+
+    /// What names the record in a command: its word, else its path.
+    fn word(&self) -> Option<&str> {
+        self.word.as_deref().or(self.record_path.as_deref())
     }
 
     /// The same with what is drawn of the cells of a bench.
@@ -234,6 +248,7 @@ impl<'a> Report<'a> {
     pub fn page(self, record: &[u8]) -> String {
         let nowhere = Self {
             record_path: None,
+            word: None,
             ..self
         };
         page::page(&nowhere, nowhere.figures(), record)

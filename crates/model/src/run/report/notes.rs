@@ -326,7 +326,7 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
         StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
         StopReason::OutOfReach => Some((
             Level::First,
-            "Stopped early: the time left would have decided nothing more.",
+            "Stopped early: the rest of the time was too short to decide it.",
         )),
         StopReason::Decided | StopReason::TooSmall | StopReason::Precise | StopReason::Measured => {
             None

@@ -9,6 +9,11 @@ use crate::run::metric::MetricId;
 /// Faults that differ by less say nothing of pages.
 const FAULTS: f64 = 0.05;
 
+/// Of so many huge pages a tenth more or less is no other policy, but other moments of samples and layouts
+/// of memory.
+const ALIKE: f64 = 0.1;
+const MANY_PAGES: f64 = 8.0;
+
 /// How many more bytes were huge under a policy than under the baseline: negative where fewer were,
 /// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is
 /// known: from the faults, or else from the settings. `None` where nothing tells.
@@ -45,6 +50,9 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
         .filter_map(|kind| both(kind).map(|(there, here)| (kind, here - there)))
         .collect();
     let page = huge_page(context);
+    if both(MetricId::HugeAnonPeakBytes.name()).is_some_and(|sizes| are_alike(sizes, page)) {
+        return Some(0.0);
+    }
     if read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
         let bytes = read.iter().map(|(_, bytes)| *bytes);
         let farthest = bytes.max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
@@ -63,6 +71,12 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
     })
 }
 
+/// Whether both have huge pages, and as many but for a few.
+fn are_alike((there, here): (f64, f64), page: f64) -> bool {
+    let (less, more) = (there.min(here), there.max(here));
+    less >= MANY_PAGES * page && more - less <= ALIKE * more
+}
+
 /// From what the policies set.
 fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
     let baseline = context.baseline();
@@ -77,6 +91,20 @@ fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
             (!settings[0].differs_only_in_pages(&settings[1])).then_some(page)
         }
     }
+}
+
+/// How many bytes are huge under the baseline, where every policy has as many; `None` where any has more or
+/// fewer, or there are none.
+pub(super) fn same_huge_bytes(report: &Report<'_>) -> Option<f64> {
+    let context = Context::new(report.record, &report.table);
+    let metric = MetricId::HugeAnonPeakBytes;
+    let bytes = |policy: &str| context.medians.get(policy, metric).ok();
+    let there = bytes(context.baseline())?;
+    let mut policies = report.table.verdict.policies.keys();
+    let page = huge_page(&context);
+    policies
+        .all(|policy| bytes(policy).is_some_and(|here| are_alike((there, here), page)))
+        .then_some(there)
 }
 
 /// What stands for one huge page, in bytes, where only the faults or the settings tell.

@@ -12,6 +12,7 @@ use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::run::metric::cells::split;
 use crate::run::metric::{Metric, MetricId, Shown};
+use crate::run::stats::Quantile;
 use crate::text::document::Level;
 use crate::text::number::Scaler;
 use crate::text::wrap::plain;
@@ -76,6 +77,9 @@ pub(super) fn rows<'a>(
     if level == Level::First {
         let page = report.record.header.host.pmd_bytes().unwrap_or(0);
         either_huge_pages_or_faults(&mut rows, page as f64);
+    }
+    if level == Level::First && report.record.header.plan.service.is_some() {
+        rows.retain(|row| row.is_of_a_server(&report.table.verdict.metric));
     }
     if level == Level::First && report.is_part {
         rows.retain(|row| row.is_brief(&report.table.verdict.metric));
@@ -204,6 +208,21 @@ impl MetricRow<'_> {
             MetricId::HugeAnonPeakBytes.name(),
         ];
         self.statistic == Statistic::Center && shown.contains(&&*self.metric.name)
+    }
+
+    /// Whether the first screen of a server has room for it: two percentiles stand for the requests, and the time
+    /// of a load says nothing beside them.
+    fn is_of_a_server(&self, judged: &str) -> bool {
+        let is_left = match self.statistic {
+            Statistic::Center => {
+                let left = [MetricId::WallSeconds, MetricId::ServiceReadySeconds];
+                let ends = [", p90", ", p95", ", p99.9", ", max"];
+                left.iter().any(|id| id.name() == self.metric.name)
+                    || ends.iter().any(|end| self.label.ends_with(end))
+            }
+            Statistic::Quantile(quantile) => ![Quantile::P50, Quantile::P99].contains(&quantile),
+        };
+        self.metric.name == judged || !is_left
     }
 
     /// Whether any policy should have a value.

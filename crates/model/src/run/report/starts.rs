@@ -30,12 +30,20 @@ fn decides(report: &Report<'_>, starts: &Starts) -> bool {
     middle && starts.metric == report.table.verdict.metric
 }
 
+/// Two starts change alike by chance in half of the cases.
+const FEWEST_ALIKE: u32 = 3;
+
 fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
     if most < 2 {
         return "Each server was started once: the result is about these processes, and another \
                 start may differ."
             .to_owned();
+    }
+    if most < FEWEST_ALIKE {
+        return format!(
+            "Servers were started {most} times: too few to tell whether starts differ."
+        );
     }
     let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding
         .iter()

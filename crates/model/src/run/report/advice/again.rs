@@ -33,7 +33,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
 
 /// The command for starts that come after a rest, which have not the gain of warm memory.
 pub(in super::super) fn at_rest(report: &Report<'_>) -> Vec<Advice> {
-    let lead = "If starts are rarer:";
+    let lead = "For starts after a rest, measure those:";
     let rest = "--host-memory=rest:3s";
     let command = rerun(&report.record.header.made_by, &[rest]);
     given(lead.to_owned(), command, &format!("run again with {rest}"))
@@ -45,7 +45,7 @@ pub(super) fn after_interruption(report: &Report<'_>) -> Vec<Advice> {
     let verb = report.record.header.made_by.get(1);
     let is_cut = verb.is_some_and(|verb| verb == "run")
         && end.is_some_and(|end| end.reason == StopReason::Interrupted);
-    match report.record_path.as_deref().filter(|_| is_cut) {
+    match report.word().filter(|_| is_cut) {
         Some(path) => vec![
             Advice::Sentence("To go on:".to_owned()),
             Advice::Command(format!("hugewise run --continue {}", quoted(path))),

@@ -10,7 +10,10 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let doubt = advice_by_chance(policy, &header.host)?;
     let here = taken(report, best).map(|(taken, all)| format!(", here in {taken} of {all} trials"));
-    Some(format!("{doubt}{}; 2.37 in all.", here.unwrap_or_default()))
+    Some(format!(
+        "{doubt}{}; 2.37 does always.",
+        here.unwrap_or_default()
+    ))
 }
 
 /// In how many trials the setting was taken, and how many there were.

@@ -1,5 +1,6 @@
 //! Policies that may reach a program's pages where none of those that ran did.
 
+use super::super::pages::same_huge_bytes;
 use super::{Advice, Report, given};
 use crate::run::policy::rerun;
 
@@ -8,6 +9,14 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let header = &report.record.header;
     if header.plan.not_tried.is_some() {
         return Vec::new();
+    }
+    if same_huge_bytes(report).is_some() {
+        let flag = "--policy=thp=never";
+        return given(
+            "Compare with small pages too:".to_owned(),
+            rerun(&header.made_by, &[flag]),
+            &format!("run again with {flag}"),
+        );
     }
     let mut realisations = header.realisations.values();
     let mut policies = header.plan.policies.iter();

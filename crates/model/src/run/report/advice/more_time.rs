@@ -30,7 +30,7 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         _ => format!("More rounds may tell, in about {minutes} minutes:"),
     };
     let made_by = &report.record.header.made_by;
-    if let Some(path) = report.record_path.as_deref()
+    if let Some(path) = report.word()
         && made_by.get(1).is_some_and(|verb| verb == "run")
     {
         let command = format!(

@@ -6,7 +6,7 @@ use crate::base::units::Unit;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::dear_start;
+use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
 use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
@@ -30,14 +30,14 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
         format!(", {}{open}", told(&context, it))
     });
     let mut text: String = other.collect();
-    let dear = dear_start(&report.findings, &row.policy).map(|start| {
-        let [longer, gained] =
-            [start.longer_seconds, start.gained_seconds].map(|it| quantity(&Unit::Seconds, it));
-        format!(
-            "a start after seconds of rest takes {longer} longer, against {gained} gained: the host \
-             takes memory back"
-        )
-    });
+    let dear = match rested_start(&report.findings, &row.policy) {
+        Some(RestedStart::Longer(seconds, starts)) => Some(format!(
+            "a start after seconds of rest takes {} longer ({starts} starts of each): the host takes \
+             memory back",
+            quantity(&Unit::Seconds, seconds)
+        )),
+        _ => None,
+    };
     let worse = worse.iter().map(|it| told(&context, it));
     let worse: Vec<String> = worse.chain(dear).collect();
     if !worse.is_empty() {

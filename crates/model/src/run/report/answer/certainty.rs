@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use super::super::Report;
 use super::super::control;
 use super::judged;
-use super::sentence::rounds_run;
-use crate::run::compare::labels::label_of;
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
@@ -27,7 +25,12 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
             Answer::NoEffect | Answer::NotDecided | Answer::DependsOnOrder
         )
     };
-    if !verdict.policies.values().any(decided) {
+    let mut policies = report.record.header.plan.policies.iter();
+    let is_decided = policies.any(|policy| {
+        let answer = verdict.policies.get(&policy.name);
+        !policy.is_idle_means() && answer.is_some_and(decided)
+    });
+    if !is_decided {
         return undecided(report);
     }
     let level = match verdict.judge_by {
@@ -40,7 +43,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     Some(format!("{}.", parts.join("; ")))
 }
 
-/// `How sure: wall time is not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where no
+/// `How sure: not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where no
 /// policy has an interval, for want of rounds or because all its trials failed, the answer says so.
 fn undecided(report: &Report<'_>) -> Option<String> {
     let answers = &report.table.verdict.policies;
@@ -49,10 +52,9 @@ fn undecided(report: &Report<'_>) -> Option<String> {
         Some(conclusion) => conclusion.policy.filter(|policy| is_open(&policy)),
         None => answers.keys().find(is_open).cloned(),
     };
-    let row = judged(report, &asked?).filter(|row| row.low.is_some())?;
-    let label = label_of(report.record, &row.metric, row.statistic);
-    let rounds = counted(rounds_run(report).into(), "round");
-    let mut parts = vec![format!("How sure: {label} is not decided after {rounds}")];
+    judged(report, &asked?).filter(|row| row.low.is_some())?;
+    let rounds = counted(report.record.compared_rounds().into(), "round");
+    let mut parts = vec![format!("How sure: not decided after {rounds}")];
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }
@@ -66,7 +68,7 @@ fn agreement(report: &Report<'_>) -> Option<String> {
     let (agreeing, of) = rounds(report.record, &row);
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
     // A policy that was decided early has fewer rounds than the experiment.
-    let has_all = of == rounds_run(report) as usize;
+    let has_all = of == report.record.compared_rounds() as usize;
     let text = match (has_all, agreeing == of) {
         (true, _) => format!("{agreeing} of {of} rounds agree"),
         (false, true) => format!("its {of} rounds agree"),

@@ -2,7 +2,7 @@
 
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
-use super::super::pages::{huge_page, more_huge_bytes};
+use super::super::pages::{huge_page, more_huge_bytes, same_huge_bytes};
 use super::beside::{beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{Sign, evidence, next_step, remarks};
@@ -132,6 +132,12 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
     if conclusion.huge_pages == HugePages::DoNotMatter {
         let why = used_less_than_a_page(report).unwrap_or_else(|| why_alike(report, finding));
         return format!("Huge pages do not matter to {what}: {why}.");
+    }
+    if let Some(bytes) = same_huge_bytes(report) {
+        return format!(
+            "Whether huge pages help {what} cannot be told: under each policy it had as many ({}).",
+            quantity(&Unit::Bytes, bytes)
+        );
     }
     match with_more_than_pages(report) {
         Some(policy) => format!(

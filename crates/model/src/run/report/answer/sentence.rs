@@ -87,17 +87,12 @@ pub(super) fn evidence(
     sign: Sign,
 ) -> String {
     let rounds = counted(comparison.n.into(), "round");
-    let all = rounds_run(report) == comparison.n;
+    let all = report.record.compared_rounds() == comparison.n;
     match interval(metric, comparison, sign) {
         Some(interval) if all => format!("(95 %: {interval})"),
         Some(interval) => format!("(95 %: {interval}, {rounds})"),
         None => format!("({rounds})"),
     }
-}
-
-pub(super) fn rounds_run(report: &Report<'_>) -> u32 {
-    let rounds = report.record.trials.iter().map(|trial| trial.round + 1);
-    rounds.max().unwrap_or(0)
 }
 
 pub(in super::super) fn interval(
@@ -200,7 +195,11 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
     };
     comparison.ratio.map(|_| {
         let noise = percent((high - low) / 2.0);
-        format!("The noise (±{noise} %) hides it; longer trials have less noise.")
+        let less = match report.record.header.plan.service {
+            Some(_) => "longer loads have less",
+            None => "trials that do the work several times have less",
+        };
+        format!("The noise (±{noise} %) hides it; {less}.")
     })
 }
 

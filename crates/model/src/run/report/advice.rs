@@ -58,7 +58,10 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         Some(best) if *best != verdict.baseline => choose(report, best),
         _ => keep(report),
     };
-    lines.extend(again::without_tracer(report));
+    let without_tracer = again::without_tracer(report);
+    if !without_tracer.iter().any(|line| lines.contains(line)) {
+        lines.extend(without_tracer);
+    }
     let goes_on =
         |line: &Advice| matches!(line, Advice::Command(it) if it.contains(" --continue "));
     if !lines.iter().any(goes_on) {

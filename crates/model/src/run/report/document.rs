@@ -269,8 +269,17 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
         || (is_program && id == "run-too-noisy")
+        // The table has it.
+        || id == "memory-bloat"
+        // Nobody waits for what an open answer would cost.
+        || (id == "host-cold-memory" && !is_chosen(report, finding))
         // The advice has the same figures.
-        || (id == "taken-by-chance" && finding.policy.as_deref() == best(report))
+        || (["taken-by-chance", "reached-by-tracing"].contains(&id) && is_chosen(report, finding))
+}
+
+/// Whether a finding is about the policy that is recommended.
+fn is_chosen(report: &Report<'_>, finding: &Finding) -> bool {
+    finding.policy.as_deref() == best(report)
 }
 
 /// What each rule found, with what it rests on and what would refute it.

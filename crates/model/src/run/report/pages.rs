@@ -50,7 +50,10 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
         .filter_map(|kind| both(kind).map(|(there, here)| (kind, here - there)))
         .collect();
     let page = huge_page(context);
-    if both(MetricId::HugeAnonPeakBytes.name()).is_some_and(|sizes| are_alike(sizes, page)) {
+    let sizes = [context.baseline(), policy].map(|name| huge_bytes(context, name));
+    if let [Some(there), Some(here)] = sizes
+        && are_alike([there, here], page)
+    {
         return Some(0.0);
     }
     if read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
@@ -72,9 +75,20 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
 }
 
 /// Whether both have huge pages, and as many but for a few.
-fn are_alike((there, here): (f64, f64), page: f64) -> bool {
+fn are_alike([there, here]: [f64; 2], page: f64) -> bool {
     let (less, more) = (there.min(here), there.max(here));
     less >= MANY_PAGES * page && more - less <= ALIKE * more
+}
+
+/// How many bytes were huge: what a sample saw, or what huge faults brought where a sample missed it. The faults
+/// are the machine's, so those that bring more than the program has are of others.
+fn huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let read = |metric| context.medians.get(policy, metric).ok();
+    let peak = read(MetricId::PeakRssBytes)?;
+    let sampled = read(MetricId::HugeAnonPeakBytes);
+    let faulted = read(MetricId::ThpFaultAllocTotal).map(|faults| faults * huge_page(context));
+    let faulted = faulted.filter(|bytes| *bytes <= peak);
+    sampled.into_iter().chain(faulted).max_by(f64::total_cmp)
 }
 
 /// From what the policies set.
@@ -97,13 +111,13 @@ fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
 /// fewer, or there are none.
 pub(super) fn same_huge_bytes(report: &Report<'_>) -> Option<f64> {
     let context = Context::new(report.record, &report.table);
-    let metric = MetricId::HugeAnonPeakBytes;
-    let bytes = |policy: &str| context.medians.get(policy, metric).ok();
-    let there = bytes(context.baseline())?;
+    let there = huge_bytes(&context, context.baseline())?;
     let mut policies = report.table.verdict.policies.keys();
     let page = huge_page(&context);
     policies
-        .all(|policy| bytes(policy).is_some_and(|here| are_alike((there, here), page)))
+        .all(|policy| {
+            huge_bytes(&context, policy).is_some_and(|here| are_alike([there, here], page))
+        })
         .then_some(there)
 }
 

@@ -24,10 +24,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
         return Vec::new();
     };
     let cost = row.ratio.map(effect_of_ratio).unwrap_or_default();
-    let lead = format!(
-        "The times of thp=always hold what {} costs ({cost}). Without it:",
-        row.policy
-    );
+    let lead = format!("thp=always works by a tracer here, which costs {cost}. Without it:");
     given(lead, command, "run again as root, with --system")
 }
 

@@ -111,7 +111,8 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
 
 /// What holds for a program that is started now and then, and the command that measures it.
 fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
-    let is_advised = advised.len() > 1;
+    // A load meets a server that started long ago.
+    let is_advised = advised.len() > 1 && report.record.header.plan.service.is_none();
     let start = best(report).and_then(|best| rested_start(&report.findings, best));
     match start.filter(|_| is_advised) {
         Some(RestedStart::Longer(..) | RestedStart::Open) => at_rest(report),

@@ -2,7 +2,7 @@
 
 use super::analysis::{ArmReport, MetricReport, Question};
 use super::estimate::{Estimate, interval};
-use super::forecast::{Bar, detectable};
+use super::forecast::{Bar, before_the_slope, detectable};
 use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
@@ -71,7 +71,7 @@ impl Asked<'_> {
             self.tally
                 .sample(metric, Time::Before, |unit| self.side(unit))
         };
-        let forecast = estimate.or_else(|| past().estimate());
+        let forecast = estimate.or_else(|| past().estimate().map(before_the_slope));
         let forecast = forecast.and_then(|it| detectable(&it, self.bar));
         report.detectable = forecast.map(|it| report.scale.share(it));
         report

@@ -53,6 +53,18 @@ pub fn detectable(estimate: &Estimate, bar: Bar) -> Option<f64> {
     Some(estimate.error * high)
 }
 
+/// What the past says of an experiment whose slope on the past is not known yet: it takes one degree of
+/// freedom, and where the past tells nothing it adds its own scatter.
+#[must_use]
+pub fn before_the_slope(past: Estimate) -> Estimate {
+    let freedom = (past.freedom - 1.0).max(1.0);
+    Estimate {
+        freedom,
+        error: past.error * (1.0 + 1.0 / freedom).sqrt(),
+        ..past
+    }
+}
+
 /// The chance to find an effect of so many estimated errors.
 struct Chance {
     /// Of the ratio of effect and error, the least that is claimed.

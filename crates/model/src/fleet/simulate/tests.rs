@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ARMS, Fleet, Rule};
-use crate::fleet::analyse::forecast::{Bar, POWER, detectable};
+use crate::fleet::analyse::forecast::{Bar, POWER, before_the_slope, detectable};
 use crate::fleet::analyse::lot::{Shuffle, draws, randomisation_p};
 use crate::fleet::analyse::tally::{Time, Unit};
 use crate::fleet::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};
@@ -221,15 +221,18 @@ fn as_forecast(hosts: usize, family: usize, seeds: Range<u64>) -> f64 {
         hosts,
         ..Fleet::quiet()
     };
-    share(seeds, |seed| {
-        let past = sample(&fleet, seed, Time::Before).estimate();
-        let effect = detectable(&past.expect("two arms"), bar).expect("enough draws");
+    let found = each(seeds, |seed| {
+        // A small fleet may have no stratum with both arms.
+        let past = sample(&fleet, seed, Time::Before).estimate()?;
+        let effect = detectable(&before_the_slope(past), bar)?;
         let sample = sample(&Fleet { effect, ..fleet }, seed, Time::During);
         let level = ALPHA / family as f64;
         let small = sample.estimate().is_some_and(|it| it.p() <= level);
         let drawn = || randomisation_p(&sample, &Shuffle { seed }, bar.draws);
-        small && drawn().is_some_and(|p| p <= level)
-    })
+        Some(small && drawn().is_some_and(|p| p <= level))
+    });
+    let found: Vec<bool> = found.into_iter().flatten().collect();
+    found.iter().filter(|it| **it).count() as f64 / found.len() as f64
 }
 
 #[test]

@@ -153,19 +153,11 @@ test-exports: setup
 	$(CARGO) build --locked -p hugewise
 	xtask/exports/try target/debug/hugewise target/exports
 
-# What is fetched stays in target. What cannot be had is a skip with its reason.
+# What is fetched stays in target. What cannot be had is a skip with its reason. PARTS="guests slurm" for some of them.
 test-fleet: TOOLS += $(FLEET_TOOLS) $(MATRIX_TOOLS)
 test-fleet: setup
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
-	xtask/fleet/try target/debug/hugewise target/fleet
-	xtask/fleet/starts target/debug/hugewise target/debug/hugewise-lab target/fleet/starts
-	xtask/fleet/parquet target/debug/hugewise target/fleet/parquet
-	xtask/fleet/store target/debug/hugewise target/fleet/store
-	xtask/fleet/guests target/debug/hugewise target/fleet/guests
-	contrib/prometheus/try-fleet target/debug target/fleet/prometheus
-	contrib/ansible/try target/debug/hugewise target/fleet/ansible
-	contrib/kubernetes/try target/fleet/kubernetes
-	contrib/slurm/try target/debug/hugewise target/fleet/slurm
+	xtask/fleet/all target/debug target/fleet $(PARTS)
 
 gallery: build
 	docs/gallery/make target/release/hugewise docs/gallery

@@ -18,6 +18,7 @@ class Guest:
 
     def __init__(self, unit, kernel, words, folder):
         self.unit, self.kernel, self.arm, self.usual = unit, kernel, None, None
+        self.machine = kernel.split()[0]
         self.shell, self.metrics = free_port(), free_port()
         ports = f"hostfwd=tcp:127.0.0.1:{self.shell}-:22,hostfwd=tcp:127.0.0.1:{self.metrics}-:9974"
         network = ["-netdev", f"user,id=net,restrict=on,{ports}", "-device", "virtio-net-pci,netdev=net,romfile="]

@@ -33,11 +33,11 @@ def plan(name, until, period=3, mode=TREATED):
 class Agent:
     """An agent on a guest, with a folder of rows and a log of its own."""
 
-    def __init__(self, guest, out=OUT, environment=""):
+    def __init__(self, guest, out=OUT, environment="", more=""):
         self.guest, self.out = guest, out
         self.log = f"/tmp/agent-{guest.clock()}.log"
         self.pid = guest.say(
-            f"{environment} setsid hugewise fleet agent {PLAN} --unit {guest.unit} --out {out} >{self.log} 2>&1 & echo $!"
+            f"{environment} setsid hugewise fleet agent {PLAN} --unit {guest.unit} --out {out} {more} >{self.log} 2>&1 & echo $!"
         ).strip()
 
     def lives(self):
@@ -65,11 +65,11 @@ class Agent:
         self.guest.becomes(f"{count} periods", lambda: int(self.guest.say(files)) >= count, True)
 
 
-def files(guest, out=OUT):
+def files(guest, out=OUT, ending=".jsonl"):
     """The names and the bytes of its files of rows."""
     with tarfile.open(fileobj=io.BytesIO(guest.raw(f"tar -c -C {out} ."))) as archive:
         for member in archive.getmembers():
-            if member.name.endswith(".jsonl"):
+            if member.name.endswith(ending):
                 yield member.name, archive.extractfile(member).read()
 
 

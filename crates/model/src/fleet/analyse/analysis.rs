@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::asked::Asked;
+use super::forecast::Bar;
 use super::lot::{Lot, Shuffle, draws};
 use super::ratio::{ALARM, Loss, ratio_p};
 use super::redrawn::Redrawn;
@@ -41,6 +42,11 @@ impl Question {
     pub(super) fn better_of(&self, metric: &str) -> Better {
         let own = self.better.get(metric).copied();
         own.unwrap_or_else(|| better(metric))
+    }
+
+    fn takes_turns(&self) -> bool {
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.switchback.is_some())
     }
 }
 
@@ -130,7 +136,8 @@ pub struct MetricReport {
     pub slope: Option<f64>,
     /// Of a guardrail: one-sided p-value of no harm.
     pub harm_p: Option<f64>,
-    /// Of a switchback: how far the turn before reaches into the next, and its p-value.
+    /// Of a switchback: how far the turn before reaches into the next, and its p-value after Holm over
+    /// all metrics.
     pub carry_over: Option<(f64, f64)>,
     /// The smallest effect that 80 of 100 such experiments find, as `effect` has it; before the
     /// start from the units' past.
@@ -143,15 +150,14 @@ impl Analysis {
     pub fn of(tally: &Tally, question: &Question) -> Self {
         let level = question.spending.level(tally.stage);
         let arms = arms(tally, question);
-        let claims = tally
-            .metric_names()
-            .filter(|it| question.better_of(it) != Better::Neither);
-        let draws = draws(level, claims.count() * arms.len());
+        let family = family(tally, question, arms.len());
+        let bar = Bar {
+            level,
+            family,
+            draws: draws(level, family),
+        };
         let began: Vec<&Unit> = tally.units.iter().filter(|unit| unit.began).collect();
-        let takes_turns = question
-            .plan
-            .as_ref()
-            .is_some_and(|plan| plan.switchback.is_some());
+        let takes_turns = question.takes_turns();
         let mut units: BTreeMap<String, u64> = BTreeMap::new();
         for unit in &tally.units {
             *units.entry(unit.arm.clone()).or_default() += 1;
@@ -168,12 +174,12 @@ impl Analysis {
             level,
             harm_level: question.spending.harm_level(),
             metric,
+            draws: bar.draws,
             lot: match (takes_turns, &question.plan) {
                 (true, _) => "the order of the turns",
                 (false, Some(_)) => "the rule of the plan",
                 (false, None) => "a shuffle within strata",
             },
-            draws,
             counts: [
                 tally.rows,
                 tally.units.len() as u64,
@@ -197,8 +203,7 @@ impl Analysis {
                 tally,
                 question,
                 arm,
-                level,
-                draws,
+                bar,
                 takes_turns,
             };
             analysis.arms.push(asked.report(lot.as_ref()));
@@ -217,6 +222,19 @@ impl Analysis {
         let raw: Vec<f64> = family.iter().filter_map(|it| it.p_adjusted).collect();
         for (report, p) in family.iter_mut().zip(holm(&raw)) {
             report.p_adjusted = Some(p);
+        }
+        self.adjust_carry_over();
+    }
+
+    /// Holm over all metrics: each of them can say that the washout is too short.
+    fn adjust_carry_over(&mut self) {
+        let metrics = self.arms.iter_mut().flat_map(|arm| &mut arm.metrics);
+        let mut family: Vec<&mut f64> = metrics
+            .filter_map(|it| it.carry_over.as_mut().map(|(_, p)| p))
+            .collect();
+        let raw: Vec<f64> = family.iter().map(|p| **p).collect();
+        for (p, adjusted) in family.iter_mut().zip(holm(&raw)) {
+            **p = adjusted;
         }
     }
 
@@ -303,6 +321,17 @@ fn arms(tally: &Tally, question: &Question) -> Vec<String> {
     arms.dedup();
     arms.retain(|arm| *arm != question.control);
     arms
+}
+
+/// How many p-values are corrected for one another, at most.
+fn family(tally: &Tally, question: &Question, arms: usize) -> usize {
+    let names = tally.metric_names();
+    if question.takes_turns() {
+        // Carry-over is looked for in all.
+        return names.count();
+    }
+    let claims = names.filter(|it| question.better_of(it) != Better::Neither);
+    claims.count() * arms
 }
 
 /// The lot of each arm against the control. Turns have a test of their own.

@@ -2,6 +2,7 @@
 
 use super::analysis::{ArmReport, MetricReport, Question};
 use super::estimate::{Estimate, interval};
+use super::forecast::{Bar, before_the_slope, detectable};
 use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
@@ -19,8 +20,7 @@ pub(super) struct Asked<'a> {
     pub(super) tally: &'a Tally,
     pub(super) question: &'a Question,
     pub(super) arm: &'a str,
-    pub(super) level: f64,
-    pub(super) draws: u32,
+    pub(super) bar: Bar,
     pub(super) takes_turns: bool,
 }
 
@@ -59,8 +59,8 @@ impl Asked<'_> {
         if let Some(estimate) = &estimate {
             report.take(
                 estimate,
-                randomisation_p(&sample, lot, self.draws),
-                self.level,
+                randomisation_p(&sample, lot, self.bar.draws),
+                self.bar.level,
             );
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
@@ -71,8 +71,8 @@ impl Asked<'_> {
             self.tally
                 .sample(metric, Time::Before, |unit| self.side(unit))
         };
-        let forecast = estimate.or_else(|| past().estimate());
-        let forecast = forecast.map(|it| it.detectable(self.level));
+        let forecast = estimate.or_else(|| past().estimate().map(before_the_slope));
+        let forecast = forecast.and_then(|it| detectable(&it, self.bar));
         report.detectable = forecast.map(|it| report.scale.share(it));
         report
     }
@@ -80,8 +80,8 @@ impl Asked<'_> {
     fn by_pairs(&self, metric: &str) -> MetricReport {
         let mut report = self.blank(metric);
         let arms = [self.question.control.as_str(), self.arm];
-        if let Some(found) = pairs(self.tally, metric, arms, self.draws) {
-            report.take_pairs(&found, self.level);
+        if let Some(found) = pairs(self.tally, metric, arms, self.bar.draws) {
+            report.take_pairs(&found, self.bar.level);
         }
         report
     }
@@ -103,8 +103,8 @@ impl Asked<'_> {
             };
             report.take(
                 &estimate,
-                randomisation_p(&sample, &shuffle, self.draws),
-                self.level,
+                randomisation_p(&sample, &shuffle, self.bar.draws),
+                self.bar.level,
             );
             Some(report)
         };

@@ -41,12 +41,42 @@ pub struct Estimate {
     pub left_out: usize,
 }
 
-/// Sums of one arm within one stratum.
-#[derive(Clone, Debug, Default)]
+/// What of a sample no arm changes, worked out once for all draws.
+#[derive(Debug)]
+pub(super) struct Ground {
+    /// Of each unit its stratum, counted from 0.
+    stratum: Vec<usize>,
+    /// Of each unit its cluster within its stratum, counted from 0 over all strata.
+    group: Vec<usize>,
+    /// Of each group its stratum.
+    stratum_of: Vec<usize>,
+    /// The past, where a unit without one has the mean of its stratum.
+    past: Vec<f64>,
+    strata: usize,
+}
+
+/// One arm within one stratum.
+#[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    units: Vec<usize>,
-    clusters: Vec<usize>,
+    units: f64,
+    clusters: usize,
+    past: f64,
     value: f64,
+    /// Sum of squares of the residuals.
+    squares: f64,
+    /// The same of residuals that were added up by cluster.
+    by_cluster: f64,
+}
+
+/// One stratum.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stratum {
+    /// Control first, then treated.
+    cells: [Cell; 2],
+    /// Whether a cluster has both arms.
+    is_mixed: bool,
+    /// Of the differences of both arms by cluster, each weighted as its arm is, the sum of squares.
+    mixed: f64,
 }
 
 impl Sample {
@@ -54,45 +84,75 @@ impl Sample {
     /// both arms.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
-        self.estimate_of(&self.treated, &self.whole_past())
+        self.estimate_of(&self.treated, &self.ground())
     }
 
-    /// The same under other arms, as a randomisation test asks, with the past of
-    /// [`whole_past`](Self::whole_past), which no arm changes.
-    pub(super) fn estimate_of(&self, treated: &[bool], past: &[f64]) -> Option<Estimate> {
-        let mut strata = self.strata(treated);
-        let all = self.value.len();
-        strata.retain(|_, cells| cells.iter().all(|cell| cell.clusters.len() >= 2));
-        let slope = self.slope(&strata, past);
-        let adjusted: Vec<f64> = (0..all)
-            .map(|unit| slope.mul_add(-past[unit], self.value[unit]))
-            .collect();
-        for cells in strata.values_mut() {
-            for cell in cells {
-                cell.value = mean(&cell.units, &adjusted);
-            }
+    /// The same under other arms, as a randomisation test asks.
+    pub(super) fn estimate_of(&self, treated: &[bool], ground: &Ground) -> Option<Estimate> {
+        let mut strata = self.strata(treated, ground);
+        let slope = self.slope(treated, ground, &strata);
+        for cell in strata.iter_mut().flat_map(|it| &mut it.cells) {
+            cell.value -= slope * cell.past;
         }
-        self.difference(&strata, &adjusted, slope)
+        self.add_residuals(treated, ground, slope, &mut strata);
+        self.difference(&strata, slope)
     }
 
-    /// Control first, then treated, of each stratum.
-    fn strata(&self, treated: &[bool]) -> BTreeMap<usize, [Cell; 2]> {
-        let mut strata: BTreeMap<usize, [Cell; 2]> = BTreeMap::new();
+    /// What no arm changes.
+    pub(super) fn ground(&self) -> Ground {
+        let mut strata = BTreeMap::new();
+        let stratum = counted(&mut strata, self.stratum.iter().copied());
+        let mut groups = BTreeMap::new();
+        let pairs = stratum.iter().copied().zip(self.cluster.iter().copied());
+        let group = counted(&mut groups, pairs);
+        let mut stratum_of = vec![0; groups.len()];
+        for (&group, &stratum) in group.iter().zip(&stratum) {
+            stratum_of[group] = stratum;
+        }
+        Ground {
+            past: self.whole_past(),
+            stratum,
+            group,
+            stratum_of,
+            strata: strata.len(),
+        }
+    }
+
+    /// Units, clusters and means of each stratum. One in which an arm has fewer than two clusters
+    /// is empty: nothing is compared there.
+    fn strata(&self, treated: &[bool], ground: &Ground) -> Vec<Stratum> {
+        let mut strata = vec![Stratum::default(); ground.strata];
+        let mut seen = vec![[false; 2]; ground.stratum_of.len()];
         for (unit, &treated) in treated.iter().enumerate() {
-            let cell = &mut strata.entry(self.stratum[unit]).or_default()[usize::from(treated)];
-            cell.units.push(unit);
-            cell.clusters.push(self.cluster[unit]);
+            let arm = usize::from(treated);
+            let cell = &mut strata[ground.stratum[unit]].cells[arm];
+            cell.units += 1.0;
+            cell.past += ground.past[unit];
+            cell.value += self.value[unit];
+            seen[ground.group[unit]][arm] = true;
         }
-        for cell in strata.values_mut().flatten() {
-            cell.clusters.sort_unstable();
-            cell.clusters.dedup();
+        for (arms, &stratum) in seen.iter().zip(&ground.stratum_of) {
+            let stratum = &mut strata[stratum];
+            for (cell, seen) in stratum.cells.iter_mut().zip(arms) {
+                cell.clusters += usize::from(*seen);
+            }
+            stratum.is_mixed |= arms[0] && arms[1];
+        }
+        for stratum in &mut strata {
+            if stratum.cells.iter().any(|cell| cell.clusters < 2) {
+                *stratum = Stratum::default();
+            }
+            for cell in stratum.cells.iter_mut().filter(|cell| cell.units > 0.0) {
+                cell.past /= cell.units;
+                cell.value /= cell.units;
+            }
         }
         strata
     }
 
     /// The past, where a unit without one has the mean of its stratum: it is older than any arm,
     /// so that it is the same whatever the arms do.
-    pub(super) fn whole_past(&self) -> Vec<f64> {
+    fn whole_past(&self) -> Vec<f64> {
         let mut sums: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (past, stratum) in self.past.iter().zip(&self.stratum) {
             if let Some(past) = past {
@@ -106,34 +166,54 @@ impl Sample {
     }
 
     /// Slope of the values on the past within strata and arms.
-    fn slope(&self, strata: &BTreeMap<usize, [Cell; 2]>, past: &[f64]) -> f64 {
+    fn slope(&self, treated: &[bool], ground: &Ground, strata: &[Stratum]) -> f64 {
         let (mut both, mut alone) = (0.0, 0.0);
-        for cell in strata.values().flatten() {
-            let (x, y) = (mean(&cell.units, past), mean(&cell.units, &self.value));
-            for &unit in &cell.units {
-                both += (past[unit] - x) * (self.value[unit] - y);
-                alone += (past[unit] - x).powi(2);
+        for (unit, &treated) in treated.iter().enumerate() {
+            let cell = &strata[ground.stratum[unit]].cells[usize::from(treated)];
+            if cell.units > 0.0 {
+                let past = ground.past[unit] - cell.past;
+                both += past * (self.value[unit] - cell.value);
+                alone += past * past;
             }
         }
         if alone > 0.0 { both / alone } else { 0.0 }
     }
 
-    fn difference(
-        &self,
-        strata: &BTreeMap<usize, [Cell; 2]>,
-        adjusted: &[f64],
-        slope: f64,
-    ) -> Option<Estimate> {
-        let count = |arm: usize| -> usize { strata.values().map(|it| it[arm].units.len()).sum() };
+    /// Squares of what is left of a unit's value: by unit, and added up by cluster. A cluster that
+    /// has both arms keeps the sign of each, so that what it shares cancels.
+    fn add_residuals(&self, treated: &[bool], ground: &Ground, slope: f64, strata: &mut [Stratum]) {
+        let mut sums = vec![[0.0; 2]; ground.stratum_of.len()];
+        for (unit, &treated) in treated.iter().enumerate() {
+            let arm = usize::from(treated);
+            let cell = &mut strata[ground.stratum[unit]].cells[arm];
+            let residual = slope.mul_add(-ground.past[unit], self.value[unit]) - cell.value;
+            cell.squares += residual * residual;
+            sums[ground.group[unit]][arm] += residual;
+        }
+        for (sums, &stratum) in sums.iter().zip(&ground.stratum_of) {
+            let stratum = &mut strata[stratum];
+            for (cell, sum) in stratum.cells.iter_mut().zip(sums) {
+                cell.by_cluster += sum * sum;
+            }
+            let [control, treated] = stratum.cells.map(|cell| cell.scale());
+            stratum.mixed += (treated * sums[1] - control * sums[0]).powi(2);
+        }
+    }
+
+    fn difference(&self, strata: &[Stratum], slope: f64) -> Option<Estimate> {
+        let compared = strata.iter().filter(|it| it.cells[0].units > 0.0);
+        let count = |arm: usize| strata.iter().map(|it| it.cells[arm].units).sum::<f64>();
         let units = [count(1), count(0)];
-        let total = (units[0] + units[1]) as f64;
+        let total = units[0] + units[1];
         let mut sum = Parts::default();
-        for cells in strata.values() {
-            let weight = (cells[0].units.len() + cells[1].units.len()) as f64 / total;
-            sum.effect += weight * (cells[1].value - cells[0].value);
-            self.add_variance(&mut sum, cells, weight, adjusted);
+        for stratum in compared {
+            let [control, treated] = &stratum.cells;
+            let weight = (control.units + treated.units) / total;
+            sum.effect += weight * (treated.value - control.value);
+            stratum.add_variance(&mut sum, weight);
         }
         let freedom = sum.variance.powi(2) / sum.squares - f64::from(u8::from(slope != 0.0));
+        let units = units.map(|units| units as usize);
         let estimate = Estimate {
             effect: sum.effect,
             error: sum.variance.sqrt(),
@@ -145,32 +225,44 @@ impl Sample {
         };
         (total > 0.0 && sum.variance > 0.0).then_some(estimate)
     }
+}
 
-    /// Neyman's variance, with the residuals of a cluster added up before they are squared. A
-    /// cluster that has both arms keeps the sign of each, so that what it shares cancels.
-    fn add_variance(&self, sum: &mut Parts, cells: &[Cell; 2], weight: f64, adjusted: &[f64]) {
-        let mut by_cluster: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
-        for (arm, cell) in cells.iter().enumerate() {
-            let (n, groups) = (cell.units.len() as f64, cell.clusters.len() as f64);
-            let scale = weight * (groups / (groups - 1.0)).sqrt() / n;
-            let alone = weight * (n / (n - 1.0)).sqrt() / n;
-            for &unit in &cell.units {
-                let residual = adjusted[unit] - cell.value;
-                by_cluster.entry(self.cluster[unit]).or_default()[arm] += scale * residual;
-                sum.independent += (alone * residual).powi(2);
-            }
+/// Of each key its number, in the order of the keys.
+fn counted<K: Ord + Copy>(
+    numbers: &mut BTreeMap<K, usize>,
+    keys: impl Iterator<Item = K> + Clone,
+) -> Vec<usize> {
+    numbers.extend(keys.clone().map(|key| (key, 0)));
+    for (number, place) in numbers.values_mut().enumerate() {
+        *place = number;
+    }
+    keys.map(|key| numbers[&key]).collect()
+}
+
+impl Cell {
+    /// What a residual of a cluster counts in the error of the arm's mean.
+    fn scale(&self) -> f64 {
+        let groups = self.clusters as f64;
+        (groups / (groups - 1.0)).sqrt() / self.units
+    }
+}
+
+impl Stratum {
+    /// Neyman's variance by clusters.
+    fn add_variance(&self, sum: &mut Parts, weight: f64) {
+        for cell in &self.cells {
+            let n = cell.units;
+            sum.independent += (weight / n).powi(2) * (n / (n - 1.0)) * cell.squares;
         }
-        let of_arms: usize = cells.iter().map(|cell| cell.clusters.len()).sum();
-        if by_cluster.len() == of_arms {
-            for (arm, cell) in cells.iter().enumerate() {
-                let variance = by_cluster.values().map(|it| it[arm].powi(2)).sum();
-                sum.add(variance, cell.clusters.len());
-            }
+        if self.is_mixed {
+            let fewest = self.cells.iter().map(|cell| cell.clusters).min();
+            sum.add(weight.powi(2) * self.mixed, fewest.unwrap_or(2));
             return;
         }
-        let variance = by_cluster.values().map(|it| (it[1] - it[0]).powi(2)).sum();
-        let fewest = cells.iter().map(|cell| cell.clusters.len()).min();
-        sum.add(variance, fewest.unwrap_or(2));
+        for cell in &self.cells {
+            let variance = (weight * cell.scale()).powi(2) * cell.by_cluster;
+            sum.add(variance, cell.clusters);
+        }
     }
 }
 
@@ -188,10 +280,6 @@ impl Parts {
         self.variance += variance;
         self.squares += variance * variance / (clusters as f64 - 1.0);
     }
-}
-
-fn mean(units: &[usize], values: &[f64]) -> f64 {
-    units.iter().map(|&unit| values[unit]).sum::<f64>() / units.len() as f64
 }
 
 impl Estimate {
@@ -213,12 +301,6 @@ impl Estimate {
         self.above(self.effect / self.error)
     }
 
-    /// The effect that would be found with a chance of 80 % at level `alpha`.
-    #[must_use]
-    pub fn detectable(&self, alpha: f64) -> f64 {
-        self.error * (quantile(self.freedom, 1.0 - alpha / 2.0) + quantile(self.freedom, POWER))
-    }
-
     fn above(&self, t: f64) -> f64 {
         StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |student| student.sf(t))
     }
@@ -235,9 +317,6 @@ fn quantile(freedom: f64, level: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, freedom);
     student.map_or(f64::INFINITY, |student| student.inverse_cdf(level))
 }
-
-/// The chance with which a detectable effect is found.
-pub const POWER: f64 = 0.8;
 
 #[cfg(test)]
 mod tests {

@@ -20,10 +20,12 @@ pub fn draws(level: f64, family: usize) -> u32 {
 
 /// The rule that gave units their arms.
 pub trait Lot {
-    /// Whether each unit of a sample is treated in a draw. One number gives one draw, always the
-    /// same.
-    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool>;
+    /// Makes ready to draw for a sample.
+    fn over<'a>(&'a self, sample: &'a Sample) -> Draws<'a>;
 }
+
+/// Whether each unit of a sample is treated in a draw. One number gives one draw, always the same.
+pub type Draws<'a> = Box<dyn Fn(u32) -> Vec<bool> + 'a>;
 
 /// The rule where no plan is at hand: the arms of a stratum are shuffled among its clusters, or
 /// among the units of a cluster where it has both arms.
@@ -34,13 +36,16 @@ pub struct Shuffle {
 }
 
 impl Lot for Shuffle {
-    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
-        let mut random = fastrand::Rng::with_seed(self.seed ^ (u64::from(number) << 32));
-        let mut drawn = sample.treated.clone();
-        for units in rooms(sample).values() {
-            shuffle(&mut drawn, units, &mut random);
-        }
-        drawn
+    fn over<'a>(&'a self, sample: &'a Sample) -> Draws<'a> {
+        let rooms = rooms(sample);
+        Box::new(move |number| {
+            let mut random = fastrand::Rng::with_seed(self.seed ^ (u64::from(number) << 32));
+            let mut drawn = sample.treated.clone();
+            for units in rooms.values() {
+                shuffle(&mut drawn, units, &mut random);
+            }
+            drawn
+        })
     }
 }
 
@@ -91,10 +96,10 @@ fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng
 pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
     let own = sample.estimate()?;
     let size = (own.effect / own.error).abs() * (1.0 - 1e-9);
-    let past = sample.whole_past();
+    let (ground, draw) = (sample.ground(), lot.over(sample));
     let mut reached = 0;
     for number in 1..=draws {
-        let other = sample.estimate_of(&lot.draw(sample, number), &past);
+        let other = sample.estimate_of(&draw(number), &ground);
         // A draw that leaves an arm empty could not have been compared: it counts against.
         let reaches = other.is_none_or(|other| (other.effect / other.error).abs() >= size);
         reached += u32::from(reaches);
@@ -145,7 +150,7 @@ mod tests {
     #[test]
     fn a_draw_keeps_clusters_whole_and_counts_of_strata() {
         let sample = hosts(3, |host, _| host % 4 < 2);
-        let drawn = Shuffle { seed: 1 }.draw(&sample, 5);
+        let drawn = Shuffle { seed: 1 }.over(&sample)(5);
         assert_ne!(drawn, sample.treated);
         for host in 0..12 {
             let arms = &drawn[host * 3..host * 3 + 3];

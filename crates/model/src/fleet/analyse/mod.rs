@@ -4,6 +4,7 @@ pub mod analysis;
 mod asked;
 pub mod document;
 pub mod estimate;
+pub mod forecast;
 pub mod lot;
 pub mod page;
 pub mod ratio;

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::estimate::Sample;
-use super::lot::Lot;
+use super::lot::{Draws, Lot};
 use super::tally::Unit;
 use crate::fleet::assign::{Rules, arm_name, rules};
 use crate::fleet::plan::{Moment, Plan};
@@ -115,15 +115,17 @@ impl Drawer<'_> {
 }
 
 impl Lot for Redrawn<'_> {
-    fn draw(&self, sample: &Sample, number: u32) -> Vec<bool> {
+    fn over<'a>(&'a self, sample: &'a Sample) -> Draws<'a> {
         let of = |sides: &Sides| {
             let units = sample.unit.iter();
             units.map(|&unit| sides[self.arm][unit]).collect()
         };
-        match self.drawer.kept.get(number as usize - 1) {
-            Some(kept) => of(kept.get_or_init(|| self.drawer.draw(number))),
-            None => of(&self.drawer.draw(number)),
-        }
+        Box::new(
+            move |number| match self.drawer.kept.get(number as usize - 1) {
+                Some(kept) => of(kept.get_or_init(|| self.drawer.draw(number))),
+                None => of(&self.drawer.draw(number)),
+            },
+        )
     }
 }
 
@@ -181,9 +183,9 @@ mod tests {
         for (lot, treated) in lots.iter().zip(&treated) {
             for number in [1, 2, 999, 1000] {
                 let alone = units.iter().map(|it| side(&plan, it, treated, number));
-                assert_eq!(lot.draw(&sample, number), alone.collect::<Vec<_>>());
+                assert_eq!(lot.over(&sample)(number), alone.collect::<Vec<_>>());
             }
-            let drawn = lot.draw(&sample, 1);
+            let drawn = lot.over(&sample)(1);
             assert!(drawn.contains(&true) && drawn.contains(&false));
         }
     }

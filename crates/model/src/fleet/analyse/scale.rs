@@ -8,21 +8,18 @@ use crate::fleet::Sums;
 pub enum Scale {
     /// Logarithms: an effect is a factor.
     Log,
-    /// As it is, where a unit has a mean of zero: an effect is a difference.
+    /// As it is, where a mean is zero: an effect is a difference.
     Plain,
 }
 
 impl Scale {
     /// A mean on this scale. `None` without values.
     pub(super) fn of(self, sums: &Sums) -> Option<f64> {
-        (sums.n > 0).then(|| self.of_mean(sums.mean))
-    }
-
-    pub(super) fn of_mean(self, mean: f64) -> f64 {
-        match self {
+        let mean = (sums.n > 0).then_some(sums.mean)?;
+        Some(match self {
             Self::Log => mean.ln(),
             Self::Plain => mean,
-        }
+        })
     }
 
     /// A difference on this scale as readers see it: of logarithms the share.

@@ -20,7 +20,7 @@ pub struct Pairs {
     /// How far the first period of a turn still lies towards the turn before it, less the rest of
     /// the turn; below zero where what was before carries over.
     pub carry_over: Option<f64>,
-    /// p-value of no carry-over.
+    /// p-value of no carry-over, of this metric alone.
     pub carry_over_p: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ pub fn pairs(
                 (one, other) if one == control && other == treated => -1.0,
                 _ => continue,
             };
-            let of = |turn: &Turn| scale.of(&turn.all);
+            let of = |turn: &Turn| scale.of(&turn.all());
             let Some((one, other)) = of(first).zip(of(second)) else {
                 continue;
             };
@@ -69,7 +69,7 @@ pub fn pairs(
 }
 
 fn lag(turn: &Turn, scale: Scale) -> Option<f64> {
-    Some(scale.of(&turn.first)? - scale.of_mean(turn.rest()?))
+    Some(scale.of(&turn.first)? - scale.of(&turn.rest)?)
 }
 
 fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {

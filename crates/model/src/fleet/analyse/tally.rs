@@ -1,5 +1,6 @@
 //! Rows added up by unit, so that memory grows with units and metrics and not with rows.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::estimate::Sample;
@@ -49,7 +50,8 @@ pub(super) struct Turn {
     start: i64,
     /// Of its first period that is compared.
     pub(super) first: Sums,
-    pub(super) all: Sums,
+    /// Of the others.
+    pub(super) rest: Sums,
 }
 
 /// All rows of one experiment.
@@ -90,11 +92,20 @@ pub enum RowError {
 }
 
 impl Turn {
-    /// Mean of the turn but for its first period. `None` where it has no other.
-    pub(super) fn rest(&self) -> Option<f64> {
-        let n = self.all.n.checked_sub(self.first.n).filter(|n| *n > 0)?;
-        let sum = self.all.mean * self.all.n as f64 - self.first.mean * self.first.n as f64;
-        Some(sum / n as f64)
+    /// Of the whole turn.
+    pub(super) fn all(&self) -> Sums {
+        let mut all = self.first;
+        all.merge(&self.rest);
+        all
+    }
+
+    fn add(&mut self, row: &Row) {
+        let mut sums = row.sums;
+        if row.start < self.start {
+            self.start = row.start;
+            std::mem::swap(&mut self.first, &mut sums);
+        }
+        self.rest.merge(&sums);
     }
 }
 
@@ -234,11 +245,11 @@ impl Tally {
         ends.fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The scale of a metric: logarithms unless a unit has a mean that has none.
+    /// The scale of a metric: logarithms unless a mean that is compared has none.
     #[must_use]
     pub fn scale(&self, metric: &str) -> Scale {
         let units = self.metrics.get(metric).into_iter().flatten();
-        let mut sums = units.flat_map(|(_, means)| [means.before, means.during]);
+        let mut sums = units.flat_map(|(_, means)| means.compared());
         match sums.all(|sums| sums.n == 0 || sums.mean > 0.0) {
             true => Scale::Log,
             false => Scale::Plain,
@@ -292,18 +303,25 @@ pub(in crate::fleet) enum Time {
 }
 
 impl Means {
+    /// All of which a mean is compared.
+    fn compared(&self) -> impl Iterator<Item = Sums> {
+        let turns = self.turns.values();
+        let turns = turns.flat_map(|turn| [turn.first, turn.rest]);
+        [self.before, self.during].into_iter().chain(turns)
+    }
+
     fn add_turn(&mut self, turns: Turns, row: &Row) {
         let number = turns.number(Moment(row.start));
-        let turn = self.turns.entry(number).or_insert_with(|| Turn {
-            arm: row.arm.clone(),
-            start: row.start,
-            first: row.sums,
-            all: Sums::default(),
-        });
-        turn.all.merge(&row.sums);
-        if row.start < turn.start {
-            turn.start = row.start;
-            turn.first = row.sums;
+        match self.turns.entry(number) {
+            Entry::Occupied(turn) => turn.into_mut().add(row),
+            Entry::Vacant(place) => {
+                place.insert(Turn {
+                    arm: row.arm.clone(),
+                    start: row.start,
+                    first: row.sums,
+                    rest: Sums::default(),
+                });
+            }
         }
     }
 }

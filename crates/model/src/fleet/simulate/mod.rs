@@ -63,11 +63,18 @@ impl Fleet {
         }
     }
 
-    /// The rows: two periods before and two during the arms. One seed gives one fleet.
+    /// The rows: two periods before and six during the arms. One seed gives one fleet.
     #[must_use]
     pub fn rows(&self, seed: u64) -> Vec<Row> {
-        let mut random = fastrand::Rng::with_seed(seed);
         let mut rows = Vec::new();
+        self.each_row(seed, |row| rows.push(row.clone()));
+        rows
+    }
+
+    /// Gives the rows one by one. Of two fleets that differ in the number of hosts, the smaller one
+    /// is the beginning of the other.
+    pub fn each_row(&self, seed: u64, mut take: impl FnMut(&Row)) {
+        let mut random = fastrand::Rng::with_seed(seed);
         for host in 0..self.hosts {
             let shared = self.host * normal(&mut random);
             let whole = random.bool();
@@ -81,39 +88,38 @@ impl Fleet {
                 .collect();
             let share = drawn.iter().filter(|arm| **arm).count() as f64 / self.units as f64;
             for (unit, treated) in drawn.into_iter().enumerate() {
-                let base = shared + self.unit * normal(&mut random);
-                let effect = match treated {
-                    true => self.effect,
-                    false => 0.0,
-                };
-                let is_lost = treated && random.f64() < self.lost;
-                let shape = row(host, unit, self.strata, ARMS[usize::from(treated)]);
-                let shape = Row {
-                    saturation: (self.rule == Rule::Saturation).then_some(saturation),
-                    ..shape
-                };
-                let before = base + self.phase * normal(&mut random);
-                let during =
-                    base + self.phase * normal(&mut random) + effect + self.spill_over * share;
-                let periods = match is_lost {
-                    true => 3,
-                    false => 8,
-                };
-                for period in 0..periods {
-                    let (phase, mean) = match period {
-                        0 | 1 => (Phase::Before, before),
-                        _ => (Phase::During, during),
-                    };
-                    rows.push(Row {
-                        start: period * PERIOD as i64,
-                        phase,
-                        sums: Sums::one(mean.exp()),
-                        ..shape.clone()
-                    });
-                }
+                let mut shape = row(host, unit, self.strata, ARMS[usize::from(treated)]);
+                shape.saturation = (self.rule == Rule::Saturation).then_some(saturation);
+                self.periods(&mut random, shared, share, treated, |start, phase, mean| {
+                    (shape.start, shape.phase) = (start, phase);
+                    shape.sums = Sums::one(mean.exp());
+                    take(&shape);
+                });
             }
         }
-        rows
+    }
+
+    /// The start, the phase and the mean, a logarithm, of each period of a unit.
+    fn periods(
+        &self,
+        random: &mut fastrand::Rng,
+        shared: f64,
+        share: f64,
+        treated: bool,
+        mut take: impl FnMut(i64, Phase, f64),
+    ) {
+        let base = shared + self.unit * normal(random);
+        let effect = if treated { self.effect } else { 0.0 };
+        let is_lost = treated && random.f64() < self.lost;
+        let before = base + self.phase * normal(random);
+        let during = base + self.phase * normal(random) + effect + self.spill_over * share;
+        for period in 0..if is_lost { 3 } else { 8 } {
+            let (phase, mean) = match period {
+                0 | 1 => (Phase::Before, before),
+                _ => (Phase::During, during),
+            };
+            take(period * PERIOD as i64, phase, mean);
+        }
     }
 }
 

@@ -1,13 +1,10 @@
 //! A rollout in stages of 1, 10 and 50 % of 600 hosts, which is looked at after each.
 
-use super::{Fleet, MANY, percent, room};
-use crate::fleet::Row;
+use super::{Fleet, MANY, each, percent, room};
 use crate::fleet::analyse::lot::{Shuffle, draws, randomisation_p};
-use crate::fleet::analyse::tally::{Time, Unit};
-use crate::fleet::analyse::{Spending, Tally, estimate::Sample};
-use crate::fleet::period::LATENCY;
+use crate::fleet::analyse::tally::Time;
+use crate::fleet::analyse::{Spending, estimate::Sample};
 use crate::fleet::plan::Plan;
-use crate::fleet::simulate::ARMS;
 use crate::run::stats::ALPHA;
 
 /// Hosts that have an arm in each stage.
@@ -21,27 +18,15 @@ fn by_units() -> Spending {
     Spending::of_plan(&plan)
 }
 
-fn fleet(effect: f64) -> Fleet {
-    Fleet {
-        hosts: HOSTS[2],
+/// The sample of a look. Hosts of a smaller fleet are the first of a larger one.
+fn sample(effect: f64, look: usize, seed: u64) -> Sample {
+    let fleet = Fleet {
+        hosts: HOSTS[look],
         units: 1,
         effect,
         ..Fleet::quiet()
-    }
-}
-
-fn sample(rows: &[Row], hosts: usize) -> Sample {
-    let mut tally = Tally::new(None);
-    let part = rows.iter().filter(|row| {
-        let number = row.cluster.trim_start_matches("host-").parse::<usize>();
-        number.expect("a number") < hosts
-    });
-    for row in part {
-        tally.add(row).expect("a row of an agent");
-    }
-    tally.sample(LATENCY, Time::During, |unit: &Unit| {
-        Some(unit.arm == ARMS[1])
-    })
+    };
+    super::sample(&fleet, seed, Time::During)
 }
 
 fn claims(sample: &Sample, level: f64, seed: u64) -> bool {
@@ -54,18 +39,16 @@ fn claims(sample: &Sample, level: f64, seed: u64) -> bool {
 
 /// Shares of fleets with a claim by the first, the second and the last look.
 pub(super) fn found(effect: f64, spending: &Spending, of: u32) -> [f64; 3] {
-    let mut by_look = [0; 3];
-    for seed in 0..u64::from(of) {
-        let rows = fleet(effect).rows(seed);
-        let first = (0..3).find(|&look| {
+    let first = each(0..of.into(), |seed| {
+        (0..3).find(|&look| {
             let level = spending.level(u32::try_from(look).expect("a look"));
-            claims(&sample(&rows, HOSTS[look]), level, seed)
-        });
-        for count in &mut by_look[first.unwrap_or(3)..] {
-            *count += 1;
-        }
-    }
-    by_look.map(|count| f64::from(count) / f64::from(of))
+            claims(&sample(effect, look, seed), level, seed)
+        })
+    });
+    [0, 1, 2].map(|last| {
+        let by = first.iter().flatten().filter(|look| **look <= last);
+        by.count() as f64 / f64::from(of)
+    })
 }
 
 #[test]

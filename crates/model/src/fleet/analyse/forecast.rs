@@ -1,0 +1,153 @@
+//! The smallest effect that an experiment finds with a chance of 80 %.
+
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal, StudentsT};
+
+use super::estimate::Estimate;
+
+/// The chance with which a detectable effect is found.
+pub const POWER: f64 = 0.8;
+
+/// What a claim must pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// The error that the look may make.
+    pub level: f64,
+    /// Claims that Holm corrects for one another: the forecast takes it that no other is made.
+    pub family: usize,
+    /// Draws of the randomisation test.
+    pub draws: u32,
+}
+
+/// Midpoints of so many equal parts stand for a distribution.
+const PARTS: usize = 16;
+/// Halvings until the effect is known to a ten-thousandth.
+const STEPS: usize = 14;
+/// Errors that no effect has: there is no chance then.
+const MOST: f64 = 1e6;
+
+/// The effect on the scale of the values that is found with a chance of [`POWER`] where the past, or
+/// another such experiment, gave `estimate`. `None` where the draws cannot pass the bar.
+///
+/// It reckons with three things that chance moves: the effect that will be seen, the error by which
+/// it will be judged, and the error of `estimate` itself, from which the true one differs. A fourth
+/// is the p-value by draws: of m draws r − 1 may reach the effect, so that a claim is made as if its
+/// level were drawn from a Beta distribution (r, m − r + 1). Student's p-value stands for that of
+/// endless draws, and is a bar of its own.
+#[must_use]
+pub fn detectable(estimate: &Estimate, bar: Bar) -> Option<f64> {
+    let chance = Chance::new(estimate.freedom, bar)?;
+    let (mut low, mut high) = (0.0, 1.0);
+    while chance.of(high) < POWER {
+        (low, high) = (high, 2.0 * high);
+        if high > MOST {
+            return None;
+        }
+    }
+    for _ in 0..STEPS {
+        let middle = 0.5 * (low + high);
+        match chance.of(middle) < POWER {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Some(estimate.error * high)
+}
+
+/// What the past says of an experiment whose slope on the past is not known yet: it takes one degree of
+/// freedom, and where the past tells nothing it adds its own scatter.
+#[must_use]
+pub fn before_the_slope(past: Estimate) -> Estimate {
+    let freedom = (past.freedom - 1.0).max(1.0);
+    Estimate {
+        freedom,
+        error: past.error * (1.0 + 1.0 / freedom).sqrt(),
+        ..past
+    }
+}
+
+/// The chance to find an effect of so many estimated errors.
+struct Chance {
+    /// Of the ratio of effect and error, the least that is claimed.
+    least: Vec<f64>,
+    /// An estimated error over the true one.
+    errors: Vec<f64>,
+    normal: Normal,
+}
+
+impl Chance {
+    fn new(freedom: f64, bar: Bar) -> Option<Self> {
+        let level = bar.level / bar.family.max(1) as f64;
+        let draws = f64::from(bar.draws);
+        let reached = (level * (draws + 1.0) * (1.0 + 1e-9)).floor();
+        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        let levels = Beta::new(reached, draws + 1.0 - reached).ok()?;
+        let squares = ChiSquared::new(freedom).ok()?;
+        let least = |part| student.inverse_cdf(1.0 - levels.inverse_cdf(part).min(level) / 2.0);
+        let error = |part| (squares.inverse_cdf(part) / freedom).sqrt();
+        Some(Self {
+            least: parts().map(least).collect(),
+            errors: parts().map(error).collect(),
+            normal: Normal::standard(),
+        })
+    }
+
+    fn of(&self, effect: f64) -> f64 {
+        let mut sum = 0.0;
+        for past in &self.errors {
+            for error in &self.errors {
+                let above = |least: &f64| self.normal.cdf(effect * past - error * least);
+                sum += self.least.iter().map(above).sum::<f64>();
+            }
+        }
+        sum / (self.least.len() * self.errors.len().pow(2)) as f64
+    }
+}
+
+fn parts() -> impl Iterator<Item = f64> {
+    (0..PARTS).map(|part| (part as f64 + 0.5) / PARTS as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(freedom: f64) -> Estimate {
+        Estimate {
+            effect: 0.0,
+            error: 0.1,
+            freedom,
+            slope: 0.0,
+            design_effect: 1.0,
+            units: [40, 40],
+            left_out: 0,
+        }
+    }
+
+    fn of(freedom: f64, family: usize, draws: u32) -> f64 {
+        let bar = Bar {
+            level: 0.05,
+            family,
+            draws,
+        };
+        detectable(&estimate(freedom), bar).unwrap_or(f64::INFINITY)
+    }
+
+    /// With an error that is known and draws without end it is the textbook's: 1.96 + 0.84 errors.
+    #[test]
+    fn with_much_data_it_is_the_textbooks() {
+        let known = of(1e6, 1, 99_999);
+        assert!((known / 0.1 - 2.802).abs() < 0.01, "{known}");
+        // Bonferroni of eight: 2.734 + 0.842.
+        let eight = of(1e6, 8, 99_999);
+        assert!((eight / 0.1 - 3.576).abs() < 0.02, "{eight}");
+    }
+
+    #[test]
+    fn little_data_few_draws_and_many_claims_cost() {
+        assert!(of(10.0, 1, 999) > 1.05 * of(100.0, 1, 999));
+        assert!(of(100.0, 1, 199) > 1.005 * of(100.0, 1, 9_999));
+        assert!(of(100.0, 8, 999) > 1.2 * of(100.0, 1, 999));
+        // Nine draws give no p-value below 10 %.
+        assert!(of(100.0, 1, 9).is_infinite());
+    }
+}

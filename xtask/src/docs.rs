@@ -213,7 +213,7 @@ fn all_rules() -> Document {
                 Status::Superseded => "Superseded: ",
             };
             let said = format!("{}, {}", rule.by, rule.said);
-            let says = format!("{status}{} {}", rule.says, rule.why);
+            let says = format!("{status}{} {}", rule.words(), rule.why);
             let versions = versions.unwrap_or_default();
             let id = rule.id.clone();
             grid.push([id, versions, said, says, comparison(rule), trial(rule)]);

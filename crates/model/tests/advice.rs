@@ -2,13 +2,14 @@
 //! measurement here refutes or confirms.
 
 use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
+use hugewise_model::advise::command::Command;
 use hugewise_model::advise::fact::{Facts, Value};
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::measured::{Belief, Measurement};
 use hugewise_model::advise::persistent::files;
 use hugewise_model::advise::rule::Change;
 use hugewise_model::advise::ruling::Standing;
-use hugewise_model::text::{Style, to_text};
+use hugewise_model::text::{Style, Verbosity, to_text};
 
 /// Knowledge of three programs, small enough to be read beside the tests.
 const KNOWLEDGE: &str = r#"
@@ -218,22 +219,30 @@ fn advice_lasts_in_files_to_review() {
         found.map(|file| file.text).unwrap_or_default()
     };
     assert!(
-        text(&advice, "aaa-mode/etc/tmpfiles.d/hugewise.conf")
+        text(&advice, "aaa-mode/etc/tmpfiles.d/hugewise-aaa-mode.conf")
             .ends_with("w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n")
     );
     assert!(
-        text(&advice, "aaa-mode/etc/default/grub.d/hugewise.cfg")
+        text(&advice, "aaa-mode/etc/default/grub.d/hugewise-aaa-mode.cfg")
             .contains("transparent_hugepage=always")
     );
     assert!(text(&advice, "tuned.conf").contains("[vm]\ntransparent_hugepages=always\n"));
     assert!(
-        text(&advice, "bbb.service.d/hugewise.conf")
-            .contains("Environment=\"GODEBUG=disablethp=1\"")
+        text(
+            &advice,
+            "REPLACE-by-the-unit-of-bbb.d/hugewise-bbb-mode.conf"
+        )
+        .contains("Environment=\"GODEBUG=disablethp=1\"")
     );
-    assert!(text(&advice, "bbb-mode/Dockerfile").contains("ENV GODEBUG=\"disablethp=1\""));
-    assert!(text(&advice, "bbb-mode/kubernetes-pod.yaml").contains("name: GODEBUG, value:"));
-    let unit = "ccc.service.d/hugewise.conf";
+    assert!(text(&advice, "bbb-mode/bbb.Dockerfile").contains("ENV GODEBUG=\"disablethp=1\""));
+    assert!(text(&advice, "bbb-mode/bbb.kubernetes-pod.yaml").contains("name: GODEBUG, value:"));
+    let unit = "REPLACE-by-the-unit-of-ccc.d/hugewise-ccc-mode.conf";
     assert!(text(&advice, unit).contains("hugewise exec --policy thp=never"));
+    assert!(text(&advice, unit).contains("No unit of systemd is known for this program."));
+    advice.programs[2].service = Some("own.service".to_owned());
+    let unit = "system/own.service.d/hugewise-ccc-mode.conf";
+    assert!(text(&advice, unit).contains("# Rule ccc-mode (vendor, 2024)."));
+    assert!(!text(&advice, unit).contains("REPLACE"));
     advice.host.set("systemd.version", "260.1");
     assert!(text(&advice, unit).contains("MemoryTHP=disable"));
 }
@@ -293,4 +302,124 @@ fn an_application_has_the_names_that_people_call_it() {
         assert_eq!(found.parts[0].subject, subject);
     }
     assert!(named(&knowledge, "nosuch").is_err());
+}
+
+#[test]
+fn files_of_two_rules_never_have_one_name() {
+    let own = "env = { A = \"1\" }\nconf = { file = \"app.conf\", line = \"a\" }";
+    let programs = [
+        ("aaa", "always", ALWAYS),
+        ("bbb", "never", "thp = { defrag = \"never\" }"),
+        ("ccc", "never", own),
+        ("ddd", "always", own),
+    ];
+    let mut advice = two("madvise", &programs);
+    for program in &mut advice.programs {
+        program.service = Some("same.service".to_owned());
+    }
+    let files = files(&advice);
+    // What is copied from the folders of all rules into one root.
+    let places = files
+        .iter()
+        .filter_map(|file| file.path.split_once("/etc/"));
+    let places: Vec<_> = places.map(|(_, place)| place).collect();
+    let once: std::collections::BTreeSet<_> = places.iter().collect();
+    assert!(places.len() >= 6, "{places:?}");
+    assert_eq!(once.len(), places.len(), "{places:?}");
+    // A file of the user's own is never replaced.
+    assert!(files.iter().all(|file| !file.path.ends_with("/app.conf")));
+}
+
+#[test]
+fn a_name_cannot_add_lines_to_a_file() {
+    let mut advice = two("madvise", &[("aaa", "never", NEVER)]);
+    advice.programs[0].name = "x\nExecStartPre=/../evil".to_owned();
+    for file in files(&advice) {
+        assert!(!file.text.contains("\nExecStartPre"), "{}", file.text);
+        assert!(
+            !file.path.split('/').any(|part| part == ".."),
+            "{}",
+            file.path
+        );
+    }
+}
+
+/// The planted rule with a premise, for a program in this mode.
+fn with_premise(mode: &str) -> Advice {
+    let set = format!("{NEVER}\n");
+    let text = KNOWLEDGE.replace("NAME", "aaa").replace("MODE", "never");
+    let text = text.replace("SET", &set);
+    let text = text.replace("why =", "premise = \"requests stall\"\nwhy =");
+    let mut knowledge = Knowledge::compiled().expect("the knowledge is right");
+    knowledge
+        .extend("aaa", &text)
+        .expect("the planted rule is right");
+    let observed = vec![running(&knowledge, 1, "aaa", &[])];
+    advise(&knowledge, &host(mode), observed, &[])
+}
+
+#[test]
+fn what_rests_on_a_premise_may_apply_and_is_never_asked_for() {
+    let advice = with_premise("always");
+    let ruling = &advice.programs[0].rulings[0];
+    assert_eq!(ruling.standing, Standing::Unknown);
+    assert_eq!(ruling.condition.as_deref(), Some("requests stall"));
+    assert_eq!(advice.neglected().count(), 0);
+    assert_eq!(files(&advice), []);
+    let text = to_text(&advice.document(), &Style::default());
+    assert!(
+        text.contains("may apply  If requests stall: Have never."),
+        "{text}"
+    );
+    let followed = with_premise("never");
+    assert_eq!(followed.programs[0].rulings[0].standing, Standing::Followed);
+}
+
+#[test]
+fn a_complaint_names_the_rule_and_what_is_not_so() {
+    let advice = two("madvise", &[("aaa", "never", NEVER)]);
+    assert_eq!(
+        advice.complaints(),
+        ["aaa-mode: Have never. [vendor, 2024] Here, for aaa (1): the THP mode is madvise."]
+    );
+    assert_eq!(
+        two("never", &[("aaa", "never", NEVER)]).complaints(),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_command_is_never_broken_and_is_that_of_the_process() {
+    let mut advice = two("madvise", &[("aaa", "never", NEVER)]);
+    let words = [
+        "/opt/aaa",
+        "--data",
+        "/a/folder/with a blank/and/a/long/name",
+    ];
+    let words = words.map(str::to_owned);
+    advice.programs[0].command = Command::of_process(Some("/srv/a"), &words);
+    let text = |verbose| {
+        let style = Style {
+            verbose,
+            ..Style::default()
+        };
+        to_text(&advice.document(), &style)
+    };
+    let line = "cd /srv/a && hugewise exec --policy thp=never -- /opt/aaa --data \
+                '/a/folder/with a blank/and/a/long/name'";
+    for shown in [text(Verbosity::Normal), text(Verbosity::Verbose)] {
+        assert!(shown.lines().any(|shown| shown.trim() == line), "{shown}");
+    }
+}
+
+#[test]
+fn each_claim_says_whose_it_is() {
+    let advice = two("madvise", &[("aaa", "never", NEVER)]);
+    let style = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let text = to_text(&advice.document(), &style);
+    assert!(text.contains("the vendor says: less time\n"), "{text}");
+    assert!(text.contains("never by us\n"), "{text}");
 }

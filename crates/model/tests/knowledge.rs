@@ -125,6 +125,24 @@ fn rules_have_sources_dates_and_sentences() {
     });
 }
 
+/// What is asked has to be asked in truth: a condition is one that facts decide (`when`), or one that the reader
+/// decides (`premise`), never a clause in the sentence, which nobody looks at.
+#[test]
+fn what_a_rule_asks_for_has_its_condition_outside_of_the_sentence() {
+    mistakes(|_, rule| {
+        let mut words = rule.says.split_whitespace();
+        let hidden = words.find(|word| ["where", "if", "when", "unless"].contains(word));
+        let hidden = hidden.filter(|_| rule.followed.is_some() && rule.status == Status::Current);
+        let premise = rule.premise.iter();
+        let no_clause = premise.filter(|text| text.ends_with('.') || text.starts_with("if "));
+        hidden
+            .map(|word| format!("`says` has the condition \"{word} …\""))
+            .into_iter()
+            .chain(no_clause.map(|text| format!("{text:?} is no clause")))
+            .collect()
+    });
+}
+
 #[test]
 fn recommended_policies_exist() {
     mistakes(|_, rule| {

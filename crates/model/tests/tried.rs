@@ -120,6 +120,6 @@ fn advice_says_what_was_measured_elsewhere_with_its_interval() {
         words.starts_with("peak memory ") && words.contains("(95 %: "),
         "{words}"
     );
-    let line = format!("Measured elsewhere, confirmed: {words}");
+    let line = format!("Tried by us, confirmed: {words}");
     assert!(text.contains(&line), "{text}");
 }

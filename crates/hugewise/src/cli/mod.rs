@@ -152,6 +152,10 @@ fn with_examples(command: Command, verb: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use hugewise_model::advise::knowledge::Knowledge;
+
     use super::*;
 
     /// Every verb by its name, with those below it.
@@ -202,6 +206,30 @@ mod tests {
                 assert!(parsed.is_ok(), "{lead}: {parsed:?}");
             }
         }
+    }
+
+    /// Whoever follows a rule pastes its lines.
+    #[test]
+    fn tests_of_rules_are_command_lines_that_parse() {
+        let knowledge = Knowledge::compiled().expect("every file is right");
+        let rules = knowledge.subjects().flat_map(|subject| &subject.rules);
+        let mut wrong = Vec::new();
+        for rule in rules {
+            let Some(line) = &rule.experiment else {
+                continue;
+            };
+            if let Err(why) = Cli::try_parse_from(words(line)) {
+                wrong.push(format!("{}: {line}: {why}", rule.id));
+            }
+            let mut files = line.split(' ').filter(|word| word.starts_with("examples/"));
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            wrong.extend(
+                files
+                    .find(|file| !root.join(file).exists())
+                    .map(|file| format!("{}: there is no {file}", rule.id)),
+            );
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     /// Words as a shell splits them; single quotes are all that examples use.

@@ -2,6 +2,7 @@
 //! what contradicts or breaks is found.
 
 mod planted;
+mod running;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -184,10 +185,21 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
     machine
         .advise(&case, &["--check", "--write", &path])
         .code(5)
-        .stderr(contains("not followed: mongodb-80-on").and(contains("nothing was applied")));
+        .stderr(
+            contains("not followed: mongodb-80-on: Set THP always")
+                .and(contains("nothing was applied")),
+        )
+        .stderr(contains(
+            "Here, for mongod (80): defrag is madvise; max_ptes_none is 511.",
+        ));
+    // A gate says why it is shut, however quiet it is asked to be.
+    machine
+        .advise(&case, &["--check", "--quiet"])
+        .code(5)
+        .stderr(contains("not followed: mongodb-80-on: "));
     // `defrag` and `max_ptes_none` are the machine's: no unit can have them alone.
     let rule = folder.join("mongodb-80-on");
-    let text = fs::read_to_string(rule.join("etc/tmpfiles.d/hugewise.conf")).unwrap();
+    let text = fs::read_to_string(rule.join("etc/tmpfiles.d/hugewise-mongodb-80-on.conf")).unwrap();
     assert!(text.contains("Rule mongodb-80-on (vendor, 2026)"), "{text}");
     assert!(
         text.contains("/khugepaged/max_ptes_none - - - - 0"),
@@ -343,6 +355,83 @@ fn an_application_is_judged_by_its_version_alone() {
     advise("redis=").code(2).stderr(contains(
         "no version follows `=`; write redis=VERSION, or redis alone",
     ));
+}
+
+#[test]
+fn a_unit_that_is_not_known_is_not_made_up() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    machine.file(
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never\n",
+    );
+    let mongod = "/usr/bin/mongod";
+    machine.process(80, mongod, mongod, "/user.slice/session-1.scope");
+    machine.file(
+        "var/lib/dpkg/status",
+        "Package: mongodb-org-server\nVersion: 7.0.4\n\n",
+    );
+    let folder = case.path("written");
+    machine
+        .advise(&case, &["--write", &folder.display().to_string()])
+        .success();
+    let own = folder.join("mongodb-70-off/etc/systemd/system");
+    let unit = own.join("REPLACE-by-the-unit-of-mongod.d/hugewise-mongodb-70-off.conf");
+    let text = fs::read_to_string(unit).expect("the drop-in");
+    assert!(text.contains("No unit of systemd is known"), "{text}");
+}
+
+#[test]
+fn folios_are_a_matter_of_programs_with_much_small_memory() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    let told = |heap: &str| {
+        machine.file("proc/70/smaps", heap);
+        let advice = json(&machine.advise(&case, &["--format", "json"]).success());
+        let rulings = advice["programs"].as_array().unwrap().iter();
+        let rulings = rulings.flat_map(|one| one["rulings"].as_array().unwrap());
+        let own = rulings.filter(|it| it["id"] == "kernel-mthp-opt-in");
+        own.map(|it| it["standing"].clone()).collect::<Vec<_>>()
+    };
+    let mode = |text: &str| {
+        machine.file("sys/kernel/mm/transparent_hugepage/enabled", text);
+    };
+    machine.process(70, "/usr/bin/x", "/usr/bin/x", "/a");
+    let status = "Uid:\t0\t0\t0\t0\nRssAnon:\t 655360 kB\nThreads:\t1\nTHP_enabled:\t1\n";
+    machine.file("proc/70/status", status);
+    let heap = |huge: &str| {
+        let huge = format!("AnonHugePages:    {huge} kB");
+        let heap = HEAP.replace("7f0004000000", "7f0028000000");
+        let heap = heap.replace("65536 kB", "655360 kB");
+        heap.replace("AnonHugePages:         0 kB", &huge)
+    };
+    mode("always [madvise] never\n");
+    assert!(told(&heap("0")).is_empty());
+    mode("[always] madvise never\n");
+    assert!(told(&heap("600000")).is_empty());
+    assert_eq!(told(&heap("2048")), ["information"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named_and_nothing_to_write_is_said() {
+    let case = Case::new();
+    let machine = redis_beside_mongod(&case, "/usr/bin/mongod");
+    machine
+        .advise(&case, &["--write", "/proc/x"])
+        .code(2)
+        .stderr(contains("--write: /proc/x cannot be made: "));
+    machine.file(
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "always [madvise] never\n",
+    );
+    let empty = case.path("empty");
+    machine
+        .advise(&case, &["70", "--write", &empty.display().to_string()])
+        .success()
+        .stderr(contains(
+            "wrote nothing: no rule that is to be followed here has a file",
+        ));
+    assert!(!empty.exists());
 }
 
 #[test]

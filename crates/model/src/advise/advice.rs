@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::access::Access;
+use super::command::Command;
 use super::condition::Truth;
 use super::contradiction::{self, Contradiction};
 use super::fact::{Facts, WALKED};
@@ -12,6 +13,7 @@ use super::rule::Rule;
 use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
 use super::version::Version;
+use crate::text::wrap::plain;
 
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-advice 1";
@@ -27,8 +29,10 @@ pub struct Observation {
     pub exe: Option<String>,
     /// Whether its memory and executable may be read.
     pub access: Access,
-    /// The service that started it, where there is one.
+    /// The unit of systemd that it belongs to, where its cgroup tells one.
     pub service: Option<String>,
+    /// How it was started, where that can be repeated.
+    pub command: Option<Command>,
     /// The subjects that it has.
     pub parts: Vec<Part>,
     /// What is known of it.
@@ -104,9 +108,12 @@ pub struct Program {
     pub pid: Option<u32>,
     /// What it is called.
     pub name: String,
-    /// The service that started it.
+    /// The unit of systemd that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// How it was started, where that can be repeated.
+    #[serde(skip)]
+    pub command: Option<Command>,
     /// Whether its memory and executable could be read.
     #[serde(skip_serializing_if = "Access::is_open")]
     pub access: Access,
@@ -141,6 +148,25 @@ pub fn advise(
 }
 
 impl Advice {
+    /// What `--check` says of each rule that is not followed: its name, what it asks and where that is not so.
+    /// Processes that differ in the same are in one line.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let mut found: Vec<(&Ruling, Vec<&Program>)> = Vec::new();
+        for (program, ruling) in self.neglected() {
+            let mut known = found.iter_mut();
+            let same = |one: &Ruling| one.id == ruling.id && one.differs == ruling.differs;
+            match known.find(|(one, _)| same(one)) {
+                Some((_, programs)) => programs.push(program),
+                None => found.push((ruling, vec![program])),
+            }
+        }
+        let found = found.iter();
+        found
+            .map(|(ruling, programs)| ruling.complaint(programs))
+            .collect()
+    }
+
     /// Rules of the kernel or a vendor that apply here, are not refuted and are not followed.
     pub fn neglected(&self) -> impl Iterator<Item = (&Program, &Ruling)> {
         let all = self
@@ -152,6 +178,16 @@ impl Advice {
 }
 
 impl Program {
+    /// Its name, and its number where it has one.
+    #[must_use]
+    pub fn named(&self) -> String {
+        let name = plain(&self.name);
+        match self.pid {
+            Some(pid) => format!("{name} ({pid})"),
+            None => name,
+        }
+    }
+
     fn judged(
         knowledge: &Knowledge,
         host: &Facts,
@@ -179,6 +215,7 @@ impl Program {
             name: observed.name,
             access: observed.access,
             service: observed.service,
+            command: observed.command,
             parts: observed.parts,
             facts: observed.facts,
             rulings,
@@ -200,8 +237,7 @@ impl Program {
 pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observation) -> bool {
     subjects(knowledge, host, observed).any(|(subject, facts)| {
         rules(subject, observed).any(|rule| {
-            let conditions = rule.when.iter().chain(&rule.followed);
-            let mut names = conditions.flat_map(|condition| condition.facts());
+            let mut names = rule.conditions().flat_map(|condition| condition.facts());
             names.any(|name| WALKED.contains(&name))
                 && rule.applies(&facts, subject.order) != Truth::No
         })

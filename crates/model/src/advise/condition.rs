@@ -10,6 +10,8 @@ use super::version::{Order, Relation, Version};
 
 mod parse;
 mod remainder;
+mod state;
+mod words;
 
 /// Whether a condition holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +89,12 @@ enum Node {
     Or(Box<Self>, Box<Self>),
 }
 
+/// What a fact is called in a sentence; its own name where a user knows it by that.
+#[must_use]
+pub fn called(fact: &str) -> String {
+    words::subject(fact)
+}
+
 /// What a fact is compared with.
 #[derive(Clone, Debug)]
 enum Operand {
@@ -106,6 +114,19 @@ impl Condition {
     #[must_use]
     pub fn remainder(&self, facts: &Facts, order: Order) -> Option<String> {
         self.root.remainder(facts, order, remainder::Sense::Asked)
+    }
+
+    /// What is so, in words, of the facts that keep it from holding; empty where it holds.
+    #[must_use]
+    pub fn differences(&self, facts: &Facts, order: Order) -> Vec<String> {
+        self.root.differences(facts, order)
+    }
+
+    /// What is so, in words, of the facts that it asks for and that are known.
+    #[must_use]
+    pub fn state(&self, facts: &Facts) -> Vec<String> {
+        let names = self.facts().into_iter();
+        names.filter_map(|name| state::state(name, facts)).collect()
     }
 
     /// Names of the facts that it asks for.
@@ -312,7 +333,7 @@ mod tests {
             ),
             (
                 "process.rss.bytes > 0.5 * memory.bytes",
-                Some("its resident memory is above 0.5 times memory.bytes"),
+                Some("its resident memory is above 0.5 times the memory of the machine"),
             ),
         ] {
             let parsed = Condition::try_from(condition.to_owned()).unwrap();

@@ -88,10 +88,11 @@ pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
 
 fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
     let mut wishes: BTreeMap<String, Wish> = BTreeMap::new();
+    // Whether a premise holds is not known, so nobody wants what rests on it.
     let applying = program
         .rulings
         .iter()
-        .filter(|ruling| ruling.standing <= Standing::Followed);
+        .filter(|ruling| ruling.standing <= Standing::Followed && ruling.premise.is_none());
     for (ruling, set) in applying.filter_map(|ruling| Some((ruling, ruling.set.as_ref()?))) {
         for (setting, value) in settings(ruling, set) {
             let wish = wish(program, ruling, set, setting, value);

@@ -14,6 +14,7 @@ use crate::text::number::counted;
 mod contradiction;
 mod program;
 mod ruling;
+mod way;
 
 /// Who may read the memory of a process.
 const READERS: &str = "Root and CAP_SYS_PTRACE may read such memory, unless a container or a \
@@ -35,14 +36,15 @@ impl Advice {
         }
         document.push(self.closed());
         for (program, _) in &groups {
-            document.push(program.section(is_one));
+            document.sections.extend(program.sections(is_one));
         }
         for contradiction in &self.contradictions {
             document.push(contradiction.section());
         }
         document.push(Section::default().with_detail(
-            "Belief, the most first: measured here, proved state, kernel, vendor, maintainer, \
-             measured elsewhere, report, folklore.",
+            "Where rules differ, believe in this order: a record made here, what is proved of the \
+             process, the kernel's authors, the vendor, the maintainers, what others measured, a \
+             report, folklore.",
         ));
         document
     }

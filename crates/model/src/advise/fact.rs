@@ -169,6 +169,7 @@ const NAMES: &[(&str, Kind, Owner)] = {
         ("process.static", Boolean, Process),
         ("process.rss.bytes", Number, Process),
         ("process.anon.bytes", Number, Process),
+        ("process.heap.bytes", Number, Process),
         ("process.anon_huge.bytes", Number, Process),
         ("process.shmem.bytes", Number, Process),
         ("process.shmem_huge.bytes", Number, Process),

@@ -68,7 +68,7 @@ impl Knowledge {
     #[must_use]
     pub fn asks_for(&self, fact: &str) -> bool {
         let rules = self.subjects().flat_map(|subject| &subject.rules);
-        let mut conditions = rules.flat_map(|rule| rule.when.iter().chain(&rule.followed));
+        let mut conditions = rules.flat_map(|rule| rule.conditions());
         conditions.any(|condition| condition.facts().contains(&fact))
     }
 

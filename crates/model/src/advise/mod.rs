@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod advice;
+pub mod command;
 pub mod condition;
 pub mod contradiction;
 mod csv;

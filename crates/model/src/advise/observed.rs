@@ -82,9 +82,14 @@ pub fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The service of systemd that a cgroup is.
+/// The service of systemd that a cgroup is, or is below. What belongs to the manager of a user or to a pod is no
+/// unit of the machine.
 #[must_use]
 pub fn service(cgroup: &str) -> Option<&str> {
+    let is_of_others = |part: &str| part.starts_with("user@") || part.starts_with("kubepods");
+    if cgroup.split('/').any(is_of_others) {
+        return None;
+    }
     let mut parts = cgroup.rsplit('/');
     parts.find(|part| part.ends_with(".service"))
 }
@@ -130,6 +135,14 @@ mod tests {
             service("/system.slice/redis-server.service"),
             Some("redis-server.service")
         );
-        assert_eq!(service("/user.slice/user-1000.slice"), None);
+        assert_eq!(service("/system.slice/a.service/worker"), Some("a.service"));
+        for other in [
+            "/user.slice/user-1000.slice",
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/b.service",
+            "/system.slice/containerd.service/kubepods/pod1",
+            "/",
+        ] {
+            assert_eq!(service(other), None, "{other}");
+        }
     }
 }

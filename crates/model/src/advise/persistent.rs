@@ -7,6 +7,7 @@ use super::fact::Facts;
 use super::ruling::{Ruling, Standing};
 use super::settings::Settings;
 use super::version::{Order, Version};
+use crate::text::wrap::plain;
 
 /// A file to review.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct File {
 const SYSTEMD_WITH_THP: &str = "260";
 
 /// The files that would make the rules last that apply and are not followed: by rule, in all
-/// forms that fit.
+/// forms that fit. No two have one name where they are put, so that none replaces another.
 #[must_use]
 pub fn files(advice: &Advice) -> Vec<File> {
     let mut files: Vec<File> = Vec::new();
@@ -43,31 +44,31 @@ pub fn files(advice: &Advice) -> Vec<File> {
 
 /// The forms of one rule. What reaches one process leaves the machine alone.
 fn forms(program: &Program, ruling: &Ruling, set: &Settings, host: &Facts) -> Vec<File> {
-    let head = head(program, ruling);
+    let (head, id) = (head(program, ruling), &ruling.id);
     let mut files = Vec::new();
     let mut add = |path: String, body: Option<String>| {
-        let text = |body| format!("{head}{body}");
         files.extend(body.map(|body| File {
-            path: format!("{}/{path}", ruling.id),
-            text: text(body),
+            path: format!("{id}/{path}"),
+            text: format!("{head}{body}"),
         }));
     };
     if set.reaches_one_process() {
-        let service = program.service.clone();
-        let unit = service.unwrap_or_else(|| format!("{}.service", program.name));
+        let (unit, note) = unit(program);
+        let text = systemd(set, host).map(|text| format!("{note}{text}"));
         add(
-            format!("etc/systemd/system/{unit}.d/hugewise.conf"),
-            systemd(set, host),
+            format!("etc/systemd/system/{unit}.d/hugewise-{id}.conf"),
+            text,
         );
-        add("Dockerfile".to_owned(), dockerfile(set));
-        add("kubernetes-pod.yaml".to_owned(), pod(program, set));
+        let name = file_name(program);
+        add(format!("{name}.Dockerfile"), dockerfile(set));
+        add(format!("{name}.kubernetes-pod.yaml"), pod(program, set));
         add(conf_name(set), conf(set));
     } else {
-        add("etc/tmpfiles.d/hugewise.conf".to_owned(), tmpfiles(set));
-        add("etc/sysctl.d/60-hugewise.conf".to_owned(), sysctl(set));
-        add("etc/default/grub.d/hugewise.cfg".to_owned(), grub(set));
+        add(format!("etc/tmpfiles.d/hugewise-{id}.conf"), tmpfiles(set));
+        add(format!("etc/sysctl.d/60-hugewise-{id}.conf"), sysctl(set));
+        add(format!("etc/default/grub.d/hugewise-{id}.cfg"), grub(set));
         add(
-            "etc/tuned/profiles/hugewise/tuned.conf".to_owned(),
+            format!("etc/tuned/profiles/hugewise-{id}/tuned.conf"),
             tuned(set),
         );
         add(
@@ -78,12 +79,33 @@ fn forms(program: &Program, ruling: &Ruling, set: &Settings, host: &Facts) -> Ve
     files
 }
 
+/// The unit whose drop-in it is, and a note where that is not known: a name that was made up would be read by
+/// nobody and missed by nobody.
+fn unit(program: &Program) -> (String, String) {
+    match &program.service {
+        Some(service) => (service.clone(), String::new()),
+        None => (
+            format!("REPLACE-by-the-unit-of-{}", file_name(program)),
+            "# No unit of systemd is known for this program. Put the name of its unit in the place of \
+             REPLACE-…\n# in the name of this file's folder.\n"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The program's name as a part of a path.
+fn file_name(program: &Program) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let name = program.name.chars();
+    name.map(|c| if kept(c) { c } else { '-' }).collect()
+}
+
 /// Why the file is there, as a comment that all forms share.
 fn head(program: &Program, ruling: &Ruling) -> String {
     let sources = ruling.sources.iter().map(|source| format!("# {source}\n"));
     format!(
         "# {}: {}\n# Rule {} ({}).\n{}",
-        program.name,
+        plain(&program.name),
         ruling.says,
         ruling.id,
         ruling.authority(),
@@ -160,13 +182,18 @@ fn pod(program: &Program, set: &Settings) -> Option<String> {
     if !set.args.is_empty() {
         writeln!(lines, "      args: [\"{}\"]", set.args.join("\", \"")).ok()?;
     }
-    let name = &program.name;
+    let name = file_name(program);
     (!lines.is_empty()).then(|| format!("spec:\n  containers:\n    - name: {name}\n{lines}"))
 }
 
+/// The file that has one line for the application's own, under a name that replaces none.
 fn conf_name(set: &Settings) -> String {
     let file = set.conf.as_ref().map_or("conf", |conf| &conf.file);
-    file.trim_start_matches('/').to_owned()
+    let file = file.trim_start_matches('/');
+    match file.rsplit_once('/') {
+        Some((folder, name)) => format!("{folder}/add-to-{name}"),
+        None => format!("add-to-{file}"),
+    }
 }
 
 fn conf(set: &Settings) -> Option<String> {

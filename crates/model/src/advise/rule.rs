@@ -51,6 +51,8 @@ pub struct Rule {
     pub arch: Vec<String>,
     /// When it concerns the subject.
     pub when: Option<Condition>,
+    /// What has to be so besides and cannot be read from a machine: a clause without "if".
+    pub premise: Option<String>,
     /// When it is followed.
     pub followed: Option<Condition>,
     /// Whether this is a state that breaks or kills programs.
@@ -97,10 +99,25 @@ impl fmt::Display for Authority {
             Self::Kernel => "kernel",
             Self::Vendor => "vendor",
             Self::Maintainer => "maintainer",
-            Self::Elsewhere => "measured elsewhere",
+            Self::Elsewhere => "measured by others",
             Self::Report => "report",
             Self::Folklore => "folklore",
         })
+    }
+}
+
+impl Authority {
+    /// Who speaks, as the beginning of a sentence.
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Kernel => "the kernel's authors say",
+            Self::Vendor => "the vendor says",
+            Self::Maintainer => "the maintainers say",
+            Self::Elsewhere => "those who measured it say",
+            Self::Report => "a report says",
+            Self::Folklore => "people say",
+        }
     }
 }
 
@@ -131,17 +148,6 @@ pub enum Change {
     Depends,
 }
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::None => "no change",
-            Self::Depends => "depends",
-        })
-    }
-}
-
 /// What following a rule changes; nothing is said of what is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -164,16 +170,32 @@ impl Effects {
     /// What changes and how, in words; empty where nothing is said.
     #[must_use]
     pub fn words(&self) -> String {
-        let parts = [
-            ("time", self.wall),
-            ("slow requests", self.p99),
-            ("memory", self.memory),
-            ("start", self.start),
-        ];
-        let words = parts
-            .into_iter()
-            .filter_map(|(of, change)| Some(format!("{of}: {}", change?)));
-        words.collect::<Vec<_>>().join(", ")
+        let wall = self.wall.map(|change| match change {
+            Change::Better => "less time",
+            Change::Worse => "more time",
+            Change::None => "no less time",
+            Change::Depends => "less or more time",
+        });
+        let p99 = self.p99.map(|change| match change {
+            Change::Better => "slow requests become faster",
+            Change::Worse => "slow requests become slower",
+            Change::None => "slow requests become no faster",
+            Change::Depends => "slow requests become faster or slower",
+        });
+        let memory = self.memory.map(|change| match change {
+            Change::Better => "less memory",
+            Change::Worse => "more memory",
+            Change::None => "no less memory",
+            Change::Depends => "less or more memory",
+        });
+        let start = self.start.map(|change| match change {
+            Change::Better => "a faster start",
+            Change::Worse => "a slower start",
+            Change::None => "no faster start",
+            Change::Depends => "a faster or slower start",
+        });
+        let said = [wall, p99, memory, start].into_iter().flatten();
+        said.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -260,17 +282,30 @@ impl Rule {
         (!parts.is_empty()).then(|| parts.join(" and "))
     }
 
+    /// What to do or to know, with its premise.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match &self.premise {
+            Some(premise) => format!("If {premise}: {}", self.says),
+            None => self.says.clone(),
+        }
+    }
+
     /// Whether it is followed; `None` where it only informs.
     #[must_use]
     pub fn followed(&self, facts: &Facts, order: Order) -> Option<Truth> {
         Some(self.followed.as_ref()?.holds(facts, order))
     }
 
+    /// When it concerns the subject, and when it is followed.
+    pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.when.iter().chain(&self.followed)
+    }
+
     /// Whether it asks for facts of a process besides the version of its subject.
     #[must_use]
     pub fn is_about_a_process(&self) -> bool {
-        let conditions = self.when.iter().chain(&self.followed);
-        conditions.into_iter().any(Condition::is_about_a_process)
+        self.conditions().any(Condition::is_about_a_process)
     }
 
     /// Whether a kernel's or vendor's word is asked of everybody (`--check`).

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::advice::Program;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::measured::{Belief, Measurement};
@@ -22,6 +23,12 @@ pub struct Ruling {
     /// What would have to be so for it to apply, where that cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+    /// What is known here of the facts that it asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub here: Vec<String>,
+    /// What of these is not as it asks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// Name of the rule.
     pub id: String,
     /// Its subject.
@@ -69,6 +76,9 @@ pub struct Ruling {
     /// What that means for the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub belief: Option<Belief>,
+    /// What has to be so besides and cannot be read from a machine.
+    #[serde(skip)]
+    pub(super) premise: Option<String>,
     /// Whether it is asked of everybody (`--check`).
     #[serde(skip)]
     pub(super) binds: bool,
@@ -138,10 +148,17 @@ impl Ruling {
         Some(Self {
             standing,
             condition: match standing {
-                Standing::Unknown => rule.open_condition(facts, subject.order),
+                Standing::Unknown => open_condition(rule, facts, subject.order),
                 _ => None,
             },
             missing,
+            here: here(rule, facts),
+            differs: match (standing, &rule.followed) {
+                (Standing::NotFollowed, Some(followed)) => {
+                    followed.differences(facts, subject.order)
+                }
+                _ => Vec::new(),
+            },
             measured,
             belief,
             ..Self::blank(subject, rule)
@@ -153,6 +170,8 @@ impl Ruling {
             standing: Standing::Unknown,
             missing: None,
             condition: None,
+            here: Vec::new(),
+            differs: Vec::new(),
             id: rule.id.clone(),
             subject: subject.name.clone(),
             says: rule.says.clone(),
@@ -172,6 +191,7 @@ impl Ruling {
             tested: Vec::new(),
             measured: None,
             belief: None,
+            premise: rule.premise.clone(),
             binds: rule.binds(),
         }
     }
@@ -200,6 +220,28 @@ impl Ruling {
         }
     }
 
+    /// Its name, what it asks, of whom, and what is not so.
+    pub(super) fn complaint(&self, programs: &[&Program]) -> String {
+        const NAMED: usize = 3;
+        let mut names: Vec<_> = programs.iter().take(NAMED).map(|it| it.named()).collect();
+        if let more @ 1.. = programs.len().saturating_sub(NAMED) {
+            names.push(format!("{more} more"));
+        }
+        // A state that breaks programs is its own condition.
+        let reasons = match self.differs.is_empty() {
+            true => &self.here,
+            false => &self.differs,
+        };
+        format!(
+            "{}: {} [{}] Here, for {}: {}.",
+            self.id,
+            self.words(),
+            self.authority(),
+            names.join(", "),
+            reasons.join("; ")
+        )
+    }
+
     /// Who says so and since when.
     #[must_use]
     pub fn authority(&self) -> String {
@@ -207,11 +249,31 @@ impl Ruling {
     }
 }
 
+/// What is known of the facts that a rule asks for, each once.
+fn here(rule: &Rule, facts: &Facts) -> Vec<String> {
+    let mut said = Vec::new();
+    for words in rule.conditions().flat_map(|it| it.state(facts)) {
+        if !said.contains(&words) {
+            said.push(words);
+        }
+    }
+    said
+}
+
+/// What of a rule's premise and condition is not known.
+fn open_condition(rule: &Rule, facts: &Facts, order: Order) -> Option<String> {
+    let parts = rule.premise.clone().into_iter();
+    let parts: Vec<_> = parts.chain(rule.open_condition(facts, order)).collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
+
 fn standing(rule: &Rule, facts: &Facts, order: Order) -> (Standing, Option<String>) {
     match rule.followed(facts, order) {
         _ if rule.breaks => (Standing::Breaks, None),
-        None => (Standing::Information, None),
+        // What is followed is so whether the premise holds or not.
         Some(Truth::Yes) => (Standing::Followed, None),
+        _ if rule.premise.is_some() => (Standing::Unknown, None),
+        None => (Standing::Information, None),
         Some(Truth::No) => (Standing::NotFollowed, None),
         Some(Truth::CannotTell(fact)) => (Standing::Open, Some(fact)),
     }

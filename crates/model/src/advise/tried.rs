@@ -124,11 +124,23 @@ impl Effect {
             policy, baseline, ..
         } = self;
         let change = change_words(&self.metric, self.change);
-        format!("{change} with {policy} against {baseline}")
+        format!("{change} with policy {policy} instead of {baseline}")
     }
 }
 
 impl Tried {
+    /// What came of it, on which machine, when, and where its record is.
+    #[must_use]
+    pub fn account(&self) -> String {
+        let machine = self.machine.as_deref().unwrap_or("another machine");
+        format!(
+            "by us, {}; on {}, {machine}; record {}",
+            self.words(),
+            self.test.date,
+            self.test.record
+        )
+    }
+
     /// What came of it: the verdict and the change.
     #[must_use]
     pub fn words(&self) -> String {

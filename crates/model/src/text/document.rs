@@ -5,7 +5,7 @@
 //! What only points to the details is left out where they are shown.
 
 use super::grid::Grid;
-use super::{Tone, Verbosity};
+use super::{Flow, Tone, Verbosity};
 
 /// What a verb says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +74,8 @@ pub struct Field {
     pub text: String,
     /// How the label is meant.
     pub tone: Tone,
+    /// Whether the text may go on in a new line.
+    pub flow: Flow,
 }
 
 /// Bars of one scale.
@@ -198,7 +200,16 @@ impl Field {
         Self {
             label: label.into(),
             text: text.into(),
-            tone: Tone::Plain,
+            ..Self::default()
+        }
+    }
+
+    /// A label and a command or an address, which stays in one line.
+    #[must_use]
+    pub fn whole(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            flow: Flow::Whole,
+            ..Self::new(label, text)
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Tone;
 use super::wrap::{display_width, padded, wrapped_at_spaces};
+use super::{Flow, Tone};
 
 /// One cell: what it says, and how it is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Cell {
     pub text: String,
     /// Good, bad or plain; the text says it too.
     pub tone: Tone,
+    /// Whether the text may go on in a new line, where its column is wrapped.
+    pub flow: Flow,
 }
 
 impl Cell {
@@ -20,7 +22,16 @@ impl Cell {
     pub fn plain(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            tone: Tone::Plain,
+            ..Self::default()
+        }
+    }
+
+    /// A command or an address, which stays in one line.
+    #[must_use]
+    pub fn whole(text: impl Into<String>) -> Self {
+        Self {
+            flow: Flow::Whole,
+            ..Self::plain(text)
         }
     }
 
@@ -166,6 +177,13 @@ impl Grid {
                     lines[0].push_str(&gap);
                     lines[0].push_str(&paint(&cell.text, cell.tone));
                 }
+                Align::Wrapped if cell.flow == Flow::Whole => {
+                    let text = paint(&cell.text, cell.tone);
+                    if lines[0].trim().is_empty() {
+                        lines.clear();
+                    }
+                    lines.push(padded("", whole_at(&cell.text, used, room)) + &text);
+                }
                 Align::Wrapped => {
                     let mut texts = sentence_lines(&cell.text, used, room).into_iter();
                     let (_, first) = texts.next().unwrap_or_default();
@@ -181,6 +199,12 @@ impl Grid {
         }
         lines
     }
+}
+
+/// The column in which a text begins that stays in one line: that of its neighbours, else as far to the left
+/// as it needs.
+pub(super) fn whole_at(text: &str, column: usize, room: usize) -> usize {
+    room.saturating_sub(display_width(text)).min(column)
 }
 
 /// The lines of sentences that begin after so many columns, each with the columns before it.

@@ -2,7 +2,7 @@
 
 use super::document::{Bars, Block, Document, Field, Level, Paragraph, Section};
 use super::grid::{Cell, Grid};
-use super::{Tone, xml_escaped};
+use super::{Flow, Tone, xml_escaped};
 
 /// Draws sections. Headings begin at the second level: the first is the page's. Details are
 /// folded, so what only points to them is left out.
@@ -132,10 +132,20 @@ fn class(tone: Tone) -> &'static str {
 }
 
 fn field(field: &Field) -> String {
-    let (label, text) = (xml_escaped(field.label.trim()), xml_escaped(&field.text));
+    let label = xml_escaped(field.label.trim());
+    let text = flowing(&field.text, field.flow);
     match label.is_empty() {
         true => format!("<dd>{text}</dd>\n"),
         false => format!("<dt{}>{label}</dt><dd>{text}</dd>\n", class(field.tone)),
+    }
+}
+
+/// A text, which is code where it stays in one line.
+fn flowing(text: &str, flow: Flow) -> String {
+    let text = xml_escaped(text);
+    match flow {
+        Flow::Wrapped => text,
+        Flow::Whole => format!("<code>{text}</code>"),
     }
 }
 
@@ -186,7 +196,7 @@ fn row(grid: &Grid, cells: &[Cell], place: Place) -> String {
 }
 
 fn cell(cell: &Cell, column: usize, place: Place, side: Option<&str>, span: &str) -> String {
-    let text = xml_escaped(cell.text.trim());
+    let text = flowing(cell.text.trim(), cell.flow);
     let tone = match cell.tone {
         Tone::Plain => None,
         Tone::Strong => Some("strong"),

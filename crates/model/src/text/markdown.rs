@@ -1,8 +1,8 @@
 //! A document as Markdown, for a pull request or a wiki.
 
-use super::Verbosity;
 use super::document::{Bars, Block, Document, Field, Section};
 use super::grid::Grid;
+use super::{Flow, Verbosity};
 
 /// Draws a document as Markdown. Headings begin at the second level: the first is the page's.
 #[must_use]
@@ -42,9 +42,18 @@ fn list(lines: impl Iterator<Item = String>) -> String {
 
 fn field(field: &Field) -> String {
     let label = escaped(field.label.trim());
+    let text = flowing(&field.text, field.flow);
     match label.is_empty() {
-        true => escaped(&field.text),
-        false => format!("**{label}**: {}", escaped(&field.text)),
+        true => text,
+        false => format!("**{label}**: {text}"),
+    }
+}
+
+/// A text, which is code where it stays in one line. A bar would end the cell of a table even there.
+fn flowing(text: &str, flow: Flow) -> String {
+    match flow {
+        Flow::Whole if !text.contains('`') => format!("`{}`", text.replace('|', "\\|")),
+        _ => escaped(text),
     }
 }
 
@@ -52,7 +61,10 @@ fn table(grid: &Grid) -> String {
     let columns = grid.columns();
     let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let rows = grid.rows.iter().map(|cells| {
-        let mut cells: Vec<String> = cells.iter().map(|cell| escaped(&cell.text)).collect();
+        let mut cells: Vec<String> = cells
+            .iter()
+            .map(|cell| flowing(&cell.text, cell.flow))
+            .collect();
         cells.resize(columns, String::new());
         row(cells)
     });

@@ -70,6 +70,16 @@ pub enum Tone {
     Bad,
 }
 
+/// Whether a piece of text may go on in a new line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    /// It is wrapped at the width of the terminal.
+    #[default]
+    Wrapped,
+    /// It stays in one line, however long: a command or an address, which is pasted.
+    Whole,
+}
+
 /// Text as XML has it.
 pub(crate) fn xml_escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

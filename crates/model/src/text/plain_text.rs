@@ -1,8 +1,9 @@
 //! A document as text for a terminal.
 
 use super::document::{Bars, Block, Document, Field, Level, Paragraph, Section};
+use super::grid::whole_at;
 use super::wrap::{display_width, padded, wrapped};
-use super::{Color, Style, Tone, Verbosity};
+use super::{Color, Flow, Style, Tone, Verbosity};
 
 /// A narrower terminal is drawn for as if it were so wide.
 const NARROWEST: usize = 40;
@@ -70,17 +71,32 @@ fn field_lines(fields: &[Field], style: &Style) -> Vec<String> {
     let room = style.width.saturating_sub(column);
     let lines = fields.iter().flat_map(|field| {
         let label = paint(&padded(&field.label, column), field.tone, style.color);
+        if field.flow == Flow::Whole {
+            return whole_lines(&label, column, &field.text, style.width);
+        }
         let texts = wrapped(&field.text, room, 0).into_iter().enumerate();
-        texts.map(move |(index, text)| {
+        let lines = texts.map(move |(index, text)| {
             let lead = if index == 0 {
                 label.clone()
             } else {
                 " ".repeat(column)
             };
             format!("{lead}{text}").trim_end().to_owned()
-        })
+        });
+        lines.collect::<Vec<_>>()
     });
     lines.collect()
+}
+
+/// A text that stays in one line: behind its label where it fits there, else below it.
+fn whole_lines(label: &str, column: usize, text: &str, width: usize) -> Vec<String> {
+    let at = whole_at(text, column, width);
+    let below = format!("{}{text}", " ".repeat(at));
+    match label.trim().is_empty() {
+        true => vec![below],
+        false if at == column => vec![format!("{label}{text}")],
+        false => vec![label.trim_end().to_owned(), below],
+    }
 }
 
 /// Each bar that stands for anything has a mark, however short it would be.

@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         write::write(folder, &advice, output)?;
     }
     Ok(match arguments.check {
-        true => check(&advice, output),
+        true => check(&advice),
         false => Exit::Done,
     })
 }
@@ -85,19 +85,14 @@ pub(super) fn of_all(root: &Root, host: &Host) -> Result<Advice> {
     Ok(advise(&knowledge, &host, observed, &[]))
 }
 
-/// Names what is neglected, and ends the program so.
-fn check(advice: &Advice, output: &Output) -> Exit {
-    let mut exit = Exit::Done;
-    for (program, ruling) in advice.neglected() {
-        exit = Exit::Gate;
-        if !output.quiet {
-            message(format_args!(
-                "not followed: {} ({}, {})",
-                ruling.id,
-                program.name,
-                ruling.authority()
-            ));
-        }
+/// Says which rules are not followed, as a gate does whether or not it was asked to be quiet, and ends the program so.
+fn check(advice: &Advice) -> Exit {
+    let complaints = advice.complaints();
+    for complaint in &complaints {
+        message(format_args!("not followed: {complaint}"));
     }
-    exit
+    match complaints.is_empty() {
+        true => Exit::Done,
+        false => Exit::Gate,
+    }
 }

@@ -15,6 +15,19 @@ use crate::stderr::message;
 /// Writes them into a folder, which is made; what is there already is kept.
 pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<()> {
     let files = files(advice);
+    if files.is_empty() {
+        if !output.quiet {
+            message("wrote nothing: no rule that is to be followed here has a file");
+        }
+        return Ok(());
+    }
+    let made = fs::create_dir_all(folder);
+    made.map_err(|why| {
+        exit::usage(format!(
+            "--write: {} cannot be made: {why}",
+            folder.display()
+        ))
+    })?;
     for file in &files {
         let path = folder.join(&file.path);
         if path.exists() {

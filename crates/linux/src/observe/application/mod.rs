@@ -113,6 +113,7 @@ impl<'a> Observer<'a> {
             pid: process.pid,
             name: process.name(),
             service: service.map(str::to_owned),
+            command: process.command(),
             exe: match process.access {
                 Access::Open => Some(process.traces.exe.clone()),
                 Access::Closed => None,

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hugewise_model::advise::access::Access;
+use hugewise_model::advise::command::Command;
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::subject::Traces;
@@ -33,6 +34,8 @@ pub(super) struct Process {
     /// Its environment, where that may be read.
     pub(super) environment: Option<BTreeMap<String, String>>,
     status: Option<Status>,
+    /// Bytes of the heap that grows by brk(2), where its mappings may be read.
+    heap: Option<u64>,
 }
 
 impl Process {
@@ -54,6 +57,7 @@ impl Process {
             _ => Access::Open,
         };
         let environment = root.read(format!("proc/{pid}/environ")).ok();
+        let heap = mappings.as_deref().map(heap_bytes);
         Some(Self {
             pid: Some(pid),
             access,
@@ -65,6 +69,7 @@ impl Process {
                 files: files(&mappings.unwrap_or_default()),
             },
             status,
+            heap,
         })
     }
 
@@ -74,6 +79,19 @@ impl Process {
         let names = [self.traces.called(), exe.unwrap_or_default()];
         let name = names.into_iter().find(|name| !name.is_empty());
         name.unwrap_or_default().to_owned()
+    }
+
+    /// How it was started, or would be, where that can be repeated.
+    pub(super) fn command(&self) -> Option<Command> {
+        let words = &self.traces.argv;
+        match (self.pid, self.access) {
+            (None, _) => Some(Command {
+                folder: None,
+                words: words.clone(),
+            }),
+            (Some(_), Access::Open) => Command::of_process(self.folder.as_deref(), words),
+            (Some(_), Access::Closed) => None,
+        }
     }
 
     /// The program of a command, as it would be found; `None` where there is none.
@@ -93,6 +111,7 @@ impl Process {
             folder: folder.map(|path| path.display().to_string()),
             environment: None,
             status: None,
+            heap: None,
         })
     }
 
@@ -145,6 +164,7 @@ impl Process {
             facts.set_known("process.shmem.bytes", status.shmem_bytes);
             facts.set_known("process.hugetlb.bytes", status.hugetlb_bytes);
         }
+        facts.set_known("process.heap.bytes", self.heap);
         if !self.traces.files.is_empty() {
             facts.set(
                 "process.static",
@@ -236,6 +256,13 @@ fn read_mappings(root: &Root, pid: u32) -> Option<Vec<Mapping>> {
     let names = ["maps", "smaps"].into_iter();
     let mut texts = names.filter_map(|name| root.read(format!("proc/{pid}/{name}")).ok());
     Some(parse_mappings(&texts.next()?).unwrap_or_default())
+}
+
+/// The heap that grows by brk(2), from which malloc of glibc serves the main thread. Its size is known without a walk
+/// of the page tables, and it grows only as it is used.
+fn heap_bytes(mappings: &[Mapping]) -> u64 {
+    let heap = mappings.iter().filter(|it| it.name.as_ref() == "[heap]");
+    heap.map(Mapping::bytes).sum()
 }
 
 fn files(mappings: &[Mapping]) -> Vec<String> {

@@ -1,10 +1,10 @@
 //! What of a condition is not known yet, in words.
 
+use super::words::{boolean, shown, subject};
 use super::{Node, Operand};
 use crate::advise::condition::Truth;
 use crate::advise::fact::{Facts, Value};
 use crate::advise::version::{Order, Relation};
-use crate::base::units::bytes_text;
 
 /// How often a node was denied on the way to it: an even or an odd number of times.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Sense {
         }
     }
 
-    fn pick<T>(self, asked: T, denied: T) -> T {
+    pub(super) fn pick<T>(self, asked: T, denied: T) -> T {
         match self {
             Self::Asked => asked,
             Self::Denied => denied,
@@ -70,22 +70,6 @@ fn joined(one: Option<String>, other: Option<String>, word: &str) -> Option<Stri
         (Some(one), Some(other)) => Some(format!("{} {word} {}", group(one), group(other))),
         (one, other) => one.or(other),
     }
-}
-
-/// A fact that is true or false, as a sentence.
-fn boolean(name: &str, sense: Sense) -> String {
-    let (asked, denied) = match name {
-        "process.static" => ("it is linked statically", "it is linked dynamically"),
-        "process.thp_disabled" => ("huge pages are off for it", "huge pages are on for it"),
-        "cgroup.kubernetes" => ("it runs in Kubernetes", "it does not run in Kubernetes"),
-        name => {
-            return match name.strip_prefix("has.") {
-                Some(part) => format!("it {} {part}", sense.pick("has", "does not have")),
-                None => format!("{name} is {}", sense.pick("true", "false")),
-            };
-        }
-    };
-    sense.pick(asked, denied).to_owned()
 }
 
 /// A comparison that people say otherwise: that there is some, or that a flag is given.
@@ -138,47 +122,5 @@ fn compared(name: &str, relation: Relation, operand: &Operand) -> String {
     match (relation, operand) {
         (Relation::Above, Operand::Value(Value::Number(0.0))) => "is not 0".to_owned(),
         _ => format!("{} {other}", relation.words()),
-    }
-}
-
-fn shown(name: &str, value: &Value) -> String {
-    match value {
-        Value::Number(bytes) if name.ends_with(".bytes") => bytes_text(*bytes as u64),
-        value => value.to_string(),
-    }
-}
-
-/// What a fact is called in a sentence; its own name where a user knows it by that.
-fn subject(name: &str) -> String {
-    let words = match name {
-        "app.version" => "its version",
-        "argv" => "its command line",
-        "process.rss.bytes" => "its resident memory",
-        "process.anon.bytes" => "its anonymous memory",
-        "process.anon_huge.bytes" => "its huge anonymous memory",
-        "cgroup.anon_thp.bytes" => "the huge anonymous memory of its cgroup",
-        "process.shmem.bytes" => "its shared memory",
-        "process.shmem_huge.bytes" => "its huge shared memory",
-        "process.hugetlb.bytes" => "its memory from the hugetlb pool",
-        "process.advised.bytes" => "its advised memory",
-        "process.threads" => "its number of threads",
-        "cgroup.memory.max.bytes" => "the limit of its cgroup",
-        "cgroup.memory.bytes" => "the memory of its cgroup",
-        "cgroup.hugetlb.max.bytes" => "the hugetlb limit of its cgroup",
-        name => return of_family(name),
-    };
-    words.to_owned()
-}
-
-fn of_family(name: &str) -> String {
-    let Some((family, own)) = name.split_once('.') else {
-        return name.to_owned();
-    };
-    match family {
-        "conf" => format!("its setting {own}"),
-        "env" => format!("its variable {own}"),
-        "flag" => format!("its flag {own}"),
-        "version" => format!("the version of {own}"),
-        _ => name.to_owned(),
     }
 }

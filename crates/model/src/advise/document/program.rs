@@ -6,6 +6,7 @@ use crate::advise::ruling::{Ruling, Standing};
 use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
 use crate::text::grid::{Align, Grid};
+use crate::text::number::counted;
 use crate::text::wrap::plain;
 
 /// Rules in full on the first screen of one program.
@@ -49,7 +50,17 @@ impl Program {
         ruling.standing == Standing::Unknown && is_own
     }
 
-    pub(super) fn section(&self, is_alone: bool) -> Section {
+    /// Its heading with the first screen, and a section for each rule.
+    pub(super) fn sections(&self, is_alone: bool) -> Vec<Section> {
+        let command = self.command.as_ref();
+        let rules = self.rulings.iter().map(|ruling| {
+            let section = Section::default().with_detail(ruling.paragraph());
+            section.with_detail(ruling.fields(command))
+        });
+        std::iter::once(self.first(is_alone)).chain(rules).collect()
+    }
+
+    fn first(&self, is_alone: bool) -> Section {
         let mut section = Section::default();
         let heading = Paragraph::new(self.heading()).tone(Tone::Strong);
         if is_alone {
@@ -57,10 +68,6 @@ impl Program {
             self.push_brief(&mut section);
         } else {
             section.push_detail(heading);
-        }
-        for ruling in &self.rulings {
-            section.push_detail(ruling.paragraph());
-            section.push_detail(ruling.fields());
         }
         section
     }
@@ -70,7 +77,7 @@ impl Program {
         for (place, ruling) in self.now().take(ROWS).enumerate() {
             grid.rows.push(ruling.row());
             if place < IN_FULL && ruling.standing <= Standing::Open {
-                grid.rows.extend(ruling.brief());
+                grid.rows.extend(ruling.brief(self.command.as_ref()));
             }
         }
         if !grid.rows.is_empty() {
@@ -82,8 +89,7 @@ impl Program {
     pub(super) fn who(&self, count: usize) -> String {
         let name = plain(&self.name);
         match (self.pid, count) {
-            (None, _) => name,
-            (Some(pid), 1) => format!("{name} ({pid})"),
+            (None, _) | (_, 1) => self.named(),
             (Some(pid), count) => format!("{name} ({pid}, +{})", count - 1),
         }
     }
@@ -124,18 +130,25 @@ impl Program {
         let unknown = unknown.filter(|ruling| !self.may_need(ruling)).count();
         let past = self.standing(Standing::Past).count();
         let parts = [
-            (later, "more"),
-            (unknown, "may apply"),
+            (later, "more to read"),
+            (unknown, "that may apply"),
             (past, "no longer said"),
-            (self.others, "not for this version or state"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<_> = parts
-            .map(|(count, words)| format!("{count} {words}"))
-            .collect();
-        match parts.is_empty() {
-            true => "No rules are known.".to_owned(),
-            false => format!("Other rules: {} (-v shows them).", parts.join(", ")),
-        }
+        let parts =
+            parts.map(|(count, words)| format!(", {} {words}", counted(*count as u64, "rule")));
+        let more = match self.rulings.is_empty() {
+            true => String::new(),
+            false => format!(
+                "With -v: reasons, means, sources{}. ",
+                parts.collect::<String>()
+            ),
+        };
+        let others = match self.others {
+            0 => "No other rule is known.".to_owned(),
+            1 => "1 rule is for another version or state.".to_owned(),
+            more => format!("{more} rules are for another version or state."),
+        };
+        more + &others
     }
 }

@@ -1,11 +1,16 @@
 //! One rule: its row on the first screen, and all that is known of it.
 
+use std::iter::{once, repeat};
+
+use super::way::{Way, ways};
+use crate::advise::command::{Command, PLACE};
+use crate::advise::condition::called;
 use crate::advise::measured::Belief;
 use crate::advise::ruling::{Ruling, Standing};
-use crate::advise::settings::Settings;
 use crate::text::Tone;
 use crate::text::document::{Field, Paragraph};
 use crate::text::grid::Cell;
+use crate::text::wrap::capitalised;
 
 impl Ruling {
     pub(super) fn tone(&self) -> Tone {
@@ -24,85 +29,112 @@ impl Ruling {
     }
 
     /// Reason, means and test below its row.
-    pub(super) fn brief(&self) -> Vec<Vec<Cell>> {
-        let means = self
-            .set
-            .as_ref()
-            .and_then(|set| means(set).into_iter().next());
-        let lines = [Some(self.why.clone()), means, self.evidence(), self.test()];
-        let lines = lines.into_iter().flatten();
-        lines
-            .map(|line| vec![Cell::plain(""), Cell::plain(line)])
-            .collect()
+    pub(super) fn brief(&self, command: Option<&Command>) -> Vec<Vec<Cell>> {
+        let set = self.set.as_ref();
+        let means = set.and_then(|set| ways(set).into_iter().next());
+        let means = means.map(|way| way.for_command(command));
+        let test = self.test(command).map(|way| way.titled("To test it"));
+        let evidence = self.evidence().map(Way::sentence);
+        let ways = [Some(Way::sentence(self.why.clone())), means, evidence, test];
+        let cells = ways.into_iter().flatten().flat_map(Way::cells);
+        cells.map(|cell| vec![Cell::plain(""), cell]).collect()
     }
 
-    /// What was measured of it: here, else elsewhere.
+    /// What was measured of it: here, else by us elsewhere.
     fn evidence(&self) -> Option<String> {
         if let Some(measured) = self.measured_words() {
-            return Some(format!("Measured here: {measured}"));
+            return Some(format!("Tried here: {measured}"));
         }
         let tried = self.tested.first()?;
-        Some(format!("Measured elsewhere, {}", tried.words()))
+        Some(format!("Tried by us, {}", tried.words()))
     }
 
-    fn test(&self) -> Option<String> {
-        Some(format!("To test it: {}", self.experiment.as_ref()?))
+    /// The line that tests it, and from where it works.
+    fn test(&self, command: Option<&Command>) -> Option<Way> {
+        let line = self.experiment.as_ref()?;
+        let text = match line {
+            line if line.contains(" examples/") => "in the folder of hugewise's sources",
+            line if !line.ends_with(PLACE) => "",
+            _ if command.is_none() => "with your command for CMD, which has to end by itself",
+            _ => "if the command ends by itself; a server is tested with hugewise run --service",
+        };
+        let way = Way {
+            text: text.to_owned(),
+            line: Some(line.clone()),
+        };
+        Some(way.for_command(command))
     }
 
     pub(super) fn paragraph(&self) -> Paragraph {
-        let standing = match &self.missing {
-            Some(fact) => format!("{}, {fact} is not known", self.standing.words()),
-            None => self.standing.words().to_owned(),
-        };
-        Paragraph::new(format!("{} ({standing}; {})", self.says, self.id)).tone(Tone::Strong)
+        let missing = self
+            .missing
+            .as_ref()
+            .filter(|_| self.standing == Standing::Open);
+        let missing = missing.map(|fact| format!(" {} is not known.", capitalised(&called(fact))));
+        let text = format!(
+            "{}: {}{} (rule {})",
+            capitalised(self.standing.words()),
+            self.words(),
+            missing.unwrap_or_default(),
+            self.id
+        );
+        Paragraph::new(text).tone(Tone::Strong)
     }
 
-    pub(super) fn fields(&self) -> Vec<Field> {
+    pub(super) fn fields(&self, command: Option<&Command>) -> Vec<Field> {
+        let said = |label: &str, text: Option<String>| text.map(|text| Field::new(label, text));
+        let here = Some(self.here.join("; ")).filter(|words| !words.is_empty());
         let mut fields = vec![Field::new("Why", &self.why)];
-        let mut add = |label: &str, text: Option<String>| {
-            fields.extend(text.map(|text| Field::new(label, text)));
-        };
-        // What is no longer said is not to be followed.
+        fields.extend(said("Here", here));
+        fields.extend(self.means(command));
+        fields.extend(said("Costs", self.costs.clone()));
+        fields.extend(said("Effect", self.claim()));
+        fields.extend(said("Tried here", self.measured_words()));
+        if self.tested.is_empty() {
+            fields.push(Field::new("Tried", "never by us"));
+        }
+        let tried = self
+            .tested
+            .iter()
+            .map(|it| Field::new("Tried", it.account()));
+        fields.extend(tried);
+        let test = self.test(command).map(|way| way.fields("Test"));
+        fields.extend(test.unwrap_or_default());
+        fields.push(Field::new("Said by", self.authority()));
+        fields.push(Field::new("Checked", self.comparison()));
+        fields.extend(said("Replaced by", self.superseded_by.clone()));
+        let labels = once("Source").chain(repeat(""));
+        let sources = labels.zip(&self.sources);
+        fields.extend(sources.map(|(label, source)| Field::whole(label, source)));
+        fields
+    }
+
+    /// How to follow it; what is no longer said is not to be followed.
+    fn means(&self, command: Option<&Command>) -> Vec<Field> {
         let set = self
             .set
             .as_ref()
             .filter(|_| self.standing != Standing::Past);
-        let set = set.map(means).unwrap_or_default();
-        for (place, means) in set.into_iter().enumerate() {
-            add(if place == 0 { "How" } else { "or" }, Some(means));
-        }
-        add("Costs", self.costs.clone());
-        add(
-            "Changes",
-            Some(self.effects.words()).filter(|words| !words.is_empty()),
-        );
-        add("Measured here", self.measured_words());
-        if self.tested.is_empty() {
-            add("Tried", Some("never by us".to_owned()));
-        }
-        for tried in &self.tested {
-            let test = &tried.test;
-            let machine = tried.machine.as_deref().unwrap_or("another machine");
-            let place = format!("{machine}, {} ({})", test.date, test.record);
-            add(
-                "Measured elsewhere",
-                Some(format!("{}; {place}", tried.words())),
-            );
-        }
-        add("Test", self.experiment.clone());
-        add("Said by", Some(self.authority()));
-        add("Compared", Some(self.comparison()));
-        add("Now", self.superseded_by.clone());
-        add("Source", Some(self.sources.join(" ")));
+        let ways = set.map(ways).unwrap_or_default().into_iter();
+        let labels = once("How").chain(repeat("or"));
+        let fields = labels.zip(ways);
         fields
+            .flat_map(|(label, way)| way.for_command(command).fields(label))
+            .collect()
+    }
+
+    /// What changes, and whose word that is.
+    fn claim(&self) -> Option<String> {
+        let words = self.effects.words();
+        (!words.is_empty()).then(|| format!("{}: {words}", self.by.says()))
     }
 
     /// With what it was compared and when, or why it was not.
     fn comparison(&self) -> String {
         let day = &self.checked;
         match (&self.compared, &self.uncompared) {
-            (Some(with), _) => format!("on {day}, with {with}"),
-            (None, Some(why)) => format!("not with its source: {why}"),
+            (Some(with), _) => format!("on {day} against {with}"),
+            (None, Some(why)) => format!("not against its source: {why}"),
             (None, None) => format!("not said; its source was read on {day}"),
         }
     }
@@ -112,6 +144,7 @@ impl Ruling {
         let belief = match self.belief {
             Some(Belief::Confirmed) => "confirms it: ",
             Some(Belief::Refuted) => "refutes it: ",
+            None if measured.outcome.is_none() => "not decided: ",
             None => "",
         };
         Some(format!(
@@ -119,79 +152,5 @@ impl Ruling {
             measured.words(),
             measured.record
         ))
-    }
-}
-
-/// Where the settings of transparent huge pages are.
-const THP: &str = "/sys/kernel/mm/transparent_hugepage";
-
-/// The settings of the machine as one command line; they are needed together.
-fn machine_wide(set: &Settings) -> Option<String> {
-    let echo = |(file, value): (&String, &String)| format!("echo {value} > {file}");
-    let writes: Vec<_> = set.thp.iter().map(echo).collect();
-    let thp = match &writes[..] {
-        [] => None,
-        [one] => Some(one.replacen("> ", &format!("> {THP}/"), 1)),
-        more => Some(format!("(cd {THP} && {})", more.join(" && "))),
-    };
-    let sysctl = set.sysctl.iter();
-    let sysctl = sysctl.map(|(name, value)| format!("sysctl -w {name}={value}"));
-    let parts: Vec<_> = thp.into_iter().chain(sysctl).collect();
-    (!parts.is_empty()).then(|| format!("whole machine: {}", parts.join(" && ")))
-}
-
-/// How to follow a rule, each a way of its own, what reaches the process alone first.
-fn means(set: &Settings) -> Vec<String> {
-    let mut means = Vec::new();
-    if let Some(conf) = &set.conf {
-        means.push(format!("in {}: {}", conf.file, conf.line));
-    }
-    let env = set.env.iter();
-    let env: Vec<_> = env.map(|(name, value)| format!("{name}={value}")).collect();
-    if !env.is_empty() {
-        means.push(format!("environment: {}", env.join(" ")));
-    }
-    if !set.args.is_empty() {
-        means.push(format!("arguments: {}", set.args.join(" ")));
-    }
-    if let Some(policy) = set.own_policy() {
-        means.push(format!(
-            "this process alone: hugewise exec --policy {policy} -- COMMAND"
-        ));
-    }
-    means.extend(machine_wide(set));
-    if let Some(policy) = set.machine_policy() {
-        means.push(format!(
-            "whole machine, for one command: hugewise exec --system --policy {policy} -- COMMAND"
-        ));
-    }
-    means.extend(set.action.clone());
-    means
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_needed_together_is_one_way() {
-        let text = r#"
-            policy = "thp=always,defrag=defer+madvise"
-            env = { A = "1", B = "2" }
-            thp = { enabled = "always", "khugepaged/max_ptes_none" = "0" }
-            sysctl = { "vm.overcommit_memory" = "1" }
-        "#;
-        let set: Settings = toml::from_str(text).unwrap();
-        let expected = [
-            "environment: A=1 B=2",
-            "whole machine: (cd /sys/kernel/mm/transparent_hugepage && echo always > enabled && \
-             echo 0 > khugepaged/max_ptes_none) && sysctl -w vm.overcommit_memory=1",
-            "whole machine, for one command: hugewise exec --system --policy \
-             thp=always,defrag=defer+madvise -- COMMAND",
-        ];
-        assert_eq!(means(&set), expected);
-        let one: Settings = toml::from_str(r#"thp = { defrag = "never" }"#).unwrap();
-        let expected = "whole machine: echo never > /sys/kernel/mm/transparent_hugepage/defrag";
-        assert_eq!(means(&one), [expected]);
     }
 }

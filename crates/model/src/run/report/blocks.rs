@@ -67,9 +67,9 @@ impl MetricRow<'_> {
         scaler: &Scaler,
         detail: Detail,
     ) -> Vec<Cell> {
-        let change = comparison.map_or_else(Cell::default, |comparison| Cell {
-            text: change_text(comparison, scaler, detail),
-            tone: tone(self.metric.better, comparison.change),
+        let change = comparison.map_or_else(Cell::default, |comparison| {
+            let text = change_text(comparison, scaler, detail);
+            Cell::plain(text).tone(tone(self.metric.better, comparison.change))
         });
         if detail != Detail::Test {
             return vec![change];

@@ -224,6 +224,7 @@ mod tests {
     fn a_large_effect_is_found_in_five_rounds_or_a_few_more() {
         let tally = tally(Noise::Independent, Truth::Shift(-0.25));
         assert!(tally.better >= EXPERIMENTS * 95 / 100, "{tally:?}");
-        assert!(tally.mean_trials() <= 16.0, "{tally:?}");
+        // Five rounds of three trials, and up to four in which the baseline is told from itself.
+        assert!(tally.mean_trials() <= 16.0 + 8.0, "{tally:?}");
     }
 }

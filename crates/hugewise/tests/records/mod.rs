@@ -131,7 +131,12 @@ fn records_are_listed_and_the_newest_is_last() {
     report(&[])
         .success()
         .stdout(contains("sort -n numbers.txt"));
-    report(&["last"]).success().stdout(contains("noise.jsonl"));
+    report(&["last"])
+        .success()
+        .stdout(contains("report -v noise\n"));
+    report(&["noise"])
+        .success()
+        .stdout(contains("report -v noise\n"));
     report(&["last~1"]).code(2).stderr(contains("of 1 record"));
 }
 

@@ -7,7 +7,7 @@ use crate::run::stats::median;
 use crate::run::trial::Trial;
 use crate::text::number::counted;
 
-/// With three starts of each, all of one above all of the other happens by chance in one of twenty.
+/// With three starts of each, all of one are above all of the other by chance in one of twenty.
 const LEAST: usize = 3;
 
 /// Wall times of the starts that found cold memory, in seconds.

@@ -150,15 +150,6 @@ fn warmed_trials_leave_out_the_price_of_a_cold_start() {
         table(&warmed([&[], &[]]), 0.005),
         "no comparison uses cold trials"
     );
-    let mut not_cold = record;
-    for trial in &mut not_cold.cold {
-        trial.first_touch = Some(FirstTouch::of(32 << 20, 32 << 20, &[0.0002], &[0.0002]));
-    }
-    assert!(
-        text(&not_cold).contains("takes about 1.93 s longer after"),
-        "{}",
-        text(&not_cold)
-    );
     let mut as_is = warmed([&[], &[]]);
     as_is.header.plan.host_memory = HostMemory::AsIs;
     assert_eq!(of(&judge(&as_is), id), None);
@@ -170,7 +161,7 @@ fn cold_trials_take_a_tenth_of_the_time() {
     let record = warmed([&[], &[]]);
     let none = Vec::<usize>::new();
     assert_eq!(due(&record, 50), none);
-    assert_eq!(due(&record, 140), [1, 0]);
+    assert_eq!(due(&record, 170), [1, 0]);
     assert_eq!(due(&record, 9000), [1, 0, 1, 0, 1, 0]);
     let recommended = |seconds| {
         let spent = Duration::from_secs(seconds);

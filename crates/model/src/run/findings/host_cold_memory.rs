@@ -141,7 +141,7 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     view.evidence.figure("cold_touch_seconds", cold_seconds);
     view.evidence.figure("warm_touch_seconds", warm_seconds);
     let (policy, baseline) = (view.policy, view.context.baseline());
-    let (start, medians) = match RestedStarts::of(view, page) {
+    let (start, medians) = match RestedStarts::of(view) {
         Some(starts) => {
             view.evidence
                 .figure("rested_start_change_seconds", starts.change());

@@ -4,13 +4,12 @@
 use super::context::{PolicyView, told};
 use crate::run::metric::MetricId;
 use crate::run::stats::median;
-use crate::run::trial::Trial;
 use crate::text::number::counted;
 
 /// With three starts of each, all of one are above all of the other by chance in one of twenty.
 const LEAST: usize = 3;
 
-/// Wall times of the starts that found cold memory, in seconds.
+/// Wall times of the starts after a rest, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RestedStarts {
     policy: Vec<f64>,
@@ -29,16 +28,12 @@ pub(super) enum Difference {
 }
 
 impl RestedStarts {
-    /// `None` where one of the two has none that found cold memory: another program may have freed some
-    /// during the rest. `page` is the size of a huge page, in bytes.
-    pub(super) fn of(view: &PolicyView<'_, '_>, page: u64) -> Option<Self> {
-        let was_cold = |trial: &&Trial| {
-            let touch = trial.first_touch.as_ref();
-            trial.succeeded() && touch.is_some_and(|touch| touch.shows_cold(page))
-        };
+    /// `None` where one of the two has none. All count, whatever they found: the few pages that are touched before a
+    /// trial, to see whether memory is cold, are those that were freed last, and tell little of the rest.
+    pub(super) fn of(view: &PolicyView<'_, '_>) -> Option<Self> {
         let walls = |policy: &str| -> Vec<f64> {
-            let cold = view.context.record.cold.iter().filter(was_cold);
-            let own = cold.filter(|trial| trial.policy == policy);
+            let cold = view.context.record.cold.iter();
+            let own = cold.filter(|trial| trial.policy == policy && trial.succeeded());
             own.filter_map(|trial| trial.value(MetricId::WallSeconds))
                 .collect()
         };

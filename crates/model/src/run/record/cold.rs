@@ -10,15 +10,15 @@ use crate::run::stats::median;
 use crate::run::trial::Role;
 
 /// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
-/// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c).
-pub const COLD_REST: Duration = Duration::from_millis(2500);
+/// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and what was freed while it reports two seconds later.
+pub const COLD_REST: Duration = Duration::from_millis(4000);
 /// More cold trials tell little more.
 const MOST_TRIALS: f64 = 6.0;
 /// The share of the time of the rounds that cold trials may take.
 const MOST_TIME: f64 = 0.1;
 /// What they may take where a policy is to be recommended, in seconds: whether it gains after a rest
 /// too is a part of the answer.
-const FOR_ADVICE: f64 = 30.0;
+const FOR_ADVICE: f64 = 35.0;
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 10.0;
 /// With less huge memory there is no price to see.

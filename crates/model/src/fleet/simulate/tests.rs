@@ -167,9 +167,9 @@ fn ten_thousand_fleets() {
     reason = "its figures are what it is run for"
 )]
 fn ten_thousand_forecasts() {
-    for (hosts, family) in [(80, 1), (80, 8), (20, 1), (20, 8)] {
+    for (hosts, family) in [(80, 1), (80, 8)] {
         let found = as_forecast(hosts, family, 0..MANY.into());
-        println!("| {hosts} | {family} | {MANY} | {} |", percent(found));
+        println!("| {family} | {MANY} | {} |", percent(found));
         let away = (found - POWER).abs();
         assert!(
             away <= room(POWER, MANY.into()),

@@ -1,6 +1,5 @@
 //! The records of the user's state folder: `last`, `last~1`, their names, and their list.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,6 +19,9 @@ use crate::{exit, paths};
 
 /// The name of the newest record; `last~1` is the one before it.
 pub const LAST: &str = "last";
+
+/// How the file of a record ends.
+const ENDING: &str = "jsonl";
 
 /// Records on the first screen.
 const MOST: usize = 10;
@@ -51,7 +53,7 @@ impl Entry {
 /// that record, and all else is a path.
 pub fn find(word: &Path) -> Result<PathBuf> {
     let Some(place) = place(word) else {
-        let named = named(word).filter(|_| !word.exists());
+        let named = (!word.exists()).then(|| named(word)).flatten();
         return Ok(named.unwrap_or_else(|| word.to_owned()));
     };
     let found = newest()?;
@@ -73,19 +75,22 @@ pub fn find(word: &Path) -> Result<PathBuf> {
 /// The record of the user's folder with this name, with or without its ending.
 fn named(word: &Path) -> Option<PathBuf> {
     let name = word.to_str().filter(|name| !name.contains('/'))?;
-    let mut records = newest().ok()?.into_iter();
-    records.find(|path| {
-        let is_name = |part: Option<&OsStr>| part.is_some_and(|part| part == name);
-        is_name(path.file_stem()) || is_name(path.file_name())
-    })
+    let folder = paths::records().ok()?;
+    let files = [name.to_owned(), format!("{name}.{ENDING}")];
+    let mut files = files.into_iter().map(|file| folder.join(file));
+    files.find(|path| has_ending(path) && path.is_file())
 }
 
 /// The name of a record of the user's folder, which [`find`] takes in place of its path.
 pub fn word(path: &Path) -> Option<String> {
     let folder = paths::records().ok()?;
-    let name = path.file_stem()?.to_str()?.to_owned();
-    let is_there = path.parent() == Some(&*folder);
-    (is_there && named(Path::new(&name)).as_deref() == Some(path)).then_some(name)
+    let is_there = path.parent() == Some(&*folder) && has_ending(path);
+    let name = path.file_stem().filter(|_| is_there)?;
+    name.to_str().map(str::to_owned)
+}
+
+fn has_ending(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == ENDING)
 }
 
 /// How many records are newer than the one that the word means; `None` for a path.
@@ -110,7 +115,7 @@ pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
 /// The records of a folder, the newest first.
 pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let files = std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let files = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let files = files.filter(|path| has_ending(path));
     let mut files: Vec<(SystemTime, PathBuf)> = files
         .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
         .collect();

@@ -27,6 +27,9 @@ impl Rounds<'_> {
             return Ok(reason);
         }
         let record = recorder.record();
+        if !record.prices_cold_memory() {
+            return Ok(reason);
+        }
         let best = compare::table(record, &compare::Options::default())?
             .verdict
             .best;

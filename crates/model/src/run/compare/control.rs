@@ -3,7 +3,8 @@
 use serde::Serialize;
 use strum::Display;
 
-use super::{Comparison, Scale};
+use super::Comparison;
+use super::effect::limit;
 
 /// How far two runs of one policy lie apart here. The shuffle makes the two
 /// alike, so a difference is chance; it is shown, and judges nothing.
@@ -56,12 +57,8 @@ impl Control {
     }
 
     /// The threshold on the scale of [`Comparison::ends`].
-    #[must_use]
-    pub fn on_scale(&self, threshold: f64) -> f64 {
+    fn on_scale(&self, threshold: f64) -> f64 {
         let row = &self.comparison;
-        match row.scale {
-            Scale::Ratio => threshold.ln_1p(),
-            Scale::Difference => threshold * row.baseline_value.unwrap_or(0.0).abs(),
-        }
+        limit(row.scale, row.baseline_value.unwrap_or(0.0), threshold)
     }
 }

@@ -25,15 +25,22 @@ const LONGEST: f64 = 10.0;
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
 impl Record {
+    /// Whether a start on cold memory is a question: one program, whose memory is warmed on a host that takes it back.
+    #[must_use]
+    pub fn prices_cold_memory(&self) -> bool {
+        let plan = &self.header.plan;
+        let is_one = plan.programs.is_empty() && plan.service.is_none() && plan.bench.is_none();
+        let warmed = plan.host_memory == HostMemory::Warm;
+        is_one && warmed && self.header.host.taken_back_bytes().is_some()
+    }
+
     /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
     /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. `spent` is
     /// what the rounds took.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, recommended: Option<&str>) -> Vec<usize> {
         let plan = &self.header.plan;
-        let is_one = plan.programs.is_empty() && plan.service.is_none() && plan.bench.is_none();
-        let warmed = plan.host_memory == HostMemory::Warm;
-        if !(is_one && warmed && self.header.host.taken_back_bytes().is_some()) {
+        if !self.prices_cold_memory() {
             return Vec::new();
         }
         let recommended = self.huge_policies().find(|policy| {

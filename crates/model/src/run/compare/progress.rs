@@ -44,8 +44,13 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let next = record.next_round();
     let evidence = judged.evidence();
     let mut drops = Vec::new();
+    let mut is_shown = false;
     for policy in judged.policies().map(|policy| policy.name.as_str()) {
         let judgement = evidence.judge(policy);
+        is_shown |= matches!(
+            judgement.answer,
+            Answer::Better | Answer::Worse | Answer::Mixed
+        );
         if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {
@@ -55,7 +60,11 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
             }));
         }
     }
-    let stop = stop(&judged, &drops, rounds_left);
+    let mut stop = stop(&judged, &drops, rounds_left);
+    if stop == Some(StopReason::OutOfReach) && !is_shown {
+        keep_the_open(&judged, &mut drops);
+        stop = self::stop(&judged, &drops, rounds_left);
+    }
     // The cells of a bench are questions of their own, and one decides for all.
     if record.header.plan.bench.is_some() {
         drops.clear();
@@ -107,6 +116,16 @@ pub(super) fn reason_to_drop(
     }
     let is_hopeless = !judged.evidence().is_within_reach(policy, rounds_left);
     is_hopeless.then_some(RemovalReason::OutOfReach)
+}
+
+/// What is out of reach gives its time to what is within. Where nothing is and nothing was shown,
+/// no one needs the time: it makes the intervals narrower, and says how much an effect can be.
+fn keep_the_open(judged: &Judged, drops: &mut Vec<Removal>) {
+    let idle = |name: &str| {
+        let mut policies = judged.policies();
+        policies.any(|it| it.name == name && it.is_idle_means())
+    };
+    drops.retain(|it| it.why != RemovalReason::OutOfReach || idle(&it.policy));
 }
 
 fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReason> {

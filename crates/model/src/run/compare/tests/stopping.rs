@@ -108,18 +108,39 @@ fn a_round_without_a_dropped_policy_is_whole() {
     assert_eq!(progress.drops.len(), 1, "{progress:?}");
 }
 
-#[test]
-fn a_policy_that_no_round_can_decide_is_left() {
-    let noisy = |trial: &mut Trial, _: Slot| {
+/// The baseline and "again" between one and two seconds, "always" as it is told.
+fn noisy(policies: usize, always: impl Fn(f64) -> f64) -> Record {
+    let mut some = prompt();
+    some.policies.truncate(policies);
+    record_of(some, 20, |trial, slot| {
+        fast(trial, slot);
         let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 900);
-        read(trial, "wall_seconds", 1.0 + random.f64());
-    };
-    let mut small = prompt();
-    small.policies.truncate(2);
-    let record = record_of(small, 20, noisy);
-    let left = |rounds| progress(&record, rounds).expect("sound");
-    assert_eq!(left(5).stop, Some(StopReason::OutOfReach));
-    assert_eq!(left(5).drops[0].why, RemovalReason::OutOfReach);
+        let seconds = 1.0 + random.f64();
+        let is_always = slot.policy == 1;
+        let seconds = if is_always { always(seconds) } else { seconds };
+        read(trial, "wall_seconds", seconds);
+    })
+}
+
+#[test]
+fn what_no_round_can_decide_runs_on_where_nothing_else_needs_the_time() {
+    let record = noisy(2, |seconds| seconds);
+    let progress = progress(&record, 5).expect("sound");
+    assert_eq!((progress.stop, progress.drops), (None, vec![]));
+}
+
+#[test]
+fn what_no_round_can_decide_gives_its_time_to_what_can_be_decided() {
+    let left = |always: fn(f64) -> f64, rounds| progress(&noisy(3, always), rounds).expect("sound");
+    // One is shown, so nobody waits for the other.
+    let shown = left(|seconds| seconds / 4.0, 5);
+    assert_eq!(shown.stop, Some(StopReason::OutOfReach));
+    // One is within reach of a few rounds more, and has them alone.
+    let close = left(|seconds| seconds * 0.94, 8);
+    assert_eq!(close.stop, None);
+    let drops: Vec<_> = close.drops.iter().map(|it| it.policy.as_str()).collect();
+    assert_eq!(drops, ["again"], "{close:?}");
+    assert_eq!(close.drops[0].why, RemovalReason::OutOfReach);
 }
 
 #[test]

@@ -88,6 +88,11 @@ fn what_the_answer_says_is_no_headline() {
     assert_eq!(text.matches("switched huge pages off").count(), 1, "{text}");
     let earlier = "The huge pages of redis-server are from before it switched them off: 806 MiB";
     assert!(text.contains(earlier), "{text}");
+    assert!(
+        text.contains("Stay with as-is: no policy reaches memory"),
+        "{text}"
+    );
+    assert!(!text.contains("More rounds"), "{text}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod interaction;
 /// What comparisons and metrics are called.
 pub(crate) mod labels;
 /// The middle reading of every metric under every policy.
+mod means;
 pub mod medians;
 mod order;
 mod percentiles;

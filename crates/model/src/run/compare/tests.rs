@@ -3,6 +3,7 @@
 mod any;
 mod best;
 mod experiment;
+mod means;
 mod pages;
 mod programs;
 mod records;

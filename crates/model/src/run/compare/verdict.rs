@@ -109,6 +109,13 @@ impl Evidence<'_> {
         let Some(decision) = decide(&pairs.centers(), self.question) else {
             return Judgement::undecided("no complete round".to_owned());
         };
+        let by_means = policy.filter(|_| decision.answer == Answer::Worse);
+        if let Some(reason) = by_means.and_then(|policy| self.worse_by_means(policy)) {
+            return Judgement {
+                is_settled: decision.is_settled,
+                ..Judgement::undecided(reason)
+            };
+        }
         Judgement {
             answer: decision.answer,
             reason: None,

@@ -8,7 +8,7 @@ use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
-use crate::run::trial::TouchPrice;
+use crate::run::trial::{TouchPrice, huge_memory};
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -63,14 +63,11 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     })
 }
 
-/// Memory in huge pages: what a sample saw or what faults brought, for a sample misses what lived
-/// between two. Without both readings the question does not arise; other rules say that they are
-/// missing.
+/// Memory in huge pages. Without its readings the question does not arise; other rules say that they
+/// are missing.
 fn huge_bytes(view: &mut PolicyView<'_, '_>) -> f64 {
     let page = view.context.host().pmd_bytes().unwrap_or(0) as f64;
-    let sampled = view.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
-    let faulted = view.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * page;
-    sampled.max(faulted)
+    huge_memory(|metric| view.here(metric).ok(), page).unwrap_or(0.0)
 }
 
 /// Whether kernel time differs from trial to trial as it does where only some memory is backed.

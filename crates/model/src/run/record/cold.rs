@@ -7,7 +7,7 @@ use crate::base::units::MIB;
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
 use crate::run::stats::median;
-use crate::run::trial::Role;
+use crate::run::trial::{Role, huge_memory};
 
 /// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
 /// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and what was freed while it reports two seconds later.
@@ -78,9 +78,7 @@ impl Record {
 
     fn huge_bytes(&self, policy: usize) -> f64 {
         let page = self.header.host.pmd_bytes().unwrap_or(0) as f64;
-        let middle = |metric| self.middle_of(policy, metric).unwrap_or(0.0);
-        let faulted = middle(MetricId::ThpFaultAllocTotal) * page;
-        middle(MetricId::HugeAnonPeakBytes).max(faulted)
+        huge_memory(|metric| self.middle_of(policy, metric), page).unwrap_or(0.0)
     }
 
     fn middle_of(&self, policy: usize, metric: MetricId) -> Option<f64> {

@@ -76,6 +76,10 @@ pub(super) fn best<'a>(report: &'a Report<'_>) -> Option<&'a str> {
     report.table.verdict.best.as_deref()
 }
 
+/// The finding of a program that keeps huge pages from its own memory. More rounds, more reach and other
+/// policies then tell nothing more.
+const SHUT_OUT: &str = "program-disables-thp";
+
 /// The baseline stays, where nothing is better.
 fn keep(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
@@ -84,6 +88,12 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     if !rows.any(|row| row.metric == verdict.metric && row.n > 0) {
         let nothing = "No recommendation: nothing was compared.";
         return vec![Advice::Sentence(nothing.to_owned())];
+    }
+    if report.findings.iter().any(|it| it.id == SHUT_OUT) {
+        return vec![Advice::Sentence(format!(
+            "Stay with {baseline}: no policy reaches memory from which the program keeps huge pages. Start \
+             it with the setting that leaves them on, and run again."
+        ))];
     }
     let with = |wanted: &[Answer]| {
         let mut policies = verdict.policies.values();

@@ -5,6 +5,7 @@ use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
 use crate::run::findings::Context;
 use crate::run::metric::MetricId;
+use crate::run::trial::huge_memory;
 
 /// Faults that differ by less say nothing of pages.
 const FAULTS: f64 = 0.05;
@@ -80,15 +81,10 @@ fn are_alike([there, here]: [f64; 2], page: f64) -> bool {
     less >= MANY_PAGES * page && more - less <= ALIKE * more
 }
 
-/// How many bytes were huge: what a sample saw, or what huge faults brought where a sample missed it. The faults
-/// are the machine's, so those that bring more than the program has are of others.
+/// How many bytes were huge under a policy.
 fn huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
     let read = |metric| context.medians.get(policy, metric).ok();
-    let peak = read(MetricId::PeakRssBytes)?;
-    let sampled = read(MetricId::HugeAnonPeakBytes);
-    let faulted = read(MetricId::ThpFaultAllocTotal).map(|faults| faults * huge_page(context));
-    let faulted = faulted.filter(|bytes| *bytes <= peak);
-    sampled.into_iter().chain(faulted).max_by(f64::total_cmp)
+    huge_memory(read, huge_page(context))
 }
 
 /// From what the policies set.

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 mod first_touch;
+mod huge_memory;
 mod mapped_site;
 mod mark;
 mod own_act;
@@ -19,6 +20,7 @@ pub mod timeline;
 mod tracing;
 
 pub use first_touch::{FirstTouch, TouchPrice};
+pub use huge_memory::huge_memory;
 pub use mapped_site::{Frame, MappedSite, SiteMemory};
 pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};

@@ -1,0 +1,68 @@
+//! Policies that a tracer applies, which costs time of its own.
+
+use super::experiment::{fast, plan, policy, read, record_of, the_table, wobble};
+use crate::run::compare::*;
+use crate::run::plan::Plan;
+use crate::run::policy::realise::{self, Realisation};
+use crate::run::policy::{Settings, Thp, Tracer};
+use crate::run::record::Record;
+
+/// Twelve rounds of `never`, of `always` by a tracer, and of its tracer alone, each so many times
+/// slower than the first.
+fn traced(always: f64, idle: f64) -> Record {
+    let mut alone = policy("tracer=idle", None);
+    alone.settings = Settings {
+        tracer: Some(Tracer::Idle),
+        ..Settings::default()
+    };
+    let plan = Plan {
+        policies: vec![
+            policy("never", Some(Thp::Never)),
+            policy("always", Some(Thp::Always)),
+            alone,
+        ],
+        ..plan()
+    };
+    let mut record = record_of(plan, 12, |trial, slot| {
+        fast(trial, slot);
+        let slower = [1.0, always, idle][slot.policy];
+        read(trial, "wall_seconds", wobble(trial) * slower);
+    });
+    for (name, tracer) in [
+        ("always", realise::Tracer::Huge),
+        ("tracer=idle", realise::Tracer::Idle),
+    ] {
+        let realisation = Realisation {
+            tracer,
+            ..Realisation::default()
+        };
+        let realisations = &mut record.header.realisations;
+        realisations.insert(name.to_owned(), realisation);
+    }
+    record
+}
+
+fn always(record: &Record) -> (Answer, Option<String>) {
+    let verdict = the_table(record).verdict;
+    (
+        verdict.policies["always"],
+        verdict.reasons.get("always").cloned(),
+    )
+}
+
+#[test]
+fn what_the_tracer_costs_is_not_what_huge_pages_cost() {
+    let (answer, reason) = always(&traced(1.3, 1.5));
+    assert_eq!(answer, Answer::NotDecided);
+    let reason = reason.expect("it is told");
+    assert!(reason.starts_with("the tracer that applies it costs time of its own"));
+    // As slow as its tracer.
+    assert_eq!(always(&traced(1.3, 1.3)).0, Answer::NotDecided);
+}
+
+#[test]
+fn huge_pages_that_cost_more_than_their_tracer_hurt() {
+    assert_eq!(always(&traced(1.3, 1.1)), (Answer::Worse, None));
+    assert_eq!(always(&traced(1.3, 1.0)), (Answer::Worse, None));
+    assert_eq!(always(&traced(0.8, 1.1)).0, Answer::Better);
+}

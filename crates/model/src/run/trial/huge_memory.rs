@@ -1,0 +1,54 @@
+//! How much of a program's memory was in huge pages.
+
+use crate::run::metric::MetricId;
+
+/// Memory in huge pages, in bytes: what samples saw, or what huge faults brought, for a sample misses
+/// what lived between two. Faults are counted for the whole machine, so they count only for a
+/// program that was seen with huge pages, or at which nobody could look, and only as far as it had
+/// memory. `read` gives a metric of one policy; `None` where nothing was read.
+#[must_use]
+pub fn huge_memory(
+    mut read: impl FnMut(MetricId) -> Option<f64>,
+    huge_page_bytes: f64,
+) -> Option<f64> {
+    let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeAnonExitBytes].map(&mut read);
+    let seen = seen.into_iter().flatten().max_by(f64::total_cmp);
+    let faulted = read(MetricId::ThpFaultAllocTotal).map(|faults| faults * huge_page_bytes);
+    let peak = read(MetricId::PeakRssBytes);
+    let is_own = |bytes: &f64| seen != Some(0.0) && peak.is_none_or(|peak| *bytes <= peak);
+    seen.into_iter()
+        .chain(faulted.filter(is_own))
+        .max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: f64 = 1024.0 * 1024.0;
+
+    fn of(sampled: Option<f64>, at_exit: Option<f64>, faults: f64) -> Option<f64> {
+        let read = |metric| match metric {
+            MetricId::HugeAnonPeakBytes => sampled.map(|bytes| bytes * MIB),
+            MetricId::HugeAnonExitBytes => at_exit.map(|bytes| bytes * MIB),
+            MetricId::ThpFaultAllocTotal => Some(faults),
+            MetricId::PeakRssBytes => Some(171.0 * MIB),
+            _ => None,
+        };
+        huge_memory(read, 2.0 * MIB).map(|bytes| bytes / MIB)
+    }
+
+    #[test]
+    fn faults_tell_what_samples_missed() {
+        assert_eq!(of(Some(63.0), None, 73.0), Some(146.0));
+        assert_eq!(of(Some(0.0), Some(100.0), 73.0), Some(146.0));
+        assert_eq!(of(None, None, 73.0), Some(146.0));
+    }
+
+    #[test]
+    fn faults_of_others_are_not_the_programs() {
+        assert_eq!(of(Some(0.0), Some(0.0), 47.0), Some(0.0), "seen with none");
+        assert_eq!(of(Some(0.0), None, 47.0), Some(0.0), "seen with none");
+        assert_eq!(of(Some(63.0), None, 100.0), Some(63.0), "more than it had");
+    }
+}

@@ -17,6 +17,9 @@ const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// The flag of rustc for addresses that a static program adjusts when it starts: a bit for each, not
 /// 24 bytes.
 const PACKED: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
+/// The flag of rustc for programs without tables for unwinding, a tenth of them: a release aborts
+/// where it panics. Other profiles unwind and cannot go without.
+const NO_UNWINDING: &str = "-Cforce-unwind-tables=no";
 /// Names the clang of the BPF object. With none of that name the committed object is taken: that
 /// of some clang would differ from machine to machine.
 const CLANG: &str = "HUGEWISE_CLANG";
@@ -55,7 +58,7 @@ pub fn run_static(arguments: &Arguments) -> Result<()> {
         let words: Vec<&str> = words
             .chain(PROGRAMS.iter().flat_map(|name| ["-p", name]))
             .collect();
-        let built = build(machine, &sources, &cache, &words)?.join("dist");
+        let built = build(machine, &sources, &cache, &words, &[NO_UNWINDING])?.join("dist");
         let folder = arguments.out.join(machine.name());
         fs::create_dir_all(&folder)?;
         for name in PROGRAMS {
@@ -66,31 +69,49 @@ pub fn run_static(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Builds packages of this workspace; `words` are those of cargo, without its target. Gives the
-/// folder of the target, which has one for each profile.
+/// Builds packages of this workspace; `words` are those of cargo, without its target, and `flags`
+/// are for rustc besides those of a static program. Gives the folder of the target, which has one
+/// for each profile.
 ///
 /// # Errors
 /// They cannot be built here; the error says why.
-pub fn build(machine: Machine, sources: &Path, cache: &Path, words: &[&str]) -> Result<PathBuf> {
+pub fn build(
+    machine: Machine,
+    sources: &Path,
+    cache: &Path,
+    words: &[&str],
+    flags: &[&str],
+) -> Result<PathBuf> {
     let target = machine.target();
     let commit = commit(sources);
+    let flags = [&[STATIC, PACKED][..], flags].concat();
     match machine {
-        Machine::x86_64 => native(sources, target, &commit, words),
-        Machine::aarch64 => arm::build(&arm::prepare(cache)?, sources, target, &commit, words),
+        Machine::x86_64 => native(sources, target, &commit, words, &flags),
+        Machine::aarch64 => arm::build(
+            &arm::prepare(cache)?,
+            sources,
+            target,
+            &commit,
+            words,
+            &flags,
+        ),
     }
 }
 
 /// The target is named although it is the host's: only so are macros, which are libraries of the
 /// compiler, built without the flag for static programs. Folders have the names that they have in
 /// the root for aarch64.
-fn native(sources: &Path, target: &str, commit: &str, words: &[&str]) -> Result<PathBuf> {
+fn native(
+    sources: &Path,
+    target: &str,
+    commit: &str,
+    words: &[&str],
+    flags: &[&str],
+) -> Result<PathBuf> {
     let renamed = |folder: &Path, name| format!("--remap-path-prefix={}={name}", folder.display());
-    let flags = [
-        STATIC.to_owned(),
-        PACKED.to_owned(),
-        renamed(sources, "/src"),
-        renamed(&cargo_home(), "/cargo"),
-    ];
+    let mut flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
+    flags.push(renamed(sources, "/src"));
+    flags.push(renamed(&cargo_home(), "/cargo"));
     let mut command = Command::new("cargo");
     command
         .args(words)

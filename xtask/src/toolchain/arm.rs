@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{CLANG, COMMIT, PACKED, STATIC, cargo_home};
+use super::{CLANG, COMMIT, cargo_home};
 use crate::command::run;
 use crate::debian;
 
@@ -54,6 +54,7 @@ pub fn build(
     target: &str,
     commit: &str,
     words: &[&str],
+    flags: &[&str],
 ) -> Result<PathBuf> {
     run(Command::new("cargo")
         .args(["fetch", "--locked"])
@@ -84,7 +85,7 @@ pub fn build(
         ])
         .args([
             "CARGO_TARGET_DIR=/out",
-            &format!("RUSTFLAGS={STATIC} {PACKED}"),
+            &format!("RUSTFLAGS={}", flags.join(" ")),
             &format!("{CLANG}=none"),
             &format!("{COMMIT}={commit}"),
             &linker,

@@ -51,9 +51,9 @@ impl Programs {
         let mut words = vec!["build", "--profile", PROFILE, "--bins"];
         words.extend(self.packages.iter().flat_map(|package| ["-p", package]));
         words.extend(self.tests.iter().flat_map(|test| ["--test", test]));
-        toolchain::build(machine, sources, cache, &words)?;
+        toolchain::build(machine, sources, cache, &words, &[])?;
         let words = ["build", "--profile", WITH_LINES, "--bins", "-p", LABORATORY];
-        let target = toolchain::build(machine, sources, cache, &words)?;
+        let target = toolchain::build(machine, sources, cache, &words, &[])?;
         let folder = cache.join("programs").join(machine.name());
         self.collect(&target, &folder)?;
         Ok(folder)

@@ -1,11 +1,12 @@
 // Gives each container of a pod the arm of its pod, by the Node Resource Interface of containerd and CRI-O.
 //
 // A pod takes part by the annotation hugewise/experiment. Its plan is EXPERIMENT.toml in the folder of plans, its unit
-// is NODE/POD, and the arm is what `hugewise fleet assign` says.
+// is NODE/POD, and the arm is what `hugewise fleet assign` says. docs/guide/fleet.md says how it is installed.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"log"
 	"os"
@@ -46,8 +47,7 @@ func serve() error {
 	if err := served.Run(context.Background()); err != nil {
 		return err
 	}
-	log.Fatal("the runtime went away")
-	return nil
+	return errors.New("the runtime went away")
 }
 
 func hostName() string {

@@ -160,27 +160,58 @@ class Runtime:
 
     def pod(self, name, annotations, security=None):
         """Runs a pod with one container, `say`, and returns what that says and complains of."""
-        folder = self.folder / f"pod-{next(self.numbers)}"
-        folder.mkdir()
+        pod = Pod(self, name, annotations, ["say", "a b"], security or {})
+        self.wait_until(f"{name} ends", pod.has_ended)
+        said, complaint = pod.lines("stdout"), pod.lines("stderr")
+        code = pod.status()["exitCode"]
+        assert code == 0, f"{name} ends with {code}: {complaint}"
+        pod.remove()
+        return json.loads(said), complaint
+
+    def stopped(self, name, annotations):
+        """Has the container of a pod wait, and stops it; returns its exit code, which is 137 after the grace."""
+        pod = Pod(self, name, annotations, ["wait"], {})
+        self.wait_until(f"{name} waits", lambda: pod.lines("stdout"))
+        self.told("stop", "--timeout", "10", pod.container)
+        code = pod.status()["exitCode"]
+        pod.remove()
+        return code
+
+
+class Pod:
+    """A pod with one container that has been started."""
+
+    def __init__(self, runtime, name, annotations, words, security):
+        self.runtime, self.folder = runtime, runtime.folder / f"pod-{next(runtime.numbers)}"
+        self.folder.mkdir()
         # A network of its own would need plugins of another project, and process numbers are each container's own.
         namespaces = {"network": 2, "pid": 1}
-        pod = folder / "pod.json"
-        pod.write_text(json.dumps({
-            "metadata": {"name": name, "namespace": "default", "uid": folder.name}, "annotations": annotations,
-            "log_directory": str(folder),
-            "linux": {"cgroup_parent": f"/{PARENT}", "security_context": {"namespace_options": namespaces}}}))
-        container = folder / "container.json"
-        container.write_text(json.dumps({
-            "metadata": {"name": "said"}, "image": {"image": IMAGE}, "args": ["say", "a b"], "log_path": "said.log",
-            "linux": {"security_context": {"namespace_options": namespaces, **(security or {})}}}))
-        pod_id = self.told("runp", pod)
-        container_id = self.told("create", pod_id, container, pod)
-        self.told("start", container_id)
-        state = lambda: json.loads(self.told("inspect", container_id))["status"]
-        self.wait_until(f"{name} ends", lambda: state()["state"] == "CONTAINER_EXITED")
-        lines = [line.split(" ", 3)[1:] for line in (folder / "said.log").read_text().splitlines()]
-        said = "".join(text for stream, _, text in lines if stream == "stdout")
-        complaint = "\n".join(text for stream, _, text in lines if stream == "stderr")
-        assert state()["exitCode"] == 0, f"{name}: {complaint}"
-        self.told("rmp", "--force", pod_id)
-        return json.loads(said), complaint
+        pod = self.write("pod", {
+            "metadata": {"name": name, "namespace": "default", "uid": self.folder.name}, "annotations": annotations,
+            "log_directory": str(self.folder),
+            "linux": {"cgroup_parent": f"/{PARENT}", "security_context": {"namespace_options": namespaces}}})
+        container = self.write("container", {
+            "metadata": {"name": "only"}, "image": {"image": IMAGE}, "args": words, "log_path": "only.log",
+            "linux": {"security_context": {"namespace_options": namespaces, **security}}})
+        self.pod = runtime.told("runp", pod)
+        self.container = runtime.told("create", self.pod, container, pod)
+        runtime.told("start", self.container)
+
+    def write(self, name, content):
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(content))
+        return path
+
+    def status(self):
+        return json.loads(self.runtime.told("inspect", self.container))["status"]
+
+    def has_ended(self):
+        return self.status()["state"] == "CONTAINER_EXITED"
+
+    def lines(self, stream):
+        """What it wrote, without the time and the stream that the runtime puts before each line."""
+        words = [line.split(" ", 3) for line in (self.folder / "only.log").read_text().splitlines()]
+        return "\n".join(text for _, of, _, text in words if of == stream)
+
+    def remove(self):
+        self.runtime.told("rmp", "--force", self.pod)

@@ -27,7 +27,7 @@ OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:pyt
 
 # What carries out a fleet experiment.
 FLEET_TOOLS := prometheus:prometheus promtool:prometheus ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
-  sbatch:slurm-client munged:munge rclone:rclone openssl:openssl
+  sbatch:slurm-client munged:munge rclone:rclone openssl:openssl runc:runc
 
 # What looks at pages.
 PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm
@@ -56,7 +56,7 @@ help:
 	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make test-advice   the experiments of the rules of advise again, beside their kept answers (more than an hour)"
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
-	@echo "make test-fleet    agents on QEMU guests, by Ansible, podman, Slurm and a Kubernetes API server; engines that say arms; rows by S3 (the guests: a quarter of an hour)"
+	@echo "make test-fleet    agents on QEMU guests, by Ansible, podman, Slurm, a Kubernetes API server and containerd; engines that say arms; rows by S3 (the guests: a quarter of an hour)"
 	@echo "make test-exports  the programs that exports are for read them: pprof, Firefox Profiler, benchstat"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"

@@ -40,8 +40,11 @@ DIST_BIN ?= $(CURDIR)/target/tools
 
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
+CARGO_FUZZ := 0.13.2
+# Processor time of each target.
+FUZZ_SECONDS ?= 3600
 
-.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages test-exports test-fleet gallery lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-load test-advice test-starts test-pages test-exports test-fleet fuzz gallery lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -58,6 +61,7 @@ help:
 	@echo "make test-pages    docs/gallery is up to date, and can be looked at in Chromium and Firefox"
 	@echo "make test-fleet    agents on QEMU guests, by Ansible, podman, Slurm, a Kubernetes API server and containerd; engines that say arms; rows by S3 (the guests: a quarter of an hour)"
 	@echo "make test-exports  the programs that exports are for read them: pprof, Firefox Profiler, benchstat"
+	@echo "make fuzz          each fuzz target for an hour of processor time, from the kept corpora"
 	@echo "make gallery       make the pages of docs/gallery again"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
@@ -221,6 +225,11 @@ test-containers: setup
 test-starts: setup
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	$(CARGO) test --locked -p hugewise --test cli trials::starts -- --ignored --nocapture
+
+# Five hours of processor time; FUZZ_SECONDS=60 is a look. TARGETS="record words" for some of them.
+fuzz: setup
+	$(CARGO) install --locked --quiet --root $(DIST_BIN) cargo-fuzz --version $(CARGO_FUZZ)
+	PATH=$(DIST_BIN)/bin:$$PATH fuzz/run $(FUZZ_SECONDS) target/fuzz $(TARGETS)
 
 calibrate: setup
 	$(CARGO) xtask calibrate

@@ -106,6 +106,9 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));
     }
+    if let Some(line) = &report.together {
+        section.push(Paragraph::new(line.clone()).hang(4));
+    }
     section
 }
 

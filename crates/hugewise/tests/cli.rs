@@ -313,7 +313,7 @@ fn who_only_looks_for_records_leaves_no_folder() {
         "/../../docs/records/python-dict.jsonl"
     );
     let copy = case.path("record.jsonl");
-    std::fs::copy(record, &copy).expect("a record");
+    fs::copy(record, &copy).expect("a record");
     let folder = case.path(&format!("hugewise-user-{NOBODY}"));
     let without_home = |words: &[&str]| {
         let mut command = case.hugewise_as_nobody();

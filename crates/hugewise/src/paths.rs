@@ -138,7 +138,8 @@ fn make_folder(folder: &Path, owner: Option<&Identity>) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         make_folder(above, owner)?;
     }
-    std::fs::create_dir(folder)?;
+    let mode = if folder == temporary() { 0o700 } else { 0o777 };
+    DirBuilder::new().mode(mode).create(folder)?;
     match owner {
         Some(owner) => std::os::unix::fs::lchown(folder, Some(owner.uid), Some(owner.gid)),
         None => Ok(()),
@@ -174,10 +175,16 @@ fn can_be_made(folder: &Path) -> bool {
     there.next().is_some_and(identity::may_write)
 }
 
-/// A temporary folder that only we can enter.
-fn private_temporary() -> Result<PathBuf> {
+/// The temporary folder of the user.
+fn temporary() -> PathBuf {
     let own = identity::effective_uid();
-    let folder = std::env::temp_dir().join(format!("hugewise-user-{own}"));
+    std::env::temp_dir().join(format!("hugewise-user-{own}"))
+}
+
+/// A temporary folder that only we can enter, if it is there: it is made for a record, and who only looks for
+/// one leaves none behind.
+fn private_temporary() -> Result<PathBuf> {
+    let folder = temporary();
     let refused = |why: String| {
         exit::usage(format!(
             "no home folder can be written, and {} cannot be used: {why}; name a record with \
@@ -185,15 +192,11 @@ fn private_temporary() -> Result<PathBuf> {
             folder.display()
         ))
     };
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(refused(error.to_string()));
-        }
-        _ => {}
-    }
-    let found = folder
-        .symlink_metadata()
-        .map_err(|error| refused(error.to_string()))?;
+    let found = match folder.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(folder),
+        found => found.map_err(|error| refused(error.to_string()))?,
+    };
+    let own = identity::effective_uid();
     let is_private = found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0;
     match is_private {
         true => Ok(folder),

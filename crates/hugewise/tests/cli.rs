@@ -18,7 +18,9 @@ mod trials;
 use std::fs;
 use std::path::Path;
 
-use harness::{Case, lab, one_at_a_time, readings};
+use std::os::unix::fs::MetadataExt;
+
+use harness::{Case, NOBODY, is_root, lab, one_at_a_time, readings, skip};
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 
@@ -283,6 +285,62 @@ fn a_setting_of_the_machine_needs_system() {
         .assert()
         .code(4)
         .stderr(contains("--system"));
+}
+
+#[test]
+fn who_may_write_no_setting_is_told_so_before_anything_runs() {
+    if !is_root() {
+        return skip(
+            "who_may_write_no_setting…",
+            "needs root, to be another user",
+        );
+    }
+    let case = Case::new();
+    let mut asked = case.hugewise_as_nobody();
+    let asked = asked.args(["run", "--system", "--max-rounds", "1", "--", "true"]);
+    let refused = asked.assert().code(4).stdout("");
+    refused.stderr(contains("run it with sudo, or leave --system out"));
+}
+
+#[test]
+fn who_only_looks_for_records_leaves_no_folder() {
+    if !is_root() {
+        return skip("who_only_looks…", "needs root, to be a user without a home");
+    }
+    let case = Case::new();
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/records/python-dict.jsonl"
+    );
+    let copy = case.path("record.jsonl");
+    fs::copy(record, &copy).expect("a record");
+    let folder = case.path(&format!("hugewise-user-{NOBODY}"));
+    let without_home = |words: &[&str]| {
+        let mut command = case.hugewise_as_nobody();
+        command
+            .env_remove("XDG_STATE_HOME")
+            .env("HOME", "/nonexistent");
+        command
+            .env("TMPDIR", folder.parent().expect("a folder"))
+            .args(words);
+        command.assert().success();
+    };
+    without_home(&["history"]);
+    without_home(&["report", copy.to_str().expect("a path")]);
+    assert!(!folder.exists(), "{}", folder.display());
+    let _turn = one_at_a_time();
+    let run = [
+        "run",
+        "--wait",
+        "60s",
+        "--max-rounds",
+        "1",
+        "--policy",
+        "as-is",
+    ];
+    without_home(&[&run[..], &["--", "true"]].concat());
+    let mode = folder.metadata().expect("a folder for the record").mode();
+    assert_eq!(mode & 0o777, 0o700);
 }
 
 #[test]

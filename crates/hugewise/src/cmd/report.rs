@@ -225,7 +225,11 @@ fn compared<'a>(
         [record, ..] => {
             let table = within(record, arguments)?;
             let word = records::word(&paths[0]).filter(|_| !arguments.redact);
-            Ok(bench::report(record, table, Some(name(0))).called(word))
+            let report = bench::report(record, table, Some(name(0))).called(word);
+            Ok(match arguments.redact {
+                true => report,
+                false => records::beside_earlier(report, &paths[0]),
+            })
         }
         [] => Err(exit::usage("report needs a record")),
     }

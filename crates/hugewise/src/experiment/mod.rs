@@ -41,5 +41,6 @@ mod fragmentation;
 mod free_memory;
 mod latency_files;
 pub mod progress;
+mod progress_line;
 mod rounds;
 mod trial_output;

@@ -24,7 +24,6 @@ use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
 use crate::program;
-use crate::stderr::message;
 use hugewise_model::text::suggest::hint;
 
 /// No new round begins after it, unless the user says otherwise.
@@ -118,9 +117,7 @@ impl Options {
             policies.extend(cross(&axes).map_err(exit::usage)?);
         }
         if policies.is_empty() {
-            if self.system && !host.user.can_write_thp {
-                message("--system needs root: the machine's settings stay as they are");
-            }
+            self.check_system(host)?;
             policies = defaults(host, self.reach(), heap);
         }
         // One policy alone asks what it changes.
@@ -132,6 +129,25 @@ impl Options {
         }
         name_apart(&mut policies)?;
         Ok(policies)
+    }
+
+    /// Refuses `--system` where it gives nothing: the usual policies would be those without it. A policy that
+    /// was named is refused by what it needs, and free memory is fragmented without a right.
+    fn check_system(&self, host: &Host) -> Result<()> {
+        if !self.system || host.user.can_write_thp || self.fragment.is_some() {
+            return Ok(());
+        }
+        let why = match host.user.uid {
+            0 => {
+                "the settings below /sys/kernel/mm/transparent_hugepage cannot be written here, as in \
+                  many containers; run it on the host, or leave --system out"
+            }
+            _ => {
+                "only root can write the settings of the machine; run it with sudo, or leave --system \
+                  out"
+            }
+        };
+        Err(exit::refused(format!("nothing was run: --system: {why}")))
     }
 
     /// Whether policies were chosen.

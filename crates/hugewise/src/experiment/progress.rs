@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use hugewise_linux::machine::terminal;
 use hugewise_model::base::units::rough;
 
+use super::progress_line::fitted;
 use crate::stderr::{line, message};
 
 /// What is told of an experiment while it runs.
@@ -105,11 +107,6 @@ impl Progress {
             Audience::Log | Audience::Nobody => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        // Cut to the width of the terminal; a line that wraps could not be erased. At its end stands
-        // how long this trial runs already.
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg} {elapsed}") {
-            bar.set_style(style);
-        }
         bar.enable_steady_tick(Duration::from_millis(500));
         Self {
             audience,
@@ -126,11 +123,17 @@ impl Progress {
     /// Something begins, such as a trial.
     pub fn now(&self, left: Option<Duration>, what: &str) {
         let left = left.map(|left| format!("up to {} left", rough(left)));
-        let so_far = self.so_far.borrow();
-        let so_far = (!so_far.is_empty()).then(|| so_far.clone());
-        let parts = left.into_iter().chain(so_far).chain([what.to_owned()]);
+        let columns = terminal::columns(stderr()).unwrap_or(80).into();
+        let line = fitted(left.as_deref(), &self.so_far.borrow(), what, columns);
+        let template = match line.ends_with_now {
+            true => "{msg} for {elapsed}",
+            false => "{msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
         self.bar.reset_elapsed();
-        self.bar.set_message(parts.collect::<Vec<_>>().join(" | "));
+        self.bar.set_message(line.text);
     }
 
     /// A round is over. `so_far` works out what is known, and is asked only where somebody sees it.

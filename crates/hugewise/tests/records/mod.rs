@@ -46,6 +46,38 @@ fn a_record_is_reported_in_every_form() {
     }
 }
 
+/// Two records of one experiment, the second an hour later: it says what both say, in a line, where it lies
+/// among the user's records.
+#[test]
+fn records_of_one_experiment_are_tied_together() {
+    let case = Case::new();
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/records/python-dict.jsonl"
+    );
+    let text = std::fs::read_to_string(record).expect("a record");
+    let (before, rest) = text.split_once("\"created_unix_ms\":").expect("its time");
+    let (began, after) = rest.split_once(',').expect("its end");
+    let began: u64 = began.parse().expect("milliseconds");
+    let folder = case.path("state/hugewise");
+    std::fs::create_dir_all(&folder).expect("the folder of records");
+    for (name, time) in [("one", began), ("two", began + 3_600_000)] {
+        let again = format!("{before}\"created_unix_ms\":{time},{after}");
+        std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
+    }
+    let said = |name: &str| {
+        let mut command = case.hugewise();
+        command.env("XDG_STATE_HOME", case.path("state"));
+        let output = command.args(["report", name]).assert().success();
+        String::from_utf8_lossy(&output.get_output().stdout).into_owned()
+    };
+    let line = "\n2 records: malloc=thp −37.3 % (median), better in 2: hugewise history python3\n";
+    assert!(said("two").contains(line), "{}", said("two"));
+    assert!(!said("one").contains(" records: "), "{}", said("one"));
+    let outside = said(record);
+    assert!(!outside.contains(" records: "), "{outside}");
+}
+
 #[test]
 fn what_a_report_cannot_do_is_refused() {
     let _turn = one_at_a_time();

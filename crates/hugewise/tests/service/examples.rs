@@ -107,8 +107,8 @@ fn memcached() {
         allocators: &[],
         programs: &["memcached", "cc"],
         measured: &["wall_seconds", "latency_seconds", "peak_rss_bytes"],
-        huge: ("own", "huge_anon_peak_bytes"),
-        small: "off",
+        huge: ("memcached-L", "huge_anon_peak_bytes"),
+        small: "thp=never",
         pool_mib: 0,
     });
 }

@@ -19,14 +19,28 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// A word as a shell takes it.
+/// A word as a shell takes it, in one line: what a terminal would obey stands as `$'…\n…'`, which bash, zsh and
+/// ksh know.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
+    let is_obeyed = |c: char| c.is_control() || is_direction_mark(c);
     if !word.is_empty() && word.chars().all(safe) {
         word.to_owned()
+    } else if word.contains(is_obeyed) {
+        format!("$'{}'", word.chars().map(escaped).collect::<String>())
     } else {
-        format!("'{}'", plain(word).replace('\'', "'\\''"))
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A character between `$'` and `'`.
+fn escaped(c: char) -> String {
+    match c {
+        '\n' | '\t' | '\r' | '\'' | '\\' => c.escape_default().to_string(),
+        _ if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
+        _ if c.is_control() || is_direction_mark(c) => format!("\\u{:04x}", u32::from(c)),
+        _ => c.to_string(),
     }
 }
 
@@ -183,6 +197,20 @@ fn joins(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_word_stays_one_line_that_a_shell_takes() {
+        for (word, typed) in [
+            ("sort", "sort"),
+            ("", "''"),
+            ("it's", "'it'\\''s'"),
+            ("a\\nb", "'a\\nb'"),
+            ("print('a')\nx\\y", "$'print(\\'a\\')\\nx\\\\y'"),
+            ("\u{1b}[1m\u{9b}\u{202e}", "$'\\x1b[1m\\u009b\\u202e'"),
+        ] {
+            assert_eq!(quoted(word), typed);
+        }
+    }
 
     #[test]
     fn escapes_are_shown_not_obeyed() {

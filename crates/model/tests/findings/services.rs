@@ -63,7 +63,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: load and service competed for the CPUs, which distorts throughput and latency. The load used 0.80 and the service 1.10 of 2 CPUs
+            thp=always: load and service shared the CPUs, which distorts rates and latency. The load used 0.80 and the service 1.10 of 2 CPUs
         "#]],
     );
     says(

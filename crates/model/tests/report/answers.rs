@@ -270,7 +270,7 @@ fn a_win_with_a_loss_says_both() {
 /// A change is taken round by round, so the two medians beside it may give another one.
 #[test]
 fn a_change_that_its_medians_do_not_give_is_explained() {
-    let said = "A change is the median over rounds, not the ratio";
+    let said = "change: median over rounds";
     let arms = [
         (Policy::as_is(), small_pages()),
         (thp("thp=always", Thp::Always), huge_pages()),

@@ -41,6 +41,21 @@ fn failed_trials_are_counted_and_quoted() {
     );
 }
 
+/// The last round was cut off before its last trial: no comparison has it, and no line counts it.
+#[test]
+fn a_round_that_was_cut_off_is_not_counted() {
+    let mut record = sample::clear_win();
+    let rounds = record.compared_rounds();
+    record.trials.pop();
+    assert_eq!(record.compared_rounds(), rounds - 1);
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let text = draw(
+        &Report::new(&record, table, Vec::new(), None),
+        &Style::default(),
+    );
+    assert!(text.contains(&format!(", {} rounds", rounds - 1)), "{text}");
+}
+
 #[test]
 fn every_trial_of_a_policy_may_fail() {
     let mut record = sample::clear_win();

@@ -5,6 +5,8 @@ use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::text::number::{counted, percent_change};
 
+use super::super::progress_line::BETWEEN;
+
 /// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
     let mut text = format!(
@@ -28,7 +30,7 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     metric.map_or(rounds.clone(), |metric| {
         let known = METRICS.iter().find(|it| it.name == *metric);
         let label = known.map_or_else(|| metric.replace('_', " "), |it| it.label.to_string());
-        format!("{rounds}{early}: {label} {}", estimates.join(", "))
+        format!("{rounds}{early}: {label} {}", estimates.join(BETWEEN))
     })
 }
 
@@ -36,13 +38,13 @@ fn estimate(running: &Comparison) -> String {
     let percent = |ratio: f64| percent_change(ratio - 1.0);
     match (running.ratio, running.low, running.high) {
         (Some(ratio), Some(low), Some(high)) => format!(
-            "{} {} % [{}, {}]",
+            "{} {} % ({} to {} %)",
             running.policy,
             percent(ratio),
             percent(low),
             percent(high)
         ),
         (Some(ratio), ..) => format!("{} {} %", running.policy, percent(ratio)),
-        _ => format!("{} ~", running.policy),
+        _ => format!("{} not known yet", running.policy),
     }
 }

@@ -257,12 +257,12 @@ pub struct Verdict {
     /// Why the best one is preferred to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preference: Option<Preference>,
-    /// The direction of user time, by policy, where wall time is not decided and user time is clear:
-    /// a claim of its own, whose error all judged policies share.
+    /// The direction of user time, by policy, where what is judged is not decided and user time for the
+    /// same work is clear: a claim of its own, whose error all judged policies share.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub user_time: BTreeMap<String, Answer>,
     /// What the rounds of a policy show where they are fewer than can decide: of the verdict metric,
-    /// and of user time beside wall time.
+    /// and of user time beside it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provisional: BTreeMap<String, Vec<Provisional>>,
 }

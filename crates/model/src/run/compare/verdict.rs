@@ -7,12 +7,13 @@ use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
+use crate::run::metric::requests::{is_count_of_requests, suffix_metric};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Quantile};
-use crate::run::trial::Mark;
+use crate::run::trial::{Mark, Reading, Trial};
 
 /// What the answers are drawn from.
 pub(super) struct Evidence<'a> {
@@ -131,7 +132,7 @@ impl Evidence<'_> {
     /// Whether the rounds that are left could decide, about user time too where that is told.
     pub(super) fn is_within_reach(&self, policy: &str, rounds: u32) -> bool {
         is_within_reach(&self.draws(policy), self.question, rounds)
-            || self.judges_wall_time() && {
+            || self.is_same_work() && {
                 let user = self
                     .pairs_of(MetricId::UserSeconds.name(), policy)
                     .centers();
@@ -149,11 +150,11 @@ impl Evidence<'_> {
         self.rounds.draws(metric, &self.baseline.name, policy)
     }
 
-    /// Whether user time is clear where wall time is not: it often is, because waiting and most of the
-    /// kernel's work are not in it.
+    /// Whether user time is clear where the judged metric is not: it often is, because waiting and most
+    /// of the kernel's work are not in it. A claim of its own, with 5 % over the judged policies.
     fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<Answer> {
         let mut rows = deciding(comparisons, MetricId::UserSeconds.name());
-        let row = rows.find(|row| row.policy == policy && self.judges_wall_time())?;
+        let row = rows.find(|row| row.policy == policy && self.is_same_work())?;
         let level = ALPHA / f64::from(self.question.claims);
         let answer = word(row.change, Better::Lower);
         let is_clear = row.p.is_some_and(|p| p <= level);
@@ -168,7 +169,7 @@ impl Evidence<'_> {
             return None;
         }
         let user = MetricId::UserSeconds.name();
-        let metrics = match self.judges_wall_time() {
+        let metrics = match self.is_same_work() {
             true => vec![self.metric, user],
             false => vec![self.metric],
         };
@@ -178,10 +179,15 @@ impl Evidence<'_> {
         Some(shown.collect())
     }
 
-    /// Whether wall time decides, and user time is that of the same work: of a program, or of a
-    /// server under a load that takes as long as its requests do.
-    fn judges_wall_time(&self) -> bool {
-        self.record.header.plan.bench.is_none() && self.metric == MetricId::WallSeconds.name()
+    /// Whether user time is that of the same work in all trials: of a program, of a server under a load
+    /// that takes as long as its requests do, or of one that answered as many requests in each. It goes
+    /// by the load and never by user time, so that the claim about that is as it would be without.
+    fn is_same_work(&self) -> bool {
+        let plan = &self.record.header.plan;
+        let is_of_requests = || plan.service.is_some() && suffix_metric(self.metric).is_some();
+        plan.bench.is_none()
+            && (self.metric == MetricId::WallSeconds.name()
+                || is_of_requests() && has_same_requests(self.record))
     }
 
     /// Why the trials of a policy say nothing about the policy.
@@ -190,7 +196,7 @@ impl Evidence<'_> {
         if trials().next().is_none() {
             return Some("no complete round".to_owned());
         }
-        if !trials().any(crate::run::trial::Trial::succeeded) {
+        if !trials().any(Trial::succeeded) {
             let first = trials().next().map(|trial| trial.outcome.to_string());
             return Some(format!(
                 "every trial failed, the first: {}",
@@ -218,6 +224,22 @@ impl Evidence<'_> {
             .filter(|_| pairs.n() == 0)
             .map(|warning| format!("{} was not measured: {warning}", self.metric))
     }
+}
+
+/// Whether the service answered as many requests of each kind in every trial that succeeded.
+fn has_same_requests(record: &Record) -> bool {
+    let counts = |trial: &Trial| -> Vec<(String, Reading)> {
+        let readings = trial.readings.iter();
+        let counted = readings.filter(|(name, _)| is_count_of_requests(name));
+        let counted = counted.map(|(name, reading)| (name.clone(), reading.clone()));
+        counted.collect()
+    };
+    let mut trials = record.trials.iter().filter(|trial| trial.succeeded());
+    let first = trials.next().map(counts).unwrap_or_default();
+    let is_read = first
+        .iter()
+        .all(|(_, it)| matches!(it, Reading::Value { .. }));
+    !first.is_empty() && is_read && trials.all(|trial| counts(trial) == first)
 }
 
 /// The comparisons that a verdict on `metric` rests on.

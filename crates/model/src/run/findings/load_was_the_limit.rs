@@ -52,7 +52,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     }
     if !apart && load + service >= FULL * all {
         return Ok(Claim::Shown(format!(
-            "{policy}: load and service competed for the CPUs, which distorts throughput and latency. \
+            "{policy}: load and service shared the CPUs, which distorts rates and latency. \
              The load used {load:.2} and the service {service:.2} of {all} CPUs"
         )));
     }

@@ -16,6 +16,9 @@ mod document;
 mod figures;
 #[cfg(test)]
 mod tests;
+mod together;
+
+pub use together::{is_again, together};
 
 /// What one record says, in short.
 #[derive(Clone, Debug, Serialize, PartialEq)]

@@ -39,6 +39,11 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
     })
 }
 
+/// Whether a metric that a reader gives counts the requests that were answered.
+pub(crate) fn is_count_of_requests(name: &str) -> bool {
+    ends_with_word(name, RequestMetric::Requests.name())
+}
+
 fn quantile_metric(quantile: Quantile) -> Metric {
     Metric {
         name: quantile_end(quantile).into(),

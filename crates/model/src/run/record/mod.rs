@@ -80,15 +80,22 @@ impl Record {
         removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
-    /// The number of the round after all in which a policy ran beside the baseline; a single policy counts
-    /// itself. The control may have a few more.
+    /// How many whole rounds there are in which a policy ran beside the baseline; a single policy counts
+    /// itself. The control may have a few more. A round that was cut off is in no comparison.
     #[must_use]
     pub fn compared_rounds(&self) -> u32 {
-        let baseline = &self.header.plan.baseline;
-        let is_single = self.header.plan.policies.len() < 2;
-        let compared = |trial: &&Trial| is_single || trial.policy != *baseline;
-        let trials = self.trials.iter().filter(compared);
-        trials.map(|trial| trial.round + 1).max().unwrap_or(0)
+        let plan = &self.header.plan;
+        let is_single = plan.policies.len() < 2;
+        let mut rounds: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
+        for trial in &self.trials {
+            let (trials, is_compared) = rounds.entry(trial.round).or_default();
+            *trials += usize::from(plan.policies.iter().any(|it| it.name == trial.policy));
+            *is_compared |= is_single || trial.policy != plan.baseline;
+        }
+        let is_whole = |round: u32, trials: usize| trials >= self.slots(round);
+        let compared = rounds.iter();
+        let compared = compared.filter(|(round, (trials, it))| *it && is_whole(**round, *trials));
+        u32::try_from(compared.count()).unwrap_or(u32::MAX)
     }
 
     /// How many trials a whole round has, the control among them.

@@ -109,9 +109,9 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     {
         at_best::stay_for_now(report, &baseline)
     } else {
-        format!("Stay with {baseline}: nothing is better.")
+        Some(format!("Stay with {baseline}: nothing is better."))
     };
-    let mut lines = vec![Advice::Sentence(text)];
+    let mut lines: Vec<Advice> = text.map(Advice::Sentence).into_iter().collect();
     if huge_pages == Some(HugePages::NotDecided) {
         lines.extend(more_time::advice(report));
     }

@@ -93,8 +93,15 @@ fn by_policy(report: &Report<'_>) -> Vec<String> {
     if answers.is_empty() {
         answers.push(measured(report));
     }
+    if report.other.is_some() {
+        answers.insert(0, NOT_SHUFFLED.to_owned());
+    }
     answers
 }
+
+/// Of two records, always: each was shuffled by itself.
+const NOT_SHUFFLED: &str = "Not one experiment: the records were measured at different times, so whatever else \
+                            changed from one to the other is part of each difference.";
 
 /// What is compared with what, and where that has to be said, on what.
 struct Pair {

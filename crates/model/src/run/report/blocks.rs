@@ -8,7 +8,7 @@ use super::pages::changed_no_page;
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Comparison, Statistic, percentile_of_each, summary};
+use crate::run::compare::{Answer, Comparison, Statistic, percentile_of_each, summary};
 use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
@@ -113,7 +113,7 @@ pub(super) fn blocks(
         notes,
     };
     match level {
-        Level::Brief | Level::First => layout.first(&arms),
+        Level::Brief | Level::First => layout.first(&arms, important(report, section, &arms)),
         Level::Detail => layout.several(&arms),
     }
 }
@@ -146,6 +146,26 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     }
 }
 
+/// These columns, those of the policy that is recommended and of the answer first; `None` where the answer is
+/// not about one policy, and does not have the estimates of the others.
+fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Option<Vec<usize>> {
+    let conclusion = conclude(report)?;
+    let verdict = &report.table.verdict;
+    let rank = |arm: &usize| {
+        let policy = section.columns[*arm].policy;
+        let is_shown = matches!(
+            verdict.policies.get(policy),
+            Some(Answer::Better | Answer::Worse | Answer::Mixed)
+        );
+        let is_named =
+            [verdict.best.as_deref(), conclusion.policy.as_deref()].contains(&Some(policy));
+        (!is_named, !is_shown)
+    };
+    let mut arms = arms.to_vec();
+    arms.sort_by_key(rank);
+    Some(arms)
+}
+
 /// What the blocks of one section share.
 struct Layout<'a, 'n> {
     rows: Vec<MetricRow<'a>>,
@@ -157,15 +177,32 @@ struct Layout<'a, 'n> {
 
 impl Layout<'_, '_> {
     /// One table of these columns where it fits. What did nothing has its clause in the answer.
-    fn first(&self, arms: &[usize]) -> Vec<Grid> {
+    /// Where none fits, one of those that fit, the first of `important` before the others.
+    fn first(&self, arms: &[usize], important: Option<Vec<usize>>) -> Vec<Grid> {
         let names = self.names.iter().enumerate().skip(1);
         let idle = names.filter(|(arm, _)| !arms.contains(arm));
         let idle = idle.map(|(_, name)| name.clone());
         self.notes.left_out(idle.collect());
-        match self.fitting(arms) {
-            Some(grid) => vec![grid],
-            None => self.several(arms),
+        match (self.fitting(arms), important) {
+            (Some(grid), _) => vec![grid],
+            (None, Some(important)) => vec![self.narrow(&important)],
+            (None, None) => self.several(arms),
         }
+    }
+
+    /// One table of as many of these columns as fit.
+    fn narrow(&self, important: &[usize]) -> Grid {
+        let mut chosen = Vec::new();
+        let grids = (1..=important.len()).rev().find_map(|count| {
+            chosen = important[..count].to_vec();
+            chosen.sort_unstable();
+            let wanted = detail(1 + count, Level::First);
+            self.fitting_as(&chosen, wanted)
+        });
+        let left_out = important.iter().filter(|arm| !chosen.contains(arm));
+        let left_out = left_out.map(|&arm| self.names[arm].clone());
+        self.notes.no_room_for(left_out.collect());
+        grids.unwrap_or_else(|| self.grid(&chosen, Detail::Change))
     }
 
     fn several(&self, mut arms: &[usize]) -> Vec<Grid> {
@@ -192,8 +229,11 @@ impl Layout<'_, '_> {
     }
 
     fn fitting(&self, arms: &[usize]) -> Option<Grid> {
-        let mut grids = self
-            .wanted
+        self.fitting_as(arms, self.wanted)
+    }
+
+    fn fitting_as(&self, arms: &[usize], wanted: &[Detail]) -> Option<Grid> {
+        let mut grids = wanted
             .iter()
             .map(|&detail| (detail, self.grid(arms, detail)));
         let (detail, grid) = grids.find(|(_, grid)| grid.width() <= self.width)?;

@@ -38,10 +38,10 @@ pub(super) fn document(report: &Report<'_>, width: usize, verbosity: Verbosity) 
     for (index, table) in first.into_iter().enumerate() {
         let mut section = table.section(Level::First);
         if index == last {
-            section.push(Block::Notes(one_line(&signs)));
-            section.push(Block::Notes(
-                computed.map(str::to_owned).into_iter().collect(),
-            ));
+            let mut drawn = signs.clone();
+            drawn.extend(computed.map(str::to_owned));
+            drawn.extend(notes.narrow());
+            section.push(Block::Notes(one_line(&drawn)));
             section.push(Block::Notes(std::mem::take(&mut near)));
         }
         document.push(section);
@@ -105,6 +105,9 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     }
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));
+    }
+    if let Some(line) = &report.together {
+        section.push(Paragraph::new(line.clone()).hang(4));
     }
     section
 }

@@ -68,6 +68,8 @@ pub struct Report<'a> {
     pub record_path: Option<String>,
     /// The word that names the record in a command, where that is shorter than its path.
     word: Option<String>,
+    /// What earlier records of the same experiment say together with this one, in a line.
+    together: Option<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -139,6 +141,7 @@ impl<'a> Report<'a> {
             findings,
             record_path,
             word: None,
+            together: None,
             cells: None,
             is_part: false,
             known: Known::default(),
@@ -160,6 +163,16 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn called(self, word: Option<String>) -> Self {
         Self { word, ..self }
+    }
+
+    /// The same with what earlier records say of the policy of the answer.
+    #[must_use]
+    pub fn beside_earlier(self, together: impl Fn(&str) -> Option<String>) -> Self {
+        let policy = self.conclusion().and_then(|it| it.policy);
+        Self {
+            together: policy.and_then(|policy| together(&policy)),
+            ..self
+        }
     }
 
     /// What names the record in a command: its word, else its path.
@@ -243,12 +256,14 @@ impl<'a> Report<'a> {
     }
 
     /// The report as one HTML file; `record` is the bytes of the record's file, which it holds.
-    /// Where that file lies is left out, so that the same record gives the same page.
+    /// Where that file lies and what lies beside it are left out, so that the same record gives the
+    /// same page.
     #[must_use]
     pub fn page(self, record: &[u8]) -> String {
         let nowhere = Self {
             record_path: None,
             word: None,
+            together: None,
             ..self
         };
         page::page(&nowhere, nowhere.figures(), record)

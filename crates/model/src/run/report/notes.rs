@@ -34,6 +34,8 @@ pub(super) struct Notes {
     zero: RefCell<Vec<String>>,
     /// Policies that have no column, because they changed no page and the width ended.
     left_out: RefCell<Vec<String>>,
+    /// Policies that have no column on the first screen, because one table has no room for them.
+    without_room: RefCell<Vec<String>>,
 }
 
 impl Notes {
@@ -88,6 +90,18 @@ impl Notes {
     /// Remembers that these policies have no column.
     pub(super) fn left_out(&self, names: Vec<String>) {
         self.left_out.replace(names);
+    }
+
+    /// Remembers that the table has no room for these policies.
+    pub(super) fn no_room_for(&self, names: Vec<String>) {
+        self.without_room.replace(names);
+    }
+
+    /// Names the policies that the table has no room for.
+    pub(super) fn narrow(&self) -> Option<String> {
+        let without = self.without_room.borrow();
+        let names = without.join(", ");
+        (!without.is_empty()).then(|| format!("only with -v: {names}"))
     }
 
     /// The footnotes.
@@ -172,8 +186,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "A change is the median over rounds, not the ratio of the two medians shown.",
-    "A change is the median over all pairs of trials; it may differ from the medians shown.",
+    "change: median over rounds",
+    "change: median over all pairs of trials",
 ];
 
 /// How changes are computed, where the medians beside one suggest another.
@@ -202,7 +216,6 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     };
     let [before, after] = other.paths.each_ref().map(|path| plain(path));
     doubts.push(first(format!("Before is {before}, after is {after}.")));
-    doubts.push(first(NOT_SHUFFLED.to_owned()));
     let records = [report.record, other.record];
     for (record, name) in records.into_iter().zip(BEFORE_AND_AFTER) {
         let named = |(level, doubt)| (level, format!("{name}: {doubt}"));
@@ -214,10 +227,6 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
 /// Of a question that the plan did not ask.
 const AFTERWARDS: &str = "Chosen after the trials had run: what is judged, or against what. Its error \
                           rate is not 5 %: take it as a hint, and run again to test it.";
-
-/// Of two records, always: each was shuffled by itself.
-const NOT_SHUFFLED: &str = "The records were measured one after the other: any other change from \
-                            one to the other is part of the difference.";
 
 /// The doubts about one record.
 fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
@@ -297,7 +306,7 @@ fn marks(record: &Record) -> Option<String> {
             "they count, and widen the intervals"
         };
         format!(
-            "{marked} of {} trials ran under disturbance ({}); {used}.",
+            "{marked} of {} trials were disturbed ({}); {used}.",
             record.trials.len(),
             list.join(", ")
         )
@@ -324,8 +333,12 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
         }
         // Where the answer is known, nobody waits for the rest.
         StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
+        // Neither for what is said with what more rounds would take.
         StopReason::OutOfReach => Some((
-            Level::First,
+            match known {
+                Some(_) => Level::Detail,
+                None => Level::First,
+            },
             "Stopped early: the rest of the time was too short to decide it.",
         )),
         StopReason::Decided | StopReason::TooSmall | StopReason::Precise | StopReason::Measured => {

@@ -62,12 +62,10 @@ fn unread(report: &Report<'_>, source: &LatencySource) -> Option<String> {
 fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<[(Level, String); 2]> {
     let closed = |trial: &Trial| trial.pacing == Some(Pacing::Closed);
     let program = source.reader.program();
-    let brief = format!(
-        "{program} is a closed-loop load: its percentiles understate slow requests (coordinated \
-         omission)."
+    let brief = format!("{program} is a closed loop: its percentiles understate slow requests.");
+    let lead = format!(
+        "Closed loop (coordinated omission): {program} sends a request only after an earlier one is answered"
     );
-    let lead =
-        format!("Closed loop: {program} sends a request only after an earlier one is answered");
     report.record.trials.iter().any(closed).then(|| {
         let detail = match source.reader {
             // stats_correct in its src/stats.c, called before it prints anything.

@@ -210,9 +210,15 @@ impl MetricRow<'_> {
         self.statistic == Statistic::Center && shown.contains(&&*self.metric.name)
     }
 
-    /// Whether the first screen of a server has room for it: two percentiles stand for the requests, and the time
-    /// of a load says nothing beside them.
+    /// Whether the first screen of a server has room for it: two percentiles stand for the requests, the time
+    /// of a load says nothing beside them, causes have their lines, and what else is not decided decides nothing.
     fn is_of_a_server(&self, judged: &str) -> bool {
+        let is_one_of = |ids: &[MetricId]| ids.iter().any(|id| id.name() == self.metric.name);
+        let is_cause = is_one_of(&[MetricId::MinorFaultsTotal, MetricId::ThpSplitPmdTotal]);
+        let is_aside = is_one_of(&[MetricId::SystemSeconds, MetricId::CgroupPeakBytes]);
+        if is_cause || is_aside && !self.is_decided() {
+            return self.metric.name == judged;
+        }
         let is_left = match self.statistic {
             Statistic::Center => {
                 let left = [MetricId::WallSeconds, MetricId::ServiceReadySeconds];

@@ -36,9 +36,7 @@ const FEWEST_ALIKE: u32 = 3;
 fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
     if most < 2 {
-        return "Each server was started once: the result is about these processes, and another \
-                start may differ."
-            .to_owned();
+        return "Each server was started once: the result is of these processes alone.".to_owned();
     }
     if most < FEWEST_ALIKE {
         return format!(
@@ -55,8 +53,8 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
     let lead = format!("Servers were started {most} times");
     match (same.is_empty(), mixed.is_empty()) {
-        (true, _) => format!("{lead}; under no policy did {metric} change alike in all of them."),
-        (_, true) => format!("{lead}; {metric} changed alike in all of them."),
+        (true, _) => format!("{lead}; no policy changed {metric} alike in all."),
+        (_, true) => format!("{lead}; {metric} changed alike in all."),
         _ => format!(
             "{lead}. Under {} {metric} changed alike in all of them; under {} it did not.",
             names(&same),

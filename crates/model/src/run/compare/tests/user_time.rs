@@ -2,7 +2,9 @@
 
 use super::experiment::{plan, read, record_of, the_table};
 use crate::run::compare::*;
+use crate::run::metric::MetricId;
 use crate::run::plan::Slot;
+use crate::run::plan::service::Service;
 use crate::run::record::Record;
 use crate::run::trial::Trial;
 
@@ -43,4 +45,41 @@ fn nothing_is_claimed_out_of_nothing() {
     }
     // 2.5 % is usual; a binomial count of 100 exceeds 8 with a probability below 1 in 500.
     assert!(either <= 8, "{wall} in wall time, {either} in either");
+}
+
+/// The same program as a service whose load sends `requests` in each trial, judged by throughput.
+fn served(seed: u64, factor: f64, requests: impl Fn(&Trial) -> f64) -> Record {
+    let mut record = noisy(seed, 20, factor);
+    record.header.plan.service = Some(Service::example());
+    record.header.plan.verdict_metric = "set_throughput_per_second".to_owned();
+    for trial in &mut record.trials {
+        let wall = trial.value(MetricId::WallSeconds).expect("it was read");
+        let answered = requests(trial);
+        read(trial, "set_throughput_per_second", answered / wall);
+        read(trial, "set_requests_total", answered);
+    }
+    record
+}
+
+#[test]
+fn of_a_service_user_time_is_judged_where_each_trial_answered_as_many_requests() {
+    let same = the_table(&served(1, 0.85, |_| 1e5)).verdict;
+    assert_eq!(same.policies["always"], Answer::NotDecided);
+    assert_eq!(same.user_time["always"], Answer::Better);
+    // A load that takes as long each time does not do the same work.
+    let other = the_table(&served(1, 0.85, |trial| f64::from(trial.index))).verdict;
+    assert!(other.user_time.is_empty(), "{:?}", other.user_time);
+}
+
+/// Throughput and user time together, as wall time and user time.
+#[test]
+fn of_a_service_nothing_is_claimed_out_of_nothing() {
+    let claims = (0..100).filter(|&seed| {
+        let verdict = the_table(&served(seed, 1.0, |_| 1e5)).verdict;
+        let mut answers = verdict.policies.values();
+        let is_claim = |it: &Answer| matches!(it, Answer::Better | Answer::Worse | Answer::Mixed);
+        answers.any(is_claim) || !verdict.user_time.is_empty()
+    });
+    let claims = claims.count();
+    assert!(claims <= 8, "{claims}");
 }

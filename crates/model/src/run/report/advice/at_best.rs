@@ -1,6 +1,7 @@
 //! What the baseline may miss, and what it may be spared, where nothing was decided.
 
 use super::super::answer::{Sign, interval, judged};
+use super::super::conclusion::conclude;
 use super::Report;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Answer, Comparison, Statistic};
@@ -9,18 +10,22 @@ use crate::run::policy::Policy;
 use crate::text::wrap::plain;
 
 /// `Stay with as-is for now: no policy was shown to be better by wall time. thp=always changes it by −5.2 to
-/// +3.1 %.` Of the policies that of which most may be gained: the intervals of all hold together.
-pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> String {
-    let metric = metric_of(report.record, &report.table.verdict.metric);
+/// +3.1 %.` Of the policies that of which most may be gained: the intervals of all hold together. Where the
+/// first sentence has that interval, it is not said again.
+pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String> {
+    let verdict = &report.table.verdict;
+    let metric = metric_of(report.record, &verdict.metric);
     let label = label_with_scope(&metric, Statistic::Center);
     // What else the user compares with need not be what the program runs under.
-    let stay = match report.table.verdict.baseline.as_str() {
+    let stay = match verdict.baseline.as_str() {
         "as-is" => format!("Stay with as-is for now: no policy was shown to be better by {label}."),
         _ => format!("No policy was shown to be better than {baseline} by {label}."),
     };
     match at_best(report) {
-        Some(best) => format!("{stay} {best}"),
-        None => stay,
+        Some(best) => Some(format!("{stay} {best}")),
+        // The first sentence has said so much.
+        None if verdict.baseline != "as-is" && conclude(report).is_some() => None,
+        None => Some(stay),
     }
 }
 
@@ -37,6 +42,9 @@ fn at_best(report: &Report<'_>) -> Option<String> {
         Some((end.ln().abs(), row))
     });
     let (_, best) = ends.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    if conclude(report).is_some_and(|it| it.policy.as_deref() == Some(&best.policy)) {
+        return None;
+    }
     let metric = metric_of(report.record, &best.metric);
     let (policy, change) = (plain(&best.policy), interval(&metric, &best, Sign::Kept)?);
     Some(format!("{policy} changes it by {change}."))

@@ -21,7 +21,8 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         return Vec::new();
     };
     if seconds > MOST.as_secs_f64() {
-        let sentence = "More rounds would take more than an hour; longer trials or a quieter machine tell sooner.";
+        let sentence =
+            "More rounds would take over an hour; longer trials or less noise tell sooner.";
         return vec![Advice::Sentence(sentence.to_owned())];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;

@@ -4,7 +4,7 @@ use super::Report;
 use crate::text::wrap::quoted;
 
 /// Longer commands are left for the reader to put in.
-const COMMAND_WIDTH: usize = 48;
+const COMMAND_WIDTH: usize = 200;
 
 /// What each trial read from: the file of `--stdin`, or the program's own stdin, whose name is not known.
 fn input(report: &Report<'_>) -> Option<String> {

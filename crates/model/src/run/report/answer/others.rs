@@ -5,7 +5,7 @@ use super::super::conclusion::Conclusion;
 use super::super::pages::changed_no_page;
 use super::effect::Effect;
 use super::sentence::{Sign, evidence};
-use super::{judged, pair, property, shape};
+use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::Answer;
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::text::wrap::plain;
@@ -111,5 +111,6 @@ fn not_decided(report: &Report<'_>, policy: &str) -> String {
         None => String::new(),
     };
     let evidence = evidence(report, &metric, &row, Sign::Kept);
-    format!("{name} not decided{size} {evidence}")
+    let user = user_time::clause(report, policy);
+    format!("{name} not decided{size} {evidence}{user}")
 }

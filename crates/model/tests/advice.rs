@@ -141,7 +141,7 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
     let measured = |outcome| Measurement {
         record: "a.jsonl".to_owned(),
         unix_ms: 0,
-        program: "/opt/aaa".to_owned(),
+        command: vec!["/opt/aaa".to_owned()],
         kernel: "6.12".to_owned(),
         policy: "thp=never".to_owned(),
         metric: "wall_seconds".to_owned(),

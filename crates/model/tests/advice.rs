@@ -397,7 +397,7 @@ fn a_command_is_never_broken_and_is_that_of_the_process() {
         "/a/folder/with a blank/and/a/long/name",
     ];
     let words = words.map(str::to_owned);
-    advice.programs[0].command = Command::of_process(Some("/srv/a"), &words);
+    advice.programs[0].command = Command::of_process("/srv/a", &words);
     let text = |verbose| {
         let style = Style {
             verbose,

@@ -269,7 +269,7 @@ pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observati
 /// The rules of a subject that are judged of what was observed: what concerns the machine is said
 /// of the machine alone.
 fn rules<'a>(subject: &'a Subject, observed: &Observation) -> impl Iterator<Item = &'a Rule> {
-    let is_process = observed.pid.is_some();
+    let is_process = observed.pid.is_some() || observed.command.is_some();
     subject.rules.iter().filter(move |rule| {
         !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
             || rule.is_about_a_process() == is_process

@@ -110,7 +110,7 @@ impl<'a> Observer<'a> {
             parts.push(part);
         }
         parts.sort_by_key(|part| part.kind);
-        if process.shows_all_files() {
+        if process.shows_files() {
             mark_absent(&mut facts);
         }
         let service = facts.text("cgroup.path").and_then(service);

@@ -161,9 +161,10 @@ impl Process {
         (!is_title(argv)).then_some(argv)
     }
 
-    /// Whether all files that it maps are known. A command would load more by its own decision.
-    pub(super) fn shows_all_files(&self) -> bool {
-        self.pid.is_some() && !self.traces.files.is_empty()
+    /// Whether the files that it maps are known, or of a command those that it would map at its start: an allocator and
+    /// a runtime are among these.
+    pub(super) fn shows_files(&self) -> bool {
+        !self.traces.files.is_empty()
     }
 
     /// Whether its executable has a section.

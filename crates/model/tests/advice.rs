@@ -141,7 +141,7 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
     let measured = |outcome| Measurement {
         record: "a.jsonl".to_owned(),
         unix_ms: 0,
-        program: "/opt/aaa".to_owned(),
+        command: vec!["/opt/aaa".to_owned()],
         kernel: "6.12".to_owned(),
         policy: "thp=never".to_owned(),
         metric: "wall_seconds".to_owned(),
@@ -397,7 +397,7 @@ fn a_command_is_never_broken_and_is_that_of_the_process() {
         "/a/folder/with a blank/and/a/long/name",
     ];
     let words = words.map(str::to_owned);
-    advice.programs[0].command = Command::of_process(Some("/srv/a"), &words);
+    advice.programs[0].command = Command::of_process("/srv/a", &words);
     let text = |verbose| {
         let style = Style {
             verbose,

@@ -1,6 +1,7 @@
 //! `advise` over a frozen machine with planted processes: what runs is named with its version, and
 //! what contradicts or breaks is found.
 
+mod command;
 mod planted;
 mod running;
 
@@ -186,7 +187,7 @@ fn what_a_vendor_asks_for_is_checked_and_written() {
         .advise(&case, &["--check", "--write", &path])
         .code(5)
         .stderr(
-            contains("not followed: mongodb-80-on: Set THP always")
+            contains("not followed: mongodb-80-on: Set the THP mode to always")
                 .and(contains("nothing was applied")),
         )
         .stderr(contains(
@@ -346,6 +347,9 @@ fn an_application_is_judged_by_its_version_alone() {
     advise("mongdb=8.0")
         .code(2)
         .stderr(contains("did you mean `mongodb`?"));
+    advise("nosuch")
+        .code(2)
+        .stderr(contains("docs/reference/rules.md").and(contains("postgresql").not()));
     advise("java=25")
         .success()
         .stdout(contains("Cannot tell: ").and(contains("may apply  If ")));
@@ -442,4 +446,10 @@ fn a_process_that_is_not_there_is_an_error() {
         .advise(&case, &["999999"])
         .code(2)
         .stderr(contains("999999: no such process"));
+    machine
+        .advise(&case, &["postgres"])
+        .code(2)
+        .stderr(contains(
+            "for a postgresql that does not run: --app postgresql=VERSION",
+        ));
 }

@@ -147,7 +147,7 @@ impl GroupReader {
         let huge = read_pmd_bytes(&self.root).ok();
         match read_space(&self.root, pid, self.page_bytes, huge, Depth::Pages) {
             Ok(space) => Found::Read(Box::new(Inspection::in_short(space, settings).summary)),
-            Err(ReadError::NotPermitted { .. }) => Found::Refused,
+            Err(ReadError::NotPermitted) => Found::Refused,
             // It is gone, or changed too fast: the next list knows.
             Err(_) => Found::Nothing,
         }

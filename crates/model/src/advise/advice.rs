@@ -9,7 +9,7 @@ use super::contradiction::{self, Contradiction};
 use super::fact::{Facts, WALKED};
 use super::knowledge::Knowledge;
 use super::measured::Measurement;
-use super::rule::Rule;
+use super::rule::{Change, Rule};
 use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
 use super::version::Version;
@@ -121,6 +121,9 @@ pub struct Program {
     pub parts: Vec<Part>,
     /// What is known of it.
     pub facts: Facts,
+    /// What was measured of it here: the newest of each policy, what is better first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<Measurement>,
     /// Rules that apply or may apply, the gravest first.
     pub rulings: Vec<Ruling>,
     /// How many rules do not apply.
@@ -197,7 +200,7 @@ impl Program {
         let kernel = host.text("kernel.version").unwrap_or_default();
         let own: Vec<_> = measurements
             .iter()
-            .filter(|one| one.is_of(&observed.name, kernel))
+            .filter(|one| one.is_of(knowledge, &observed, kernel))
             .collect();
         let (mut rulings, mut others) = (Vec::new(), 0);
         for (subject, facts) in subjects(knowledge, host, &observed) {
@@ -218,6 +221,7 @@ impl Program {
             command: observed.command,
             parts: observed.parts,
             facts: observed.facts,
+            measured: newest(&own),
             rulings,
             others,
         }
@@ -229,6 +233,24 @@ impl Program {
             .iter()
             .filter(move |ruling| ruling.standing == standing)
     }
+}
+
+/// The newest measurement of each policy, of measurements with the newest first; what is better, then what is worse.
+fn newest(all: &[&Measurement]) -> Vec<Measurement> {
+    let mut newest: Vec<Measurement> = Vec::new();
+    for one in all {
+        if !newest.iter().any(|known| known.policy == one.policy) {
+            newest.push((*one).clone());
+        }
+    }
+    newest.sort_by_key(|one| match one.outcome {
+        Some(Change::Better) => 0,
+        Some(Change::Depends) => 1,
+        Some(Change::Worse) => 2,
+        Some(Change::None) => 3,
+        None => 4,
+    });
+    newest
 }
 
 /// Whether a rule that may apply to a process asks for what the kernel counts only by walking its
@@ -247,7 +269,7 @@ pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observati
 /// The rules of a subject that are judged of what was observed: what concerns the machine is said
 /// of the machine alone.
 fn rules<'a>(subject: &'a Subject, observed: &Observation) -> impl Iterator<Item = &'a Rule> {
-    let is_process = observed.pid.is_some();
+    let is_process = observed.pid.is_some() || observed.command.is_some();
     subject.rules.iter().filter(move |rule| {
         !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
             || rule.is_about_a_process() == is_process

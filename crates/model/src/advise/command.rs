@@ -20,14 +20,12 @@ pub struct Command {
 impl Command {
     /// That of a process; `None` where the process wrote a title over its words.
     #[must_use]
-    pub fn of_process(folder: Option<&str>, words: &[String]) -> Option<Self> {
-        let program = words.first()?;
-        let is_title = program.is_empty() || program.contains([' ', ':']);
+    pub fn of_process(folder: &str, words: &[String]) -> Option<Self> {
         let command = Self {
-            folder: Some(folder?.to_owned()),
+            folder: Some(folder.to_owned()),
             words: words.to_vec(),
         };
-        (!is_title && command.line().len() <= LONGEST).then_some(command)
+        (!is_title(words) && command.line().len() <= LONGEST).then_some(command)
     }
 
     /// As a shell takes it.
@@ -50,6 +48,13 @@ impl Command {
     }
 }
 
+/// Whether a process wrote a title over its words, so that they tell nothing of how it was started.
+#[must_use]
+pub fn is_title(words: &[String]) -> bool {
+    let first = words.first().map_or("", String::as_str);
+    first.is_empty() || first.contains([' ', ':'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +66,7 @@ mod tests {
     #[test]
     fn a_command_takes_the_place_that_is_left_for_it() {
         let java = words(&["java", "-jar", "my app.jar"]);
-        let command = Command::of_process(Some("/srv"), &java).expect("no title");
+        let command = Command::of_process("/srv", &java).expect("no title");
         assert_eq!(
             command.put_into("hugewise run -- CMD"),
             "cd /srv && hugewise run -- java -jar 'my app.jar'"
@@ -80,10 +85,9 @@ mod tests {
     #[test]
     fn a_title_is_no_command() {
         for title in ["redis-server *:6379", "postgres: checkpointer", ""] {
-            assert_eq!(Command::of_process(Some("/"), &words(&[title])), None);
+            assert_eq!(Command::of_process("/", &words(&[title])), None);
         }
         let long = words(&["java", &"x".repeat(LONGEST)]);
-        assert_eq!(Command::of_process(Some("/"), &long), None);
-        assert_eq!(Command::of_process(None, &words(&["java"])), None);
+        assert_eq!(Command::of_process("/", &long), None);
     }
 }

@@ -6,6 +6,7 @@ use super::access::Access;
 use super::advice::{Advice, Program};
 use super::fact::HIDING;
 use super::ruling::Standing;
+use crate::base::missing::READERS;
 use crate::text::Tone;
 use crate::text::document::{Document, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
@@ -15,10 +16,6 @@ mod contradiction;
 mod program;
 mod ruling;
 mod way;
-
-/// Who may read the memory of a process.
-const READERS: &str = "Root and CAP_SYS_PTRACE may read such memory, unless a container or a \
-     security module forbids it.";
 
 /// Rows on the first screen of many programs.
 const ROWS: usize = 8;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rule::Rule;
-use super::subject::Subject;
+use super::subject::{Subject, beside};
 use super::tried::{Experiment, Tried, kept};
 
 /// The files of `knowledge/`: name and text.
@@ -70,6 +70,15 @@ impl Knowledge {
         let rules = self.subjects().flat_map(|subject| &subject.rules);
         let mut conditions = rules.flat_map(|rule| rule.conditions());
         conditions.any(|condition| condition.facts().contains(&fact))
+    }
+
+    /// Paths of the files that an executable may load by its own decision.
+    pub fn loaded_by(&self, exe: &str) -> impl Iterator<Item = String> {
+        let detections = self
+            .subjects()
+            .filter_map(|subject| subject.detect.as_ref());
+        let names = detections.flat_map(|detect| &detect.loads);
+        names.filter_map(move |name| beside(exe, name))
     }
 
     /// The tests of a rule, each with what came of it where its record is kept.

@@ -2,9 +2,14 @@
 
 use serde::Serialize;
 
+use super::advice::Observation;
+use super::knowledge::Knowledge;
 use super::rule::{Change, Effects, Rule};
+use super::subject::Kind;
 use super::tried::change_words;
+use crate::base::calendar::date;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
+use crate::run::policy::Policy;
 use crate::run::record::Record;
 
 /// The effect of a policy on a program, from a record on this machine.
@@ -14,8 +19,8 @@ pub struct Measurement {
     pub record: String,
     /// When it was made, in milliseconds since 1970.
     pub unix_ms: u64,
-    /// The program, as it was called.
-    pub program: String,
+    /// The command; a line of the shell is split at blanks.
+    pub command: Vec<String>,
     /// Kernel release.
     pub kernel: String,
     /// The policy.
@@ -45,11 +50,12 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
         return Vec::new();
     };
     let header = &record.header;
+    let command = words(&header.plan.command);
     let of = |row: &Comparison| {
         Some(Measurement {
             record: path.to_owned(),
             unix_ms: header.created_unix_ms,
-            program: program(&header.plan.command)?.to_owned(),
+            command: command.clone(),
             kernel: header.host.kernel.clone(),
             policy: row.policy.clone(),
             metric: row.metric.clone(),
@@ -59,16 +65,36 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
     };
     let rows = table.comparisons.iter();
     rows.filter(|row| row.metric == table.verdict.metric && row.statistic == Statistic::Center)
+        .filter(|row| !changes_nothing(record, &row.policy))
         .filter_map(of)
         .collect()
 }
 
-/// The program of a command, which may be a line of the shell.
-fn program(command: &[String]) -> Option<&str> {
-    let mut words = command
+/// Whether a policy sets how it is put in force and nothing else, so that it is no advice.
+fn changes_nothing(record: &Record, name: &str) -> bool {
+    let mut policies = record.header.plan.policies.iter();
+    let policy = policies.find(|policy| policy.name == name);
+    policy.is_some_and(Policy::is_idle_means)
+}
+
+/// The words of a command, which may be a line of the shell.
+fn words(command: &[String]) -> Vec<String> {
+    let words = command
         .iter()
         .flat_map(|word| word.split_ascii_whitespace());
-    words.find(|word| *word != "exec")
+    let words = words.skip_while(|word| *word == "exec");
+    words.map(str::to_owned).collect()
+}
+
+/// Words that say what a program works on: its name and what is no option, without folders.
+fn significant(words: &[String]) -> Vec<&str> {
+    let (program, rest) = words
+        .split_first()
+        .map_or(("", words), |(it, rest)| (it, rest));
+    let rest = rest.iter().map(String::as_str);
+    let rest = rest.filter(|word| !word.starts_with('-'));
+    let all = std::iter::once(program).chain(rest);
+    all.filter_map(|word| word.rsplit('/').next()).collect()
 }
 
 fn outcome(answer: Answer) -> Option<Change> {
@@ -82,10 +108,24 @@ fn outcome(answer: Answer) -> Option<Change> {
 }
 
 impl Measurement {
-    /// Whether it is of a program of this name on this kernel.
+    /// Whether it is of this program on this kernel. A program of an interpreter is told by its words; options may differ.
     #[must_use]
-    pub fn is_of(&self, name: &str, kernel: &str) -> bool {
-        self.program.rsplit('/').next() == Some(name) && self.kernel == kernel
+    pub fn is_of(&self, knowledge: &Knowledge, observed: &Observation, kernel: &str) -> bool {
+        if self.kernel != kernel {
+            return false;
+        }
+        let own = significant(&self.command);
+        let name = own.first().copied().unwrap_or_default();
+        let subject = knowledge.called(name);
+        let words = observed.command.as_ref().map(|command| &command.words[..]);
+        let words = words.unwrap_or_default();
+        // A script may have its interpreter in front.
+        let is_same =
+            significant(words) == own || words.len() > 1 && significant(&words[1..]) == own;
+        match subject.is_some_and(|subject| subject.kind == Kind::Runtime) {
+            true => is_same,
+            false => is_same || name == observed.name,
+        }
     }
 
     /// Whether its policy is what a rule recommends.
@@ -111,6 +151,38 @@ impl Measurement {
             metric if metric.starts_with("latency") => effects.p99,
             _ => effects.wall,
         }
+    }
+
+    /// What is decided, in a word or two.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.outcome {
+            Some(Change::Better) => "better",
+            Some(Change::Worse) => "worse",
+            Some(Change::None) => "no difference",
+            Some(Change::Depends) => "better and worse",
+            None => "not decided",
+        }
+    }
+
+    /// When it was made: a day.
+    #[must_use]
+    pub fn day(&self) -> String {
+        date(self.unix_ms)
+    }
+
+    /// The policy, what is decided and the change, for people.
+    #[must_use]
+    pub fn account(&self) -> String {
+        let change = change_words(&self.metric, self.change);
+        format!("{} {}, {change}", self.policy, self.verdict())
+    }
+
+    /// By which name `hugewise report` finds the record in the user's folder.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let name = self.record.rsplit('/').next().unwrap_or_default();
+        name.strip_suffix(".jsonl").unwrap_or(name)
     }
 
     /// The change with its interval, for people.

@@ -65,6 +65,13 @@ pub fn jvm_flags<'a>(words: impl Iterator<Item = &'a str>) -> Facts {
     facts
 }
 
+/// The options that are given, where there may be others.
+#[must_use]
+pub fn only_given(mut facts: Facts) -> Facts {
+    facts.0.remove("flag.");
+    facts
+}
+
 /// Settings of a configuration file, one a line: `name value`, `name = value` or `name: value`.
 /// A later line takes the place of an earlier one.
 pub fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -79,6 +86,24 @@ pub fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
             None => value.split(['#', ';']).next()?.trim(),
         };
         Some((name, value))
+    })
+}
+
+/// Settings among the arguments of a server: `--name value`, `--name=value` or `-c name=value`.
+pub fn settings_of_words(words: &[String]) -> impl Iterator<Item = (String, String)> {
+    let pairs = words
+        .iter()
+        .zip(words.iter().skip(1).map(Some).chain([None]));
+    pairs.filter_map(|(word, next)| {
+        let (name, value) = match (word.strip_prefix("--"), word.as_str()) {
+            (Some(own), _) => match own.split_once('=') {
+                Some(pair) => pair,
+                None => (own, next?.as_str()),
+            },
+            (None, "-c") => next?.split_once('=')?,
+            _ => return None,
+        };
+        Some((name.to_owned(), value.to_owned()))
     })
 }
 
@@ -126,6 +151,33 @@ mod tests {
                 ("bind", "*"),
                 ("save", "")
             ]
+        );
+    }
+
+    #[test]
+    fn settings_among_arguments_are_read() {
+        let words = [
+            "postgres",
+            "-D",
+            "/d",
+            "-c",
+            "huge_pages=off",
+            "--a=b",
+            "--disable-thp",
+            "no",
+        ];
+        let words = words.map(str::to_owned);
+        let found: Vec<_> = settings_of_words(&words).collect();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [
+            pair("huge_pages", "off"),
+            pair("a", "b"),
+            pair("disable-thp", "no"),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(
+            settings_of_words(&["x".to_owned(), "--y".to_owned()]).count(),
+            0
         );
     }
 

@@ -115,7 +115,7 @@ impl Standing {
             Self::NotFollowed => "to do",
             Self::Open => "to check",
             Self::Information => "to know",
-            Self::Followed => "done",
+            Self::Followed => "already so",
             Self::Refuted => "refuted here",
             Self::Unknown => "may apply",
             Self::Past => "no longer said",

@@ -74,7 +74,7 @@ impl Settings {
 
 /// Whether a policy takes settings of the machine. One that cannot be read takes none: a test
 /// holds that all of the rules can.
-fn needs_machine(text: &str) -> bool {
+pub(super) fn needs_machine(text: &str) -> bool {
     let policy = text.parse::<Policy>();
     policy.is_ok_and(|policy| policy.settings.needs_machine())
 }

@@ -84,6 +84,9 @@ pub struct Detection {
     pub exe: Vec<String>,
     /// Patterns of the file names of mapped files.
     pub library: Vec<String>,
+    /// Files that the executable loads by its own decision, named relative to its folder: they show a command that is
+    /// not started yet.
+    pub loads: Vec<String>,
     /// Patterns of an argument.
     pub argv: Vec<String>,
     /// A section of the executable.
@@ -152,6 +155,8 @@ pub fn first_group(pattern: &str, bytes: &[u8]) -> Result<Option<String>, String
 pub struct Configuration {
     /// Files that may be it: `{arg}` is an argument that names one, `{cwd}` its folder.
     pub files: Vec<String>,
+    /// Files whose settings take the place of the others'.
+    pub overrides: Vec<String>,
     /// Values of settings that the file does not have.
     pub defaults: BTreeMap<String, String>,
 }
@@ -216,5 +221,35 @@ impl Traces {
         let first = self.argv.first().map_or("", String::as_str);
         let word = first.split([' ', ':']).next().unwrap_or_default();
         word.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// A path relative to the folder of a file, without `..`.
+#[must_use]
+pub fn beside(file: &str, path: &str) -> Option<String> {
+    let (folder, _) = file.rsplit_once('/')?;
+    let mut parts: Vec<_> = folder.split('/').collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_beside_a_file_is_found() {
+        let java = "/usr/lib/jvm/java-17/bin/java";
+        assert_eq!(
+            beside(java, "../release").as_deref(),
+            Some("/usr/lib/jvm/java-17/release")
+        );
+        assert_eq!(beside("/a/b", "c").as_deref(), Some("/a/c"));
     }
 }

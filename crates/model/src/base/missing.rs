@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::units::bytes_text;
 
+/// Who may read the memory of a process: a sentence (`PTRACE_MODE_READ`, Documentation/filesystems/proc.rst).
+pub const READERS: &str = "Root, its own user and CAP_SYS_PTRACE may read it, unless a container or a security module \
+     forbids it.";
+
 /// A fact of the host, or the reason why it is not known.
 pub type Fact<T> = Result<T, Missing>;
 

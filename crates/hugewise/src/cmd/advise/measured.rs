@@ -4,7 +4,8 @@ use hugewise_model::advise::advice::Observation;
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::measured::{Measurement, measurements};
 
-use crate::experiment::{recorder, records};
+use crate::experiment::recorder;
+use crate::experiment::records::{self, Entry};
 
 /// Records of one look, the newest: each is compared anew.
 const MOST: usize = 20;
@@ -12,14 +13,20 @@ const MOST: usize = 20;
 /// The measurements of these programs, the newest first. A record that cannot be read says nothing.
 pub(super) fn of(observed: &[Observation], host: &Facts) -> Vec<Measurement> {
     let kernel = host.text("kernel.version").unwrap_or_default();
-    let names: Vec<_> = observed.iter().map(|one| one.name.as_str()).collect();
+    let is_of = |entry: &&Entry| observed.iter().any(|one| concerns(entry, one));
     let entries = records::list().unwrap_or_default();
-    let entries = entries
-        .iter()
-        .filter(|entry| names.iter().any(|name| entry.names(name)))
-        .take(MOST);
+    let entries = entries.iter().filter(is_of).take(MOST);
     let records = entries.filter_map(|entry| Some((entry, recorder::read(&entry.path).ok()?)));
     let found = records
         .flat_map(|(entry, record)| measurements(&record, &entry.path.display().to_string()));
     found.filter(|one| one.kernel == kernel).collect()
+}
+
+/// Whether the command of a record may be what is looked at: it names the same program.
+fn concerns(entry: &Entry, observed: &Observation) -> bool {
+    let words = observed.command.iter().flat_map(|command| &command.words);
+    // A script may have its interpreter in front.
+    let words = words.take(2).filter_map(|word| word.rsplit('/').next());
+    let mut names = words.chain([observed.name.as_str()]);
+    names.any(|name| entry.names(name))
 }

@@ -8,11 +8,14 @@ use hugewise_linux::probe;
 use hugewise_model::advise::advice::{Observation, named};
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::text::suggest::hint;
+use hugewise_model::text::suggest::{nearest, suggestion};
 
 use super::Arguments;
 use crate::exit;
 use crate::{paths, process_name};
+
+/// Where all names are.
+const LIST: &str = "all names are in docs/reference/rules.md";
 
 /// What is known of the machine.
 pub(super) fn machine(root: &Root) -> Result<Facts> {
@@ -38,7 +41,7 @@ pub(super) fn find(
         let command = observer.command(program, words.collect());
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
-    let pids = processes(root, arguments)?;
+    let pids = processes(root, knowledge, arguments)?;
     if arguments.targets.is_empty() {
         return Ok(with_machine(root, &observer, pids));
     }
@@ -71,7 +74,7 @@ fn each(observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
     others.filter_map(|pid| observer.process(pid)).collect()
 }
 
-fn processes(root: &Root, arguments: &Arguments) -> Result<Vec<u32>> {
+fn processes(root: &Root, knowledge: &Knowledge, arguments: &Arguments) -> Result<Vec<u32>> {
     if let Some(path) = &arguments.cgroup {
         let pids = list_of_cgroup(root, path)?;
         return match pids.is_empty() {
@@ -85,18 +88,33 @@ fn processes(root: &Root, arguments: &Arguments) -> Result<Vec<u32>> {
     let mut pids = Vec::new();
     for target in &arguments.targets {
         let meant = process_name::named(root, target);
-        pids.extend(meant.map_err(|why| exit::usage(format!("{target}: {why}")))?);
+        pids.extend(meant.map_err(|why| {
+            let why = format!("{target}: {why}{}", known(knowledge, target));
+            exit::usage(why)
+        })?);
     }
     Ok(pids)
+}
+
+/// What is known about a word that is no process.
+fn known(knowledge: &Knowledge, word: &str) -> String {
+    let subject = knowledge.called(word).map(|subject| subject.name.as_str());
+    match subject.or_else(|| nearest(word, names(knowledge))) {
+        Some(name) => format!("; for a {name} that does not run: --app {name}=VERSION"),
+        None => String::new(),
+    }
+}
+
+fn names(knowledge: &Knowledge) -> impl Iterator<Item = &str> {
+    knowledge.subjects().map(|subject| subject.name.as_str())
 }
 
 fn app(knowledge: &Knowledge, text: &str) -> Result<Observation> {
     named(knowledge, text).map_err(|why| {
         let name = text.split('=').next().unwrap_or_default();
-        let names = knowledge.subjects().map(|subject| subject.name.as_str());
         let help = match knowledge.called(name) {
             Some(_) => String::new(),
-            None => format!("; {}", hint(name, names)),
+            None => format!("{}; {LIST}", suggestion(name, names(knowledge))),
         };
         exit::usage(format!("--app {text}: {why}{help}"))
     })

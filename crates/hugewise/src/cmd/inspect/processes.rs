@@ -10,6 +10,7 @@ use hugewise_linux::observe::address_space::{
 };
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::probe::read_page_bytes;
+use hugewise_model::base::missing::READERS;
 use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::inspect::reasons::Settings;
 use hugewise_model::observe::inspect::view::{Brief, Inspection};
@@ -80,7 +81,7 @@ pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<E
     for &pid in pids {
         match read(root, pid, Depth::Pages, Inspection::in_short)? {
             Ok(inspection) => briefs.extend(Brief::of(&inspection)),
-            Err(ReadError::NotPermitted { .. }) => refused += 1,
+            Err(ReadError::NotPermitted) => refused += 1,
             Err(ReadError::Failed(error)) => message(format_args!("process {pid}: {error}")),
             Err(_) => {}
         }
@@ -88,7 +89,7 @@ pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<E
     results::many(&briefs, arguments)?;
     if refused > 0 && !arguments.output.quiet {
         message(format_args!(
-            "not read: {refused} of {} processes; needs the same user id, or CAP_SYS_PTRACE",
+            "not read: the memory of {refused} of {} processes. {READERS}",
             pids.len()
         ));
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Missing, READERS};
 use hugewise_model::observe::address_space::{Mapping, Process, Sort, Source, Sources, Space};
 
 use crate::machine::error::{Error, Kind};
@@ -72,10 +72,7 @@ pub enum ReadError {
     /// Its mappings changed each time they were read, so that they overlapped.
     Restless,
     /// The kernel refuses.
-    NotPermitted {
-        /// The least right that would help.
-        grant: &'static str,
-    },
+    NotPermitted,
     /// Its files could not be read or understood.
     Failed(Error),
 }
@@ -87,7 +84,7 @@ impl fmt::Display for ReadError {
             Self::Ended => write!(f, "it ended while it was read"),
             Self::Replaced => write!(f, "it executed another program each time it was read"),
             Self::Restless => write!(f, "its mappings changed each time they were read"),
-            Self::NotPermitted { grant } => write!(f, "the kernel refuses; needs {grant}"),
+            Self::NotPermitted => write!(f, "its memory may not be read. {READERS}"),
             Self::Failed(error) => error.fmt(f),
         }
     }
@@ -97,7 +94,7 @@ impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
         match error.kind {
             _ if error.is_gone() => Self::Gone,
-            Kind::NotPermitted => Self::NotPermitted { grant: GRANT },
+            Kind::NotPermitted => Self::NotPermitted,
             _ => Self::Failed(error),
         }
     }

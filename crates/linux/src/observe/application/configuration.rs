@@ -1,17 +1,21 @@
-//! Settings of an application's configuration file, as far as rules ask for them.
+//! Settings of an application's configuration file and of its arguments, as far as rules ask for them.
 
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::observed::settings;
+use hugewise_model::advise::observed::{settings, settings_of_words};
 use hugewise_model::advise::subject::Subject;
 
-use super::process::Process;
+use super::process::{Process, Reading};
 use crate::machine::root::Root;
 
 /// Ends of names of configuration files.
 const ENDS: [&str; 6] = [".conf", ".cnf", ".cfg", ".ini", ".yml", ".yaml"];
 
-/// `conf.NAME` of the first file that can be read, and what is so where it says nothing.
+/// Files that take in each other end here.
+const DEEPEST: usize = 3;
+
+/// `conf.NAME` of the first file that is there, of the files that override it, and of the arguments, each in the place
+/// of the one before. What none of them says has its default, but only where all of them are known.
 pub(super) fn facts(
     root: &Root,
     subject: &Subject,
@@ -26,16 +30,29 @@ pub(super) fn facts(
     let Some(configuration) = configuration else {
         return facts;
     };
-    for (name, value) in &configuration.defaults {
-        facts.set(format!("conf.{name}"), value.as_str());
+    let paths = |names: &[String]| -> Vec<String> {
+        let paths = names.iter().filter_map(|name| path(name, process));
+        paths.collect()
+    };
+    let read = |path: &String| with_included(root, process, path, DEEPEST);
+    let own = paths(&configuration.files);
+    let own = own.iter().map(read);
+    let own = own
+        .filter(|readings| readings[..] != [Reading::Absent])
+        .take(1);
+    let overrides = paths(&configuration.overrides);
+    let readings: Vec<_> = own.chain(overrides.iter().map(read)).flatten().collect();
+    let texts: Vec<_> = readings.iter().filter_map(Reading::text).collect();
+    let is_complete = process.words().is_some() && !readings.contains(&Reading::Refused);
+    if is_complete {
+        for (name, value) in &configuration.defaults {
+            facts.set(format!("conf.{name}"), value.as_str());
+        }
     }
-    let files = configuration
-        .files
-        .iter()
-        .filter_map(|name| path(name, process));
-    let text = files.into_iter().find_map(|path| process.file(root, &path));
-    let text = text.unwrap_or_default();
-    for (name, value) in settings(&String::from_utf8_lossy(&text)) {
+    let said = texts.iter().flat_map(|text| settings(text));
+    let said = said.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let words = process.words().unwrap_or_default();
+    for (name, value) in said.chain(settings_of_words(words)) {
         let name = format!("conf.{name}");
         if knowledge.asks_for(&name) {
             facts.set(name, value);
@@ -44,21 +61,97 @@ pub(super) fn facts(
     facts
 }
 
+/// A file, and those that it takes in.
+fn with_included(root: &Root, process: &Process, path: &str, deepest: usize) -> Vec<Reading> {
+    let reading = process.reading(root, path);
+    let mut all = vec![reading.clone()];
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    for (name, value) in reading.text().map(settings).into_iter().flatten() {
+        let named = match value.starts_with('/') {
+            true => value.to_owned(),
+            false => format!("{folder}/{value}"),
+        };
+        let files = match name {
+            "include_dir" => process.configurations_in(root, &named),
+            "include" | "include_if_exists" => vec![named],
+            _ => continue,
+        };
+        // A pattern, and a chain without end, are not followed.
+        if deepest == 0 || value.contains('*') {
+            all.push(Reading::Refused);
+            continue;
+        }
+        let files = files.iter();
+        all.extend(files.flat_map(|file| with_included(root, process, file, deepest - 1)));
+    }
+    all
+}
+
 /// The path that a name of the knowledge stands for in this process.
 fn path(name: &str, process: &Process) -> Option<String> {
-    let folder = process.folder.as_deref().unwrap_or_default();
+    let words = process.words().unwrap_or_default();
     if name == "{arg}" {
-        let words = process
-            .traces
-            .argv
-            .iter()
-            .flat_map(|word| word.split(['=', ' ']));
+        let words = words.iter().flat_map(|word| word.split(['=', ' ']));
         let mut named = words.filter(|word| ENDS.iter().any(|end| word.ends_with(end)));
-        let named = named.next()?;
-        return Some(match named.starts_with('/') {
-            true => named.to_owned(),
-            false => format!("{folder}/{named}"),
-        });
+        return process.absolute(named.next()?);
     }
-    Some(name.replace("{cwd}", folder))
+    if let Some(file) = name.strip_prefix("{data}/") {
+        // A server that runs is in its folder; a command names it.
+        let named = words.iter().position(|word| word == "-D");
+        let named = named.and_then(|at| words.get(at + 1));
+        let folder = match (process.pid, named) {
+            (Some(_), _) => process.folder.clone()?,
+            (None, Some(folder)) => process.absolute(folder)?,
+            (None, None) => process.environment.as_ref()?.get("PGDATA")?.clone(),
+        };
+        return Some(format!("{folder}/{file}"));
+    }
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::machine::root::machine_of;
+
+    /// What a setting of a PostgreSQL is that is not started yet.
+    fn huge_pages(files: &[(&str, &str)], words: &[&str]) -> Option<String> {
+        let all = [("usr/bin/postgres", "")]
+            .into_iter()
+            .chain(files.iter().copied());
+        let (_folder, root) = machine_of(&all.collect::<Vec<_>>());
+        let knowledge = Knowledge::compiled().expect("the knowledge is right");
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let program = OsStr::new("/usr/bin/postgres");
+        let process = Process::of_command(&root, &knowledge, program, words).expect("a program");
+        let subject = knowledge.subject("postgresql").expect("a subject");
+        let facts = facts(&root, subject, &knowledge, &process);
+        facts.text("conf.huge_pages").map(str::to_owned)
+    }
+
+    #[test]
+    fn what_nothing_says_has_its_default_where_all_is_known() {
+        let data = &["-D", "/d"][..];
+        let conf = |text| ("d/postgresql.conf", text);
+        let told = |files: &[(&str, &str)]| huge_pages(files, data);
+        assert_eq!(told(&[conf("port = 1\n")]).as_deref(), Some("try"));
+        assert_eq!(told(&[conf("huge_pages = on\n")]).as_deref(), Some("on"));
+        let auto = ("d/postgresql.auto.conf", "huge_pages = 'off'\n");
+        assert_eq!(
+            told(&[conf("huge_pages = on\n"), auto]).as_deref(),
+            Some("off")
+        );
+        let words = ["-D", "/d", "-c", "huge_pages=on"];
+        assert_eq!(huge_pages(&[conf(""), auto], &words).as_deref(), Some("on"));
+        let more = conf("include_dir = 'conf.d'\n");
+        assert_eq!(told(&[more]).as_deref(), Some("try"));
+        let own = ("d/conf.d/a.conf", "huge_pages = off\n");
+        assert_eq!(told(&[more, own]).as_deref(), Some("off"));
+        // A folder in the place of the file cannot be read.
+        assert_eq!(told(&[("d/postgresql.conf/x", "")]), None);
+        assert_eq!(told(&[conf("include = 'b/*.conf'\n")]), None);
+        assert_eq!(told(&[conf("include = 'postgresql.conf'\n")]), None);
+    }
 }

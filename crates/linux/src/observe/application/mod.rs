@@ -8,7 +8,7 @@ use hugewise_model::advise::advice::{Observation, Part, needs_page_walk};
 use hugewise_model::advise::condition::Truth;
 use hugewise_model::advise::fact::{Facts, HIDING};
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::observed::{self, service};
+use hugewise_model::advise::observed::service;
 use hugewise_model::advise::subject::{Kind, Subject};
 
 use crate::machine::root::Root;
@@ -18,9 +18,12 @@ use process::Process;
 mod configuration;
 mod group;
 mod hidden;
+mod libraries;
 mod machine;
+mod options;
 mod package;
 mod process;
+mod program;
 mod tuned;
 mod version;
 
@@ -87,14 +90,14 @@ impl<'a> Observer<'a> {
     /// # Errors
     /// There is no such program.
     pub fn command(&self, program: &OsStr, words: Vec<String>) -> Result<Observation, String> {
-        let process = Process::of_command(self.root, program, words)
+        let process = Process::of_command(self.root, self.knowledge, program, words)
             .ok_or_else(|| format!("{}: no such program", program.to_string_lossy()))?;
         Ok(self.observe(&process, &Facts::default()))
     }
 
     fn observe(&self, process: &Process, group: &Facts) -> Observation {
         let (root, knowledge) = (self.root, self.knowledge);
-        let mut facts = process.facts(knowledge).with(group);
+        let mut facts = process.facts(root, knowledge).with(group);
         let known = self.host.with(&facts);
         let mut parts = Vec::new();
         for subject in knowledge.subjects() {
@@ -107,13 +110,15 @@ impl<'a> Observer<'a> {
             parts.push(part);
         }
         parts.sort_by_key(|part| part.kind);
-        mark_absent(&mut facts);
+        if process.shows_files() {
+            mark_absent(&mut facts);
+        }
         let service = facts.text("cgroup.path").and_then(service);
         Observation {
             pid: process.pid,
             name: process.name(),
             service: service.map(str::to_owned),
-            command: process.command(),
+            command: process.command.clone(),
             exe: match process.access {
                 Access::Open => Some(process.traces.exe.clone()),
                 Access::Closed => None,
@@ -192,12 +197,4 @@ pub fn without_workers(root: &Root, observed: &mut Vec<Observation>) {
         })
     };
     observed.retain(|one| !is_worker(one));
-}
-
-/// The facts of options in the words of a command.
-fn flags(argv: &[String], environment: &BTreeMap<String, String>) -> Facts {
-    let told = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];
-    let told = told.iter().filter_map(|name| environment.get(*name));
-    let told = told.flat_map(|text| text.split_ascii_whitespace());
-    observed::jvm_flags(told.chain(argv.iter().map(String::as_str)))
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use hugewise_model::advise::access::Access;
-use hugewise_model::advise::command::Command;
+use hugewise_model::advise::command::{Command, is_title};
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::subject::Traces;
@@ -15,10 +15,11 @@ use hugewise_model::observe::address_space::Mapping;
 use object::read::ReadCache;
 use object::{File as Elf, Object};
 
-use super::flags;
+use super::libraries::mapped;
+use super::options::jvm_flags;
+use super::program::Surroundings;
 use crate::machine::root::Root;
 use crate::observe::address_space::parse_mappings;
-use crate::proc::process::parse_environment;
 use crate::proc::status::{Status, read_status};
 
 /// What was read of a process.
@@ -33,9 +34,32 @@ pub(super) struct Process {
     pub(super) folder: Option<String>,
     /// Its environment, where that may be read.
     pub(super) environment: Option<BTreeMap<String, String>>,
+    /// How it was started, or would be, where that can be repeated.
+    pub(super) command: Option<Command>,
     status: Option<Status>,
     /// Bytes of the heap that grows by brk(2), where its mappings may be read.
     heap: Option<u64>,
+}
+
+/// What came of reading a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Its text.
+    Read(String),
+    /// It is not there.
+    Absent,
+    /// It may be there, and cannot be read.
+    Refused,
+}
+
+impl Reading {
+    /// The text, where there is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Read(text) => Some(text),
+            Self::Absent | Self::Refused => None,
+        }
+    }
 }
 
 impl Process {
@@ -58,11 +82,17 @@ impl Process {
         };
         let environment = root.read(format!("proc/{pid}/environ")).ok();
         let heap = mappings.as_deref().map(heap_bytes);
+        let folder = link(root, pid, "cwd");
+        let is_open = access == Access::Open;
         Some(Self {
             pid: Some(pid),
             access,
-            folder: link(root, pid, "cwd"),
-            environment: environment.map(|bytes| parse_environment(&bytes)),
+            command: folder
+                .as_deref()
+                .filter(|_| is_open)
+                .and_then(|folder| Command::of_process(folder, &argv)),
+            folder,
+            environment: environment.map(|bytes| variables(&bytes)),
             traces: Traces {
                 exe: exe.unwrap_or_else(|| argv[0].clone()),
                 argv,
@@ -81,38 +111,60 @@ impl Process {
         name.unwrap_or_default().to_owned()
     }
 
-    /// How it was started, or would be, where that can be repeated.
-    pub(super) fn command(&self) -> Option<Command> {
-        let words = &self.traces.argv;
-        match (self.pid, self.access) {
-            (None, _) => Some(Command {
-                folder: None,
-                words: words.clone(),
-            }),
-            (Some(_), Access::Open) => Command::of_process(self.folder.as_deref(), words),
-            (Some(_), Access::Closed) => None,
-        }
-    }
-
-    /// The program of a command, as it would be found; `None` where there is none.
-    pub(super) fn of_command(root: &Root, program: &OsStr, words: Vec<String>) -> Option<Self> {
-        let exe = find_program(root, program)?;
-        let mut argv = vec![program.to_string_lossy().into_owned()];
-        argv.extend(words);
-        let folder = std::env::current_dir().ok();
+    /// The program of a command, as it would be found, with what it would load and the environment that it would have
+    /// from here; `None` where there is none.
+    pub(super) fn of_command(
+        root: &Root,
+        knowledge: &Knowledge,
+        program: &OsStr,
+        words: Vec<String>,
+    ) -> Option<Self> {
+        let folder = std::env::current_dir().unwrap_or_default();
+        let own = std::env::vars_os().map(|(name, value)| {
+            let text = |word: &OsStr| word.to_string_lossy().into_owned();
+            (text(&name), text(&value))
+        });
+        let environment: BTreeMap<_, _> = own.collect();
+        let mut typed = vec![program.to_string_lossy().into_owned()];
+        typed.extend(words.iter().cloned());
+        let surroundings = Surroundings {
+            root,
+            environment: &environment,
+            folder: &folder,
+        };
+        let found = surroundings.program(program, words)?;
+        let mut files = mapped(root, &found.exe, &environment);
+        let chosen = knowledge.loaded_by(&found.exe);
+        files.extend(chosen.filter(|path| root.path(path.trim_start_matches('/')).is_file()));
         Some(Self {
             pid: None,
+            command: Some(Command {
+                folder: None,
+                words: typed,
+            }),
             traces: Traces {
-                exe,
-                argv,
-                files: Vec::new(),
+                exe: found.exe,
+                argv: found.argv,
+                files,
             },
             access: Access::Open,
-            folder: folder.map(|path| path.display().to_string()),
-            environment: None,
+            folder: Some(folder.display().to_string()),
+            environment: Some(environment),
             status: None,
             heap: None,
         })
+    }
+
+    /// Its arguments, where they are known: a process may have written a title over them.
+    pub(super) fn words(&self) -> Option<&[String]> {
+        let argv = &self.traces.argv;
+        (!is_title(argv)).then_some(argv)
+    }
+
+    /// Whether the files that it maps are known, or of a command those that it would map at its start: an allocator and
+    /// a runtime are among these.
+    pub(super) fn shows_files(&self) -> bool {
+        !self.traces.files.is_empty()
     }
 
     /// Whether its executable has a section.
@@ -137,6 +189,36 @@ impl Process {
         self.places(path).find_map(|place| root.read(place).ok())
     }
 
+    /// What came of reading a file of the process.
+    pub(super) fn reading(&self, root: &Root, path: &str) -> Reading {
+        let mut reading = Reading::Absent;
+        for place in self.places(path) {
+            match fs::read(root.path(place)) {
+                Ok(bytes) => return Reading::Read(String::from_utf8_lossy(&bytes).into_owned()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(_) => reading = Reading::Refused,
+            }
+        }
+        reading
+    }
+
+    /// The configuration files of a folder, in their order.
+    pub(super) fn configurations_in(&self, root: &Root, folder: &str) -> Vec<String> {
+        let names = self.places(folder).find_map(|place| root.list(place).ok());
+        let names = names.into_iter().flatten();
+        let named = names.filter(|name| name.ends_with(".conf"));
+        named.map(|name| format!("{folder}/{name}")).collect()
+    }
+
+    /// A path as the process means it.
+    pub(super) fn absolute(&self, path: &str) -> Option<String> {
+        match (path.starts_with('/'), &self.folder) {
+            (true, _) => Some(path.to_owned()),
+            (false, Some(folder)) => Some(format!("{folder}/{path}")),
+            (false, None) => None,
+        }
+    }
+
     /// Which file that is: the numbers of its device and of itself.
     pub(super) fn identity(&self, root: &Root, path: &str) -> Option<(u64, u64)> {
         let found = self
@@ -154,7 +236,8 @@ impl Process {
     }
 
     /// What is known of it, without its cgroup.
-    pub(super) fn facts(&self, knowledge: &Knowledge) -> Facts {
+    pub(super) fn facts(&self, root: &Root, knowledge: &Knowledge) -> Facts {
+        let read = |path: &str| self.file(root, &self.absolute(path)?);
         let mut facts = Facts::default();
         if let Some(status) = &self.status {
             facts.set_known("process.thp_disabled", status.thp_enabled.map(|on| !on));
@@ -171,11 +254,9 @@ impl Process {
                 !self.traces.files.iter().any(|path| is_loader(path)),
             );
         }
-        facts.set("argv", self.traces.argv.join(" "));
-        let empty = BTreeMap::new();
-        let environment = self.environment.as_ref();
-        facts = facts.with(&flags(&self.traces.argv, environment.unwrap_or(&empty)));
-        if let Some(environment) = environment {
+        facts.set_known("argv", self.words().map(|words| words.join(" ")));
+        facts = facts.with(&jvm_flags(self.words(), self.environment.as_ref(), read));
+        if let Some(environment) = &self.environment {
             facts.set("env.", "");
             let asked = environment.iter();
             for (name, value) in asked.map(|(name, value)| (format!("env.{name}"), value)) {
@@ -229,18 +310,14 @@ fn is_loader(path: &str) -> bool {
     name.is_some_and(|name| name.starts_with("ld-"))
 }
 
-/// The path of a program, looked for as a shell does.
-fn find_program(root: &Root, program: &OsStr) -> Option<String> {
-    let program = Path::new(program);
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = match program.components().count() {
-        1 => std::env::split_paths(&folders)
-            .map(|folder| folder.join(program))
-            .find(|path| path.is_file())?,
-        _ => std::path::absolute(program).ok()?,
-    };
-    let path = fs::canonicalize(root.path(found.strip_prefix("/").unwrap_or(&found))).ok()?;
-    Some(path.to_string_lossy().into_owned())
+/// The variables of `/proc/PID/environ`.
+fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
+    let entries = bytes.split(|&byte| byte == 0).map(String::from_utf8_lossy);
+    let pairs = entries.filter_map(|entry| {
+        let (name, value) = entry.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    pairs.collect()
 }
 
 /// Where a link of the process points; what was deleted since has no mark.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::subject::{Subject, VersionSource, first_group};
+use hugewise_model::advise::subject::{Subject, VersionSource, beside, first_group};
 
 use super::package;
 use super::process::Process;
@@ -91,34 +91,5 @@ fn from_source(
             lines.find_map(|line| group(pattern, line.as_bytes()))
         }
         VersionSource::Fact { fact } => facts.text(fact).map(str::to_owned),
-    }
-}
-
-/// A path relative to the folder of a file, without `..`.
-fn beside(file: &str, path: &str) -> Option<String> {
-    let (folder, _) = file.rsplit_once('/')?;
-    let mut parts: Vec<_> = folder.split('/').collect();
-    for part in path.split('/') {
-        match part {
-            ".." => drop(parts.pop()),
-            "." => {}
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_beside_a_file_is_found() {
-        let java = "/usr/lib/jvm/java-17/bin/java";
-        assert_eq!(
-            beside(java, "../release").as_deref(),
-            Some("/usr/lib/jvm/java-17/release")
-        );
-        assert_eq!(beside("/a/b", "c").as_deref(), Some("/a/c"));
     }
 }

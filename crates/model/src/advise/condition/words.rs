@@ -62,7 +62,7 @@ pub(super) fn subject(name: &str) -> String {
         "argv" => "its command line",
         "process.rss.bytes" => "its resident memory",
         "process.anon.bytes" => "its anonymous memory",
-        "process.heap.bytes" => "its heap of brk(2)",
+        "process.heap.bytes" => "its main heap (brk)",
         "process.anon_huge.bytes" => "its huge anonymous memory",
         "cgroup.anon_thp.bytes" => "the huge anonymous memory of its cgroup",
         "process.shmem.bytes" => "its shared memory",

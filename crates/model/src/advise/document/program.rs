@@ -1,11 +1,14 @@
 //! One program and the rules that concern it.
 
 use super::ROWS;
+use super::way::Way;
 use crate::advise::advice::{Part, Program};
+use crate::advise::measured::Measurement;
+use crate::advise::rule::Change;
 use crate::advise::ruling::{Ruling, Standing};
 use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
-use crate::text::grid::{Align, Grid};
+use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::counted;
 use crate::text::wrap::plain;
 
@@ -74,6 +77,7 @@ impl Program {
 
     fn push_brief(&self, section: &mut Section) {
         let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        grid.rows.extend(self.measured_rows());
         for (place, ruling) in self.now().take(ROWS).enumerate() {
             grid.rows.push(ruling.row());
             if place < IN_FULL && ruling.standing <= Standing::Open {
@@ -84,6 +88,27 @@ impl Program {
             section.push_brief(grid);
         }
         section.push_brief(self.rest(self.now().count().saturating_sub(ROWS)));
+    }
+
+    /// What was measured of it here: a row of what was decided with its means, and one of what was not.
+    fn measured_rows(&self) -> Vec<Vec<Cell>> {
+        let Some(newest) = self.measured.iter().max_by_key(|one| one.unix_ms) else {
+            return Vec::new();
+        };
+        let policies = self.measured.iter().map(Measurement::account);
+        let said = policies.collect::<Vec<_>>().join("; ");
+        let text = format!("{said} [measured here, {}]", newest.day());
+        let mut rows = vec![vec![Cell::plain("tried here"), Cell::plain(text)]];
+        let better = self.measured.first();
+        let better = better.filter(|one| one.outcome == Some(Change::Better));
+        let way = better.map(|one| Way::of_policy(&one.policy).for_command(self.command.as_ref()));
+        let report = Way::new(
+            "the whole report",
+            format!("hugewise report {}", newest.name()),
+        );
+        let cells = way.into_iter().chain([report]).flat_map(Way::cells);
+        rows.extend(cells.map(|cell| vec![Cell::plain(""), cell]));
+        rows
     }
 
     pub(super) fn who(&self, count: usize) -> String {

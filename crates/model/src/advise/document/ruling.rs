@@ -24,8 +24,24 @@ impl Ruling {
     pub(super) fn row(&self) -> Vec<Cell> {
         vec![
             Cell::plain(self.standing.words()).tone(self.tone()),
-            Cell::plain(format!("{} [{}]", self.words(), self.authority())),
+            Cell::plain(format!(
+                "{}{} [{}]",
+                self.words(),
+                self.reason(),
+                self.authority()
+            )),
         ]
+    }
+
+    /// Why it stands as it does: what is not as it asks, or what is not known.
+    fn reason(&self) -> String {
+        match (self.standing, &self.missing, &self.differs[..]) {
+            (Standing::Open, Some(fact), _) => {
+                format!(" {} is not known.", capitalised(&called(fact)))
+            }
+            (Standing::NotFollowed, _, [_, ..]) => format!(" Here {}.", self.differs.join(", ")),
+            _ => String::new(),
+        }
     }
 
     /// Reason, means and test below its row.
@@ -66,16 +82,11 @@ impl Ruling {
     }
 
     pub(super) fn paragraph(&self) -> Paragraph {
-        let missing = self
-            .missing
-            .as_ref()
-            .filter(|_| self.standing == Standing::Open);
-        let missing = missing.map(|fact| format!(" {} is not known.", capitalised(&called(fact))));
         let text = format!(
             "{}: {}{} (rule {})",
             capitalised(self.standing.words()),
             self.words(),
-            missing.unwrap_or_default(),
+            self.reason(),
             self.id
         );
         Paragraph::new(text).tone(Tone::Strong)

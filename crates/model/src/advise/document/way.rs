@@ -1,7 +1,7 @@
 //! One way to do something: what it is, and the line to paste.
 
 use crate::advise::command::Command;
-use crate::advise::settings::Settings;
+use crate::advise::settings::{Settings, needs_machine};
 use crate::text::document::Field;
 use crate::text::grid::Cell;
 
@@ -19,6 +19,20 @@ impl Way {
         Self {
             text: text.into(),
             line: Some(line.into()),
+        }
+    }
+
+    /// A command under a policy.
+    pub(super) fn of_policy(policy: &str) -> Self {
+        match needs_machine(policy) {
+            false => Self::new(
+                "this process alone",
+                format!("hugewise exec --policy {policy} -- CMD"),
+            ),
+            true => Self::new(
+                "whole machine, while one command runs, as root",
+                format!("hugewise exec --system --policy {policy} -- CMD"),
+            ),
         }
     }
 
@@ -107,18 +121,9 @@ pub(super) fn ways(set: &Settings) -> Vec<Way> {
     if !set.args.is_empty() {
         ways.push(Way::new("among its arguments", set.args.join(" ")));
     }
-    if let Some(policy) = set.own_policy() {
-        let line = format!("hugewise exec --policy {policy} -- CMD");
-        ways.push(Way::new("this process alone", line));
-    }
+    ways.extend(set.own_policy().map(Way::of_policy));
     ways.extend(machine_wide(set));
-    if let Some(policy) = set.machine_policy() {
-        let line = format!("hugewise exec --system --policy {policy} -- CMD");
-        ways.push(Way::new(
-            "whole machine, while one command runs, as root",
-            line,
-        ));
-    }
+    ways.extend(set.machine_policy().map(Way::of_policy));
     ways.extend(set.action.as_ref().map(Way::sentence));
     ways
 }

@@ -123,7 +123,7 @@ fn warmed_trials_leave_out_the_price_of_a_cold_start() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: touching its huge pages takes about 1.93 s longer after a few seconds of rest; the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise
+            thp=always: touching its huge pages takes about 1.93 s longer after a few seconds of rest, of which small pages pay a part as well; the host takes free memory back. The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise
         "#]],
     );
     let record = warmed([&[5.1, 5.4, 5.2], &[4.4, 4.6, 4.9]]);

@@ -159,7 +159,8 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
             view.evidence
                 .figure("cold_touch_expected_seconds", expected);
             let touch = format!(
-                "touching its huge pages takes about {} longer after a few seconds of rest",
+                "touching its huge pages takes about {} longer after a few seconds of rest, of which small \
+                 pages pay a part as well",
                 seconds(expected)
             );
             (touch, String::new())

@@ -83,6 +83,10 @@ impl RestedStarts {
                 "a start after a few seconds of rest gains too: it takes {change} less than with \
                  {baseline}"
             ),
+            Difference::Open if self.count() < LEAST => {
+                "how long a start takes after a few seconds of rest was measured too few times"
+                    .to_owned()
+            }
             Difference::Open => format!(
                 "a start after a few seconds of rest was not shown to be longer or shorter than with \
                  {baseline}"

@@ -22,7 +22,7 @@ mod more_time;
 mod workload;
 
 pub(super) use again::at_rest;
-use workload::workload;
+use workload::{with_own_input, workload};
 
 /// A line of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,18 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         lines.extend(again::after_interruption(report));
     }
     lines.extend(not_tried(report));
-    lines
+    let reads = |line| match line {
+        Advice::Command(command) if measures_anew(&command) => {
+            Advice::Command(with_own_input(report, command))
+        }
+        other => other,
+    };
+    lines.into_iter().map(reads).collect()
+}
+
+/// Whether a command is an experiment of its own, which needs what the first one read.
+fn measures_anew(command: &str) -> bool {
+    command.starts_with("hugewise run ") && !command.contains(" --continue ")
 }
 
 /// The policy to choose; `None` where it cannot be told.
@@ -118,7 +129,23 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     lines
 }
 
+/// A larger share of slow runs is not rare.
+const RARE: f64 = 0.25;
+
 fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
+    let verdict = &report.table.verdict;
+    let mixed = verdict.runs.iter();
+    let mixed = mixed.filter(|(policy, _)| verdict.policies.get(*policy) == Some(&Answer::Mixed));
+    if let Some((policy, runs)) = mixed.max_by_key(|(_, runs)| runs.worse)
+        && f64::from(runs.worse) > RARE * f64::from(runs.of)
+    {
+        return vec![Advice::Sentence(format!(
+            "Stay with {baseline}: {} of {} runs were slower with {}.",
+            runs.worse,
+            runs.of,
+            plain(policy)
+        ))];
+    }
     let record = report.word();
     let record = record.map_or("RECORD".into(), quoted);
     vec![

@@ -15,7 +15,8 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. The latter takes nothing from an
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. One that passes beside a large
+/// effect only, says so. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
@@ -30,6 +31,9 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
         }
         ControlOutcome::TooWide => format!("control {outcome}{}", half_width(row)),
+        ControlOutcome::Passed if !is_within_threshold(report, control) => {
+            format!("control passed, less than the effect{figure}")
+        }
         _ => format!("control {outcome}{figure}"),
     })
 }
@@ -78,6 +82,11 @@ fn half_width(control: &Comparison) -> String {
     ends.map_or_else(String::new, |(low, high)| {
         format!(" (±{} %)", percent((high - low) / 2.0))
     })
+}
+
+/// Whether it is small by itself, not only beside the effects that are reported.
+fn is_within_threshold(report: &Report<'_>, control: &Control) -> bool {
+    control.outcome(report.table.verdict.threshold, None) == ControlOutcome::Passed
 }
 
 fn excludes_zero(control: &Control) -> bool {

@@ -116,9 +116,11 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
 fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     // A load meets a server that started long ago.
     let is_advised = advised.len() > 1 && report.record.header.plan.service.is_none();
-    let start = best(report).and_then(|best| rested_start(&report.findings, best));
-    match start.filter(|_| is_advised) {
-        Some(RestedStart::Longer(..) | RestedStart::Open) => at_rest(report),
+    let Some(best) = best(report).filter(|_| is_advised) else {
+        return Vec::new();
+    };
+    match rested_start(&report.findings, best) {
+        Some(RestedStart::Longer(..) | RestedStart::Open) => at_rest(report, best),
         Some(RestedStart::Shorter) => {
             let headline = cold_start(report).map(|finding| plain(&finding.headline()));
             headline.map(Advice::Sentence).into_iter().collect()

@@ -101,7 +101,8 @@ pub(super) const SHMEM_POLICY: Row = Row {
            /proc/PID/mountinfo.",
     fix: Fix::new(
         "Set shmem_enabled=advise, or remount the tmpfs with huge=advise (root), and call \
-             madvise(MADV_HUGEPAGE); or now (6.1): hugewise collapse {pid}",
+             madvise(MADV_HUGEPAGE); or now (6.1), as far as it was mapped at a multiple of a huge \
+             page: hugewise collapse {pid}",
     ),
     source: "shmem_allowable_huge_orders in mm/shmem.c",
 };

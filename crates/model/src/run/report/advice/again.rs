@@ -1,13 +1,17 @@
 //! The command that measures again: without a tracer, or to go on where a signal ended it.
 
 use super::super::answer::judged;
+use super::workload::with_own_input;
 use super::{Advice, Report, given};
+use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
+use crate::run::metric::MetricId;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, rerun};
 use crate::run::record::StopReason;
-use crate::text::wrap::quoted;
+use crate::text::number::quantity;
+use crate::text::wrap::{plain, quoted};
 
 /// That the times of thp=always hold the cost of its tracer or library, where that cost was shown, and
 /// the command that does without.
@@ -28,12 +32,41 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     given(lead, command, "run again as root, with --system")
 }
 
-/// The command for starts that come after a rest, which have not the gain of warm memory.
-pub(in super::super) fn at_rest(report: &Report<'_>) -> Vec<Advice> {
-    let lead = "For starts after a rest, measure those:";
+/// The command for starts that come after a rest, which have not the gain of warm memory, with what the few
+/// starts took that were tried.
+pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str) -> Vec<Advice> {
+    let baseline = &report.table.verdict.baseline;
+    let took = [policy, baseline].map(|name| rested(report, name));
+    let lead = match took {
+        [Some(here), Some(there)] => format!(
+            "Starts after seconds of rest took {here} with {}, {there} with {}. To measure such starts:",
+            plain(policy),
+            plain(baseline)
+        ),
+        _ => "The host takes free memory back, so starts after seconds of rest may gain less. To measure \
+              such starts:"
+            .to_owned(),
+    };
     let rest = "--host-memory=rest:3s";
-    let command = rerun(&report.record.header.made_by, &[rest]);
-    given(lead.to_owned(), command, &format!("run again with {rest}"))
+    let command = with_own_input(report, rerun(&report.record.header.made_by, &[rest]));
+    given(lead, command, &format!("run again with {rest}"))
+}
+
+/// `377 ms to 1.16 s`, of the starts of a policy after a rest.
+fn rested(report: &Report<'_>, policy: &str) -> Option<String> {
+    let own = report.record.cold.iter();
+    let own = own.filter(|trial| trial.policy == policy && trial.succeeded());
+    let mut walls: Vec<f64> = own
+        .filter_map(|trial| trial.value(MetricId::WallSeconds))
+        .collect();
+    walls.sort_by(f64::total_cmp);
+    let ends = [*walls.first()?, *walls.last()?];
+    let [low, high] = ends.map(|seconds| quantity(&Unit::Seconds, seconds));
+    Some(if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
+    })
 }
 
 /// How an experiment that was interrupted goes on.

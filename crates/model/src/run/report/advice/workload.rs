@@ -42,3 +42,11 @@ pub(super) fn workload(report: &Report<'_>) -> String {
     }
     words
 }
+
+/// A command that measures again, reading from where the first one did: `--stdin` is a flag of its own.
+pub(super) fn with_own_input(report: &Report<'_>, command: String) -> String {
+    match (input(report), report.record.header.stdin_bytes) {
+        (Some(input), Some(_)) if !command.contains(" --stdin") => format!("{command} < {input}"),
+        _ => command,
+    }
+}

@@ -10,7 +10,7 @@ use super::{Pair, command, is_answer, judged, pair, property, provisional, shape
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Comparison};
-use crate::run::findings::host_cold_memory::is_uneven;
+use crate::run::findings::host_cold_memory::{RestedStart, is_uneven, rested_start};
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::text::number::{chosen_percent, quantity};
@@ -74,12 +74,27 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         other => format!(" than with {}", plain(other)),
     };
     format!(
-        "{lead}: {phrase}{} with {}{than} {}{}.",
+        "{lead}: {phrase}{} with {}{than}{} {}{}.",
         property(report),
         plain(&row.policy),
+        where_backed(report, conclusion, row),
         evidence(report, &metric, row, Sign::Left),
         beside(report, row)
     )
+}
+
+/// The condition of a gain that was measured on warm memory, where starts after a rest were not shown to gain. A
+/// load meets a server that started long ago.
+fn where_backed(report: &Report<'_>, conclusion: &Conclusion, row: &Comparison) -> &'static str {
+    let start = rested_start(&report.findings, &row.policy);
+    let is_conditional = matches!(start, Some(RestedStart::Open | RestedStart::Longer(..)))
+        && conclusion.huge_pages != HugePages::Hurt
+        && !conclusion.baseline_has_more
+        && report.record.header.plan.service.is_none();
+    match is_conditional {
+        true => " once the host backs its memory",
+        false => "",
+    }
 }
 
 fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {

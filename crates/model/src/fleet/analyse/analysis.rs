@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::forecast::Bar;
+use super::foresight::Basis;
 use super::lot::{Lot, Shuffle, draws};
 use super::ratio::{ALARM, Loss, ratio_p};
 use super::redrawn::Redrawn;
@@ -142,6 +143,8 @@ pub struct MetricReport {
     /// The smallest effect that 80 of 100 such experiments find, as `effect` has it; before the
     /// start from the units' past.
     pub detectable: Option<f64>,
+    /// What that rests on.
+    pub detectable_by: Option<Basis>,
 }
 
 impl Analysis {

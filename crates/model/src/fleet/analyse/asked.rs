@@ -2,7 +2,8 @@
 
 use super::analysis::{ArmReport, MetricReport, Question};
 use super::estimate::{Estimate, interval};
-use super::forecast::{Bar, before_the_slope, detectable};
+use super::forecast::{Bar, detectable};
+use super::foresight::{Basis, foresee};
 use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
@@ -65,15 +66,14 @@ impl Asked<'_> {
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| estimate.p_increase());
         }
-        // Before the start only the past tells the scatter; it is larger than that of values from
-        // which the past is taken out.
-        let past = || {
-            self.tally
-                .sample(metric, Time::Before, |unit| self.side(unit))
-        };
-        let forecast = estimate.or_else(|| past().estimate().map(before_the_slope));
-        let forecast = forecast.and_then(|it| detectable(&it, self.bar));
-        report.detectable = forecast.map(|it| report.scale.share(it));
+        let result = estimate.map(|it| (it, Basis::Result));
+        let forecast = result.or_else(|| foresee(self.tally, metric, |unit| self.side(unit)));
+        if let Some((estimate, basis)) = forecast
+            && let Some(effect) = detectable(&estimate, self.bar)
+        {
+            report.detectable = Some(report.scale.share(effect));
+            report.detectable_by = Some(basis);
+        }
         report
     }
 
@@ -165,6 +165,7 @@ impl Asked<'_> {
             harm_p: None,
             carry_over: None,
             detectable: None,
+            detectable_by: None,
         }
     }
 }

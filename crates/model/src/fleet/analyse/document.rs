@@ -1,6 +1,7 @@
 //! The analysis as a document and as rows.
 
 use super::analysis::{Analysis, ArmReport, MetricReport};
+use super::foresight::Basis;
 use super::ratio::ALARM;
 use super::scale::Scale;
 use crate::run::compare::Answer;
@@ -81,13 +82,35 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
     match with_interval(report) {
         Some(size) => format!("{metric} changes by {size}"),
         None => match report.detectable {
-            Some(effect) => format!(
-                "no unit was under an arm yet; the past promises to find {} of {metric} with a \
-                 chance of 80 %",
-                shown(report.scale, effect)
-            ),
+            Some(effect) => promise(report, effect),
             None => format!("no stratum has two units of both arms with {metric}"),
         },
+    }
+}
+
+/// What an experiment that is to come will find. Without the last full stop.
+fn promise(report: &MetricReport, effect: f64) -> String {
+    let (metric, change) = (&report.metric, either_way(report.scale, effect));
+    let rest = match report.detectable_by {
+        Some(Basis::Halves) => {
+            format!("An experiment half as long as this past finds {metric} changed by {change}")
+        }
+        _ => format!(
+            "One period of past does not tell how well the past predicts, so that this is the \
+             most: an experiment finds {metric} changed by {change}"
+        ),
+    };
+    format!("no unit was under an arm yet. {rest} with a chance of 80 %")
+}
+
+/// A change in both directions: a factor that is found as a rise is found as a fall too.
+fn either_way(scale: Scale, effect: f64) -> String {
+    match scale {
+        Scale::Log => {
+            let fall = 1.0 / (1.0 + effect) - 1.0;
+            format!("{} or {} %", percent_change(fall), percent_change(effect))
+        }
+        Scale::Plain => format!("\u{b1}{}", three_digits(effect.abs())),
     }
 }
 
@@ -166,9 +189,12 @@ fn table(analysis: &Analysis, arm: &ArmReport) -> Section {
             .design_effect
             .map(|it| format!("design effect {it:.2}"));
         let slope = report.slope.map(|it| format!("slope on the past {it:.2}"));
-        let least = report
-            .detectable
-            .map(|it| format!("found with a chance of 80 %: {}", shown(report.scale, it)));
+        let least = report.detectable.map(|it| {
+            format!(
+                "found with a chance of 80 %: {}",
+                either_way(report.scale, it)
+            )
+        });
         let facts: Vec<String> = [design, slope, least].into_iter().flatten().collect();
         if !facts.is_empty() {
             let text = format!("{}: {}", report.metric, facts.join(", "));

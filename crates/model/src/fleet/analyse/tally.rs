@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::estimate::Sample;
+use super::past::{Past, Stretches};
 use super::scale::Scale;
 use crate::fleet::assign::OUTSIDE;
 use crate::fleet::plan::{Moment, Turns};
@@ -40,6 +41,7 @@ pub struct Unit {
 pub(super) struct Means {
     pub(super) before: Sums,
     pub(super) during: Sums,
+    past: Past,
     pub(super) turns: BTreeMap<i64, Turn>,
 }
 
@@ -75,6 +77,7 @@ pub struct Tally {
     pub stage: u32,
     pub(super) metrics: BTreeMap<String, BTreeMap<usize, Means>>,
     turns: Option<Turns>,
+    stretches: Stretches,
     names: HashMap<String, usize>,
     clusters: HashMap<String, usize>,
     strata: HashMap<String, usize>,
@@ -141,7 +144,11 @@ impl Tally {
         };
         let means = metric.entry(unit).or_default();
         match row.phase {
-            Phase::Before => means.before.merge(&row.sums),
+            Phase::Before => {
+                means.before.merge(&row.sums);
+                self.stretches.widen(row.start);
+                means.past.add(self.stretches, row.start, &row.sums);
+            }
             Phase::Washout => {}
             Phase::During => {
                 means.during.merge(&row.sums);
@@ -256,6 +263,21 @@ impl Tally {
         }
     }
 
+    /// Values in the earlier and the later half of the past, all units together.
+    pub(in crate::fleet) fn halves(&self, metric: &str) -> [u64; 2] {
+        let mut all = [0, 0];
+        for means in self
+            .metrics
+            .get(metric)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+        {
+            let halves = means.past.halves(self.stretches);
+            all = [all[0] + halves[0].n, all[1] + halves[1].n];
+        }
+        all
+    }
+
     /// The units that `arm_of` gives an arm, true where it is the treated one.
     pub(in crate::fleet) fn sample(
         &self,
@@ -270,6 +292,10 @@ impl Tally {
             let (value, past) = match time {
                 Time::During => (scale.of(&means.during), scale.of(&means.before)),
                 Time::Before => (scale.of(&means.before), None),
+                Time::Halves => {
+                    let [early, late] = means.past.halves(self.stretches);
+                    (scale.of(&late), scale.of(&early))
+                }
             };
             if let Some((treated, value)) = arm_of(unit).zip(value) {
                 sample.unit.push(at);
@@ -300,6 +326,8 @@ pub(in crate::fleet) enum Time {
     During,
     /// The past alone, as a forecast.
     Before,
+    /// The later half of the past, with the earlier half taken out.
+    Halves,
 }
 
 impl Means {

@@ -2,6 +2,7 @@
 
 pub mod analysis;
 mod asked;
+mod covered;
 pub mod document;
 pub mod estimate;
 pub mod forecast;
@@ -9,6 +10,7 @@ pub mod foresight;
 pub mod lot;
 pub mod page;
 mod past;
+pub mod planned;
 pub mod ratio;
 pub mod redrawn;
 pub mod scale;

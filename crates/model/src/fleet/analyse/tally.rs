@@ -3,6 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::covered::Covered;
 use super::estimate::Sample;
 use super::past::{Past, Stretches};
 use super::scale::Scale;
@@ -33,7 +34,10 @@ pub struct Unit {
     pub last: f64,
     /// Length of its longest period, seconds.
     pub period: f64,
+    /// Number of its periods.
+    pub periods: u64,
     first: i64,
+    covered: Covered,
 }
 
 /// One metric of one unit.
@@ -42,6 +46,7 @@ pub(super) struct Means {
     pub(super) before: Sums,
     pub(super) during: Sums,
     past: Past,
+    covered: Covered,
     pub(super) turns: BTreeMap<i64, Turn>,
 }
 
@@ -67,11 +72,13 @@ pub struct Tally {
     pub units: Vec<Unit>,
     /// Rows that were added.
     pub rows: u64,
+    /// Those of them about a time of a unit that had been counted already: they count once.
+    pub repeated: u64,
     /// Rows of units that had no arm.
     pub outside: u64,
-    /// Rows under an arm by what their proof says: proved, missed, unknown.
+    /// Periods under an arm by what their proof says: proved, missed, unknown.
     pub proofs: [u64; 3],
-    /// Of the rows under an arm that know their exposure, the sum and the number.
+    /// Of the periods under an arm that know their exposure, the sum and the number.
     pub exposure: (f64, u64),
     /// The last stage that a row names.
     pub stage: u32,
@@ -138,11 +145,20 @@ impl Tally {
         }
         self.stage = self.stage.max(row.stage);
         let unit = self.unit(row);
+        let is_period = self.units[unit].covered.add(row.start as f64, row.seconds);
+        self.units[unit].periods += u64::from(is_period);
+        if is_period && row.phase == Phase::During {
+            self.add_proof(row);
+        }
         let metric = match self.metrics.get_mut(&row.metric) {
             Some(metric) => metric,
             None => self.metrics.entry(row.metric.clone()).or_default(),
         };
         let means = metric.entry(unit).or_default();
+        if !means.covered.add(row.start as f64, row.seconds) {
+            self.repeated += 1;
+            return Ok(());
+        }
         match row.phase {
             Phase::Before => {
                 means.before.merge(&row.sums);
@@ -155,17 +171,21 @@ impl Tally {
                 if let Some(turns) = self.turns {
                     means.add_turn(turns, row);
                 }
-                if let Some(exposure) = row.exposure {
-                    self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
-                }
-                self.proofs[match row.proof {
-                    Proof::Proved => 0,
-                    Proof::Missed => 1,
-                    Proof::Unknown => 2,
-                }] += 1;
             }
         }
         Ok(())
+    }
+
+    /// Takes in whether the settings of a period were in force, which all its rows say.
+    fn add_proof(&mut self, row: &Row) {
+        if let Some(exposure) = row.exposure {
+            self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
+        }
+        self.proofs[match row.proof {
+            Proof::Proved => 0,
+            Proof::Missed => 1,
+            Proof::Unknown => 2,
+        }] += 1;
     }
 
     fn check(&mut self, row: &Row) -> Result<(), RowError> {
@@ -222,7 +242,9 @@ impl Tally {
             endings: Vec::new(),
             last: f64::NEG_INFINITY,
             period: 0.0,
+            periods: 0,
             first: row.start,
+            covered: Covered::default(),
         });
         index(&mut self.names, &row.unit)
     }
@@ -311,11 +333,18 @@ impl Tally {
 }
 
 impl Unit {
-    /// Whether it writes no more, while others went on until `end`, for three of its periods and
-    /// longer. A unit whose agent was stopped did not vanish.
+    /// Whether it writes no more, while others went on until `end`, for longer than three of its
+    /// periods and any of its pauses. A unit whose agent was stopped did not vanish.
     #[must_use]
     pub fn has_vanished(&self, end: f64) -> bool {
-        !self.endings.contains(&Ending::Stopped) && self.last + 3.0 * self.period < end
+        let silence = self.covered.longest_gap() + 3.0 * self.period;
+        !self.endings.contains(&Ending::Stopped) && self.last + silence < end
+    }
+
+    /// Start of the row that gave it its arm, seconds since 1970.
+    #[must_use]
+    pub fn first(&self) -> i64 {
+        self.first
     }
 }
 

@@ -83,7 +83,8 @@ effects AS (
     JOIN totals ON cell_m = total_m JOIN slopes ON cell_m = slope_m
   GROUP BY cell_m)
 SELECT effect_m AS metric, is_log, effect, std_error, slope,
-  greatest(degrees - CASE WHEN slope <> 0 THEN 1 ELSE 0 END, 1.0) AS freedom
+  greatest(coalesce(degrees, 1.0) - CASE WHEN slope <> 0 THEN 1 ELSE 0 END, 1.0) AS freedom
 FROM effects JOIN errors ON effect_m = error_m JOIN slopes ON effect_m = slope_m
   JOIN scales ON effect_m = scale_m
-WHERE std_error > 0 ORDER BY effect_m
+-- Arms without scatter of which one differs are the clearest effect there is.
+WHERE std_error > 0 OR effect <> 0 ORDER BY effect_m

@@ -1,7 +1,7 @@
 """Holds contrib/sql/effect.sql against `hugewise fleet analyse`: sql.py PROGRAM FOLDER [ENGINE...]
 
 Rows are generated with fixed seeds: single hosts as units, hosts that are treated whole, and hosts
-with both arms; some units have no past, and one metric has means of zero.
+with both arms; some units have no past, one metric has means of zero, and one has no scatter within arms.
 """
 
 import json
@@ -29,11 +29,14 @@ def rows(seed, hosts, pods, whole):
                 phase = ["before", "before", "washout", "during", "during", "during"][period]
                 if phase == "before" and not has_past:
                     continue
-                for metric, size in (("p99_seconds", 0.01), ("anon_bytes", 8e9), ("stalls", 0)):
+                # Every treated unit is harmed alike; a power of two stays what it is in a mean.
+                harm = 0.25 if treated and phase == "during" else 0.0
+                for metric, size in (("p99_seconds", 0.01), ("anon_bytes", 8e9), ("stalls", 0), ("kills", None)):
                     away = base + dice.gauss(0, 0.1)
                     if treated and phase == "during":
                         away -= 0.05
                     mean = size * math.exp(away) if size else max(0.0, away)
+                    mean = harm if size is None else mean
                     yield dict(
                         experiment="sql", plan="0" * 16, unit=f"host{host}/{pod}",
                         cluster=f"host{host}", stratum=f"kernel{host % 3}",
@@ -111,7 +114,7 @@ def main(program, folder, *names):
         path = folder / f"{fleet}.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows(*shape)))
         expected = ours(program, path.resolve())
-        assert len(expected) == 3, expected
+        assert len(expected) == 4, expected
         for name in names or ENGINES:
             try:
                 found = ENGINES[name](path.resolve())

@@ -105,11 +105,27 @@ fn spill_over_has_a_table_of_its_own() {
     check("fleet-spill-over", &analysis(fleet.rows(1), None));
 }
 
+/// Periods of a past, five minutes each.
+fn past(periods: i64) -> impl Iterator<Item = Row> {
+    let fleet = Fleet {
+        period: 0.02,
+        ..Fleet::quiet()
+    };
+    let rows = Fleet {
+        periods: [periods, 0],
+        ..fleet
+    }
+    .rows(1);
+    rows.into_iter()
+}
+
 #[test]
 fn the_past_alone_is_a_forecast() {
-    let before = Fleet::quiet()
-        .rows(1)
-        .into_iter()
-        .filter(|row| row.start < 600);
-    check("fleet-forecast", &analysis(before, None));
+    check("fleet-forecast", &analysis(past(5), None));
+}
+
+/// One period cannot tell how well it predicts, and the page says so.
+#[test]
+fn a_past_of_one_period_is_a_forecast_that_promises_too_much() {
+    check("fleet-forecast-short", &analysis(past(1), None));
 }

@@ -144,6 +144,48 @@ fn what_is_no_row_is_named_with_its_line() {
     command.assert().code(2).stderr(contains("p99_seconds"));
 }
 
+/// A copy beside the rows is no second fleet, and a plan with other arms is not theirs.
+#[test]
+fn copies_count_once_and_another_plan_is_refused() {
+    let case = Case::new();
+    let rows = write(&case, &Fleet::quiet());
+    let folder = rows.join("dt=2026-11-23/experiment=simulated");
+    fs::copy(folder.join("all.jsonl"), folder.join("copy.jsonl")).expect("a copy");
+    analyse(&case, &rows).success().stdout(
+        contains("480 rows of 60 units").and(contains("480 more rows of a unit, a metric and a")),
+    );
+    let plan = case.path("plan.toml");
+    let text = "name = 'simulated'\nuntil = 9000\n[[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+                [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
+    fs::write(&plan, text).expect("a plan");
+    let mut command = case.hugewise();
+    command.args(["fleet", "analyse", "--plan"]).arg(&plan);
+    let refused = command.arg(&rows).assert().code(2);
+    refused.stderr(contains("of 60 units have another arm in their rows"));
+}
+
+/// Whoever forgets the plan of turns is told so, and gets no answer from units that began alike.
+#[test]
+fn turns_without_their_plan_have_no_answer() {
+    let case = Case::new();
+    let rows = Fleet::quiet().rows(1).into_iter().map(|mut row| {
+        let other = if row.arm == "control" {
+            "treated"
+        } else {
+            "control"
+        };
+        if row.start > 1200 {
+            row.arm = other.to_owned();
+        }
+        serde_json::to_string(&row).expect("JSON") + "\n"
+    });
+    let path = case.path("turns.jsonl");
+    fs::write(&path, rows.collect::<String>()).expect("rows");
+    analyse(&case, &path)
+        .success()
+        .stdout(contains("60 of 60 units changed their arm").and(contains("(--plan)")));
+}
+
 const STARTS: i64 = 1_796_083_200;
 
 /// The arm of each unit at a moment after the start, as `fleet assign` says it.

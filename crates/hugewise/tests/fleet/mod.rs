@@ -266,6 +266,56 @@ fn a_guardrail_stops_the_arm_until_somebody_lifts_it() {
     assert_eq!(rows(&case.path("rows")).len(), written.len());
 }
 
+/// What nobody can watch must not go on: a guardrail that cannot be read has the plan's lease.
+#[test]
+fn an_arm_whose_p99_cannot_be_read_for_its_lease_is_stopped() {
+    if !is_root() {
+        return skip("an_arm_whose_p99_cannot_be_read…", NEEDS_ROOT);
+    }
+    let _turn = one_at_a_time();
+    let (before, mode) = (harness::settings(), another_mode());
+    let case = Case::new();
+    let rails = "guardrails = {p99 = {command = ['false'], seconds = 0.1}}";
+    let path = plan(&case, "blind", &format!("thp={mode}"), rails);
+    let agent = Agent::start(&case, &path);
+    agent.wait_for("the arm is stopped when that lasts as long as the plan's lease");
+    agent.wait_for("gave no number for the 2 s of the lease");
+    wait_until("the old settings", || harness::settings() == before);
+    let said = agent.end();
+    assert_eq!(said.matches("the command of p99, ").count(), 1, "{said}");
+}
+
+/// Whoever collects the rows must not take the end of an agent that lost them for a success.
+#[test]
+fn an_agent_that_loses_rows_fails() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let path = plan(&case, "lost", "as-is", "");
+    fs::write(case.path("rows"), "in the way").expect("a file");
+    let mut command = case.hugewise();
+    command.args(["fleet", "agent", "--once", "--wait", "60s"]);
+    command
+        .args(["--unit", "web-1", "--out", "rows"])
+        .arg(&path);
+    let lost = contains("the rows of 1 period are lost");
+    command.assert().code(1).stderr(lost);
+}
+
+#[test]
+fn a_plan_in_which_nobody_takes_part_is_said_to_be_one() {
+    let case = Case::new();
+    let ask = |rest: &str, at: &str| {
+        let path = plan(&case, "x", "thp=never", rest);
+        let mut command = case.hugewise();
+        command.args(["fleet", "assign", "--at", at]);
+        command.args([&path, Path::new("web-1")]).assert().success()
+    };
+    ask("band = [0, 0.000001]", "2026-01-01T00:00:00Z")
+        .stderr(contains("none of 1 unit takes part in x at this moment"));
+    ask("", "2100-01-01T00:00:00Z").stderr(contains("x is over: `until` lies in the past"));
+    ask("", "2026-01-01T00:00:00Z").stderr(contains("takes part").not());
+}
+
 #[test]
 fn rows_that_cannot_be_written_are_kept() {
     let _turn = one_at_a_time();
@@ -276,7 +326,7 @@ fn rows_that_cannot_be_written_are_kept() {
     agent.wait_for("rows cannot be written");
     std::thread::sleep(Duration::from_millis(2500));
     fs::remove_file(case.path("rows")).expect("removed");
-    agent.wait_for("the rows are written again; 0 periods are lost");
+    agent.wait_for("the rows are written again; 0 periods lost");
     let out = agent.out.clone();
     let said = agent.end();
     assert_eq!(said.matches("cannot be written").count(), 1, "{said}");

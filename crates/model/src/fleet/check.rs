@@ -5,13 +5,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::plan::{Plan, Stage, Switchback};
+use super::unit::UnitKind;
+use crate::run::policy::Means;
 
 impl FromStr for Plan {
     type Err = String;
 
     /// Reads a plan, with the line and the column of what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
-        let plan: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let plan: Self =
+            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         check(&plan)?;
         Ok(plan)
     }
@@ -22,6 +25,7 @@ fn check(plan: &Plan) -> Result<(), String> {
     check_word("name", &plan.name)?;
     check_word("salt", plan.enrol_salt())?;
     check_arms(plan)?;
+    check_reach(plan)?;
     check_band(plan.band)?;
     check_stages(plan)?;
     check_saturation(plan)?;
@@ -63,6 +67,39 @@ fn check_arms(plan: &Plan) -> Result<(), String> {
         0 | 1 => Err("a plan needs two arms or more; the first is the control".to_owned()),
         _ => Ok(()),
     }
+}
+
+/// What a process inherits reaches no program that runs already: hosts that cannot carry an arm out
+/// would be lost, and the control's would not.
+fn check_reach(plan: &Plan) -> Result<(), String> {
+    if plan.unit != UnitKind::Host {
+        return Ok(());
+    }
+    for arm in &plan.arms {
+        let settings = &arm.policy.settings;
+        let of_processes = [
+            (
+                "means",
+                settings.means.is_some_and(|it| it != Means::Setting),
+            ),
+            ("memory-max", settings.memory_max.is_some()),
+            ("memory-high", settings.memory_high.is_some()),
+            ("numa", settings.numa.is_some()),
+            ("malloc", settings.malloc.is_some()),
+            ("tracer", settings.tracer.is_some()),
+            ("preload", settings.preload.is_some()),
+            ("collapse", settings.collapse.is_some()),
+            ("text", settings.text.is_some()),
+        ];
+        if let Some((key, _)) = of_processes.iter().find(|(_, is_set)| *is_set) {
+            return Err(format!(
+                "arm {}: {key}= is set as a process starts, and no setting of a whole host: say \
+                 unit = \"start\", and begin each by `hugewise exec`",
+                arm.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_band([lower, upper]: [f64; 2]) -> Result<(), String> {
@@ -214,6 +251,11 @@ mod tests {
                 "name = 'a'\nuntil = 9\nguardrails = {psi-full = 101}",
                 ARMS,
                 "psi-full",
+            ),
+            (
+                "name = 'a'\nuntil = 9",
+                "[[arm]]\nname='a'\npolicy='as-is'\n[[arm]]\nname='b'\npolicy='malloc=thp'",
+                "arm b: malloc= is set as a process starts",
             ),
             (
                 "name = 'a'\nuntil = 9",

@@ -35,7 +35,8 @@ const AMOUNTS: [(&str, Better, &str); 4] = [
 ];
 
 const REFUSED: &str = "refused_huge_faults_per_second";
-const OOM_KILLS: &str = "oom_kills_per_second";
+/// The metric of processes that the kernel killed for want of memory.
+pub const OOM_KILLS: &str = "oom_kills_per_second";
 /// Time that some tasks, and that all tasks, waited for memory.
 const WAITING: [&str; 2] = ["memory_waiting_some_ratio", "memory_waiting_full_ratio"];
 /// The metric of a latency that a command prints.

@@ -24,6 +24,14 @@ pub enum Engine {
     Go,
 }
 
+impl Engine {
+    /// The words for all of them.
+    #[must_use]
+    pub fn names() -> String {
+        Self::VARIANTS.join(", ")
+    }
+}
+
 /// The snippet. It holds for the moment of the rules.
 #[must_use]
 pub fn snippet(plan: &Plan, rules: &Rules, engine: Engine) -> String {
@@ -76,9 +84,9 @@ fn note(plan: &Plan, rules: &Rules) -> String {
         .map_or("before the first stage".to_owned(), |at| {
             format!("stage {at}")
         });
-    let turn = rules
-        .pair
-        .map_or(String::new(), |pair| format!(", pair of turns {pair}"));
+    let turn = rules.pair.map_or(String::new(), |pair| {
+        format!(", pair of turns {pair}; it holds for the turn of this moment alone")
+    });
     format!(
         "The arm of a unit under the plan {}, {stage}{turn}.",
         plan.name

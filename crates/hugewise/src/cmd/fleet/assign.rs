@@ -11,6 +11,7 @@ use hugewise_model::fleet::plan::{Moment, Plan};
 use hugewise_model::fleet::snippet::{Engine, snippet};
 use hugewise_model::fleet::unit::check_unit;
 use hugewise_model::text::csv::{Csv, optional};
+use hugewise_model::text::number::counted;
 use serde_json::json;
 
 use super::{plan_file, stop};
@@ -34,7 +35,7 @@ pub struct Arguments {
     format: Form,
 
     /// Print the function instead: for sql (DuckDB), clickhouse, spark, jinja, go
-    #[arg(long = "as", value_name = "ENGINE", conflicts_with = "format")]
+    #[arg(long = "as", value_name = "ENGINE", conflicts_with = "format", value_parser = engine)]
     engine: Option<Engine>,
 
     /// The moment, for stages and turns [default: now]
@@ -49,6 +50,12 @@ enum Form {
     Json,
     Arm,
     Policy,
+}
+
+/// An engine from the text of a flag.
+fn engine(text: &str) -> Result<Engine, String> {
+    text.parse()
+        .map_err(|_| format!("it is one of {}", Engine::names()))
 }
 
 /// Runs it.
@@ -76,7 +83,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
         all.push(assignment);
     }
     output::print(&text(&plan, &all, arguments.format)?)?;
+    if stopped.is_none() {
+        say_nobody(&plan, &all, now);
+    }
     Ok(Exit::Done)
+}
+
+/// Says why no unit takes part: agents of such a plan write nothing.
+fn say_nobody(plan: &Plan, all: &[Assignment], now: Moment) {
+    if now >= plan.until {
+        return message(format_args!(
+            "{} is over: `until` lies in the past",
+            plan.name
+        ));
+    }
+    if !all.is_empty() && all.iter().all(|it| it.arm == OUTSIDE) {
+        let units = counted(all.len() as u64, "unit");
+        message(format_args!(
+            "none of {units} takes part in {} at this moment: its stage or its band is a small \
+             share of all units",
+            plan.name
+        ));
+    }
 }
 
 /// The wall clock as a plan counts.

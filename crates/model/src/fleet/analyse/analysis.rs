@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::forecast::Bar;
+use super::foresight::Basis;
 use super::lot::{Lot, Shuffle, draws};
 use super::ratio::{ALARM, Loss, ratio_p};
 use super::redrawn::Redrawn;
@@ -71,6 +72,8 @@ pub struct Analysis {
     pub draws: u32,
     /// Rows, units, clusters and strata.
     pub counts: [u64; 4],
+    /// Rows that came twice, and are counted once.
+    pub repeated: u64,
     /// Digests of the plan's texts.
     pub plans: Vec<String>,
     /// Units by arm.
@@ -79,7 +82,7 @@ pub struct Analysis {
     pub ratio_p: Option<f64>,
     /// Units whose rows name several arms although arms take no turns.
     pub crossed: u64,
-    /// Rows under an arm that proved it, missed it, and could not say.
+    /// Periods under an arm that proved it, missed it, and could not say.
     pub proofs: [u64; 3],
     /// Share of the time under an arm in which its settings were in force; `None` where no row
     /// knows it.
@@ -101,8 +104,39 @@ pub struct ArmReport {
     pub metrics: Vec<MetricReport>,
     /// Units that ended otherwise than they should.
     pub losses: Vec<Loss>,
+    /// Units in which the kernel killed a process for want of memory; `None` where no row says it.
+    pub kills: Option<Loss>,
     /// Effect on untreated units that have treated ones beside them.
     pub spill_over: Vec<MetricReport>,
+}
+
+/// What one metric says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// It is better than under the control.
+    Better,
+    /// It is worse.
+    Worse,
+    /// It differs by less than the threshold.
+    NoDifference,
+    /// The rows do not tell.
+    NotDecided,
+    /// No direction of it is good: what it shows is no answer.
+    Fact,
+}
+
+impl Word {
+    /// The answer of an arm by this metric.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        match self {
+            Self::Better => Answer::Better,
+            Self::Worse => Answer::Worse,
+            Self::NoDifference => Answer::NoDifference,
+            Self::NotDecided | Self::Fact => Answer::NotDecided,
+        }
+    }
 }
 
 /// One metric of one arm.
@@ -127,7 +161,7 @@ pub struct MetricReport {
     /// The larger of that and Student's, after Holm over all metrics with a direction and arms.
     pub p_adjusted: Option<f64>,
     /// What it says.
-    pub answer: Answer,
+    pub answer: Word,
     /// Treated and control units, of a switchback pairs.
     pub units: [u64; 2],
     /// Variance by clusters over that of independent units.
@@ -142,6 +176,8 @@ pub struct MetricReport {
     /// The smallest effect that 80 of 100 such experiments find, as `effect` has it; before the
     /// start from the units' past.
     pub detectable: Option<f64>,
+    /// What that rests on.
+    pub detectable_by: Option<Basis>,
 }
 
 impl Analysis {
@@ -180,8 +216,9 @@ impl Analysis {
                 (false, Some(_)) => "the rule of the plan",
                 (false, None) => "a shuffle within strata",
             },
+            repeated: tally.repeated,
             counts: [
-                tally.rows,
+                tally.rows - tally.repeated,
                 tally.units.len() as u64,
                 tally.groups()[0] as u64,
                 tally.groups()[1] as u64,
@@ -238,9 +275,16 @@ impl Analysis {
         }
     }
 
+    /// Whether most units changed their arm where arms take no turns, as far as anybody said.
+    fn takes_unknown_turns(&self) -> bool {
+        let units: u64 = self.units.values().sum();
+        2 * self.crossed > units
+    }
+
     fn answer(&mut self) {
         let (level, band) = (self.level, self.band);
         let ratio = self.ratio_p.is_some_and(|p| p < ALARM);
+        let turns = self.takes_unknown_turns();
         for arm in &mut self.arms {
             for report in arm.metrics.iter_mut().chain(&mut arm.spill_over) {
                 report.answer = report.word(level, band);
@@ -257,6 +301,13 @@ impl Analysis {
                     loss.control[1],
                     self.control,
                 )),
+                None if turns => {
+                    let (crossed, all) = (self.crossed, self.counts[1]);
+                    Some(format!(
+                        "{crossed} of {all} units changed their arm; arms that take turns are \
+                         compared by their plan (--plan)"
+                    ))
+                }
                 None if ratio => {
                     Some("the arms have not the units that the plan gives them".to_owned())
                 }
@@ -265,26 +316,28 @@ impl Analysis {
             let decides = arm.metrics.iter().find(|it| it.metric == self.metric);
             arm.answer = match arm.reason {
                 Some(_) => Answer::NotDecided,
-                None => decides.map_or(Answer::NotDecided, |it| it.answer),
+                None => decides.map_or(Answer::NotDecided, |it| it.answer.answer()),
             };
         }
     }
 }
 
 impl MetricReport {
-    /// A claim needs both: the adjusted p-value, and an interval without zero.
-    fn word(&self, level: f64, band: f64) -> Answer {
+    /// A claim needs both: the adjusted p-value, and an interval without zero. An effect that is
+    /// shown to be smaller than the threshold is none, however sure it is.
+    fn word(&self, level: f64, band: f64) -> Word {
         let (Some((low, high)), Some(p)) = (self.interval, self.p_adjusted) else {
-            return Answer::NotDecided;
+            return Word::NotDecided;
         };
         let is_within = self.scale == Scale::Log && low > -band && high < band;
         match self.better {
-            Better::Lower if p <= level && high < 0.0 => Answer::Better,
-            Better::Higher if p <= level && low > 0.0 => Answer::Better,
-            Better::Lower if p <= level && low > 0.0 => Answer::Worse,
-            Better::Higher if p <= level && high < 0.0 => Answer::Worse,
-            _ if is_within => Answer::NoDifference,
-            _ => Answer::NotDecided,
+            _ if is_within => Word::NoDifference,
+            Better::Lower if p <= level && high < 0.0 => Word::Better,
+            Better::Higher if p <= level && low > 0.0 => Word::Better,
+            Better::Lower if p <= level && low > 0.0 => Word::Worse,
+            Better::Higher if p <= level && high < 0.0 => Word::Worse,
+            Better::Neither => Word::Fact,
+            _ => Word::NotDecided,
         }
     }
 

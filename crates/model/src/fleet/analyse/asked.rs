@@ -1,14 +1,15 @@
 //! One arm against the control: each metric, the units that were lost, and what spilled over.
 
-use super::analysis::{ArmReport, MetricReport, Question};
+use super::analysis::{ArmReport, MetricReport, Question, Word};
 use super::estimate::{Estimate, interval};
-use super::forecast::{Bar, before_the_slope, detectable};
+use super::forecast::{Bar, detectable};
+use super::foresight::{Basis, foresee};
 use super::lot::{Lot, Shuffle, randomisation_p};
 use super::ratio::Loss;
 use super::switchback::{Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
 use crate::fleet::Ending;
-use crate::fleet::period::GUARDRAILS;
+use crate::fleet::period::{GUARDRAILS, OOM_KILLS};
 use crate::fleet::unit::UnitKind;
 use crate::run::compare::Answer;
 use crate::run::stats::holm;
@@ -37,6 +38,7 @@ impl Asked<'_> {
             reason: None,
             metrics: metrics.collect(),
             losses: self.losses(),
+            kills: self.kills(),
             spill_over: self.spill_over(),
         }
     }
@@ -57,23 +59,21 @@ impl Asked<'_> {
         let estimate = sample.estimate();
         let mut report = self.blank(metric);
         if let Some(estimate) = &estimate {
-            report.take(
-                estimate,
-                randomisation_p(&sample, lot, self.bar.draws),
-                self.bar.level,
-            );
+            let p = randomisation_p(&sample, lot, self.bar.draws);
+            report.take(estimate, p, self.bar.level);
             let guards = GUARDRAILS.contains(&metric);
-            report.harm_p = guards.then(|| estimate.p_increase());
+            report.harm_p = guards.then(|| harm_p(estimate, p)).flatten();
         }
-        // Before the start only the past tells the scatter; it is larger than that of values from
-        // which the past is taken out.
-        let past = || {
-            self.tally
-                .sample(metric, Time::Before, |unit| self.side(unit))
-        };
-        let forecast = estimate.or_else(|| past().estimate().map(before_the_slope));
-        let forecast = forecast.and_then(|it| detectable(&it, self.bar));
-        report.detectable = forecast.map(|it| report.scale.share(it));
+        let scattered = estimate.filter(|it| it.error > 0.0);
+        let result = scattered.map(|it| (it, Basis::Result));
+        let past = || foresee(self.tally, metric, |unit| self.side(unit));
+        let forecast = if estimate.is_some() { result } else { past() };
+        if let Some((estimate, basis)) = forecast
+            && let Some(effect) = detectable(&estimate, self.bar)
+        {
+            report.detectable = Some(report.scale.share(effect));
+            report.detectable_by = Some(basis);
+        }
         report
     }
 
@@ -121,30 +121,53 @@ impl Asked<'_> {
 
     fn losses(&self) -> Vec<Loss> {
         let end = self.tally.end();
-        let count = |treated: bool, happened: &dyn Fn(&Unit) -> bool| {
-            let own = |unit: &&Unit| unit.began && self.side(unit) == Some(treated);
-            let own: Vec<&Unit> = self.tally.units.iter().filter(own).collect();
-            let lost = own.iter().filter(|unit| happened(unit)).count();
-            [lost as u64, own.len() as u64]
-        };
-        let loss = |what, happened: &dyn Fn(&Unit) -> bool| {
-            Loss::new(what, count(true, happened), count(false, happened))
-        };
         let ended = |ending| move |unit: &Unit| unit.endings.contains(&ending);
+        let out_of_memory = ended(Ending::OutOfMemory);
+        let guardrail = ended(Ending::Guardrail);
         let mut losses = vec![
-            loss("ran out of memory", &ended(Ending::OutOfMemory)),
-            loss("met a guardrail", &ended(Ending::Guardrail)),
+            self.loss("ran out of memory", |_, unit| out_of_memory(unit)),
+            self.loss("met a guardrail", |_, unit| guardrail(unit)),
         ];
         if !self.units_end() {
-            losses.insert(0, loss("write no more", &|unit| unit.has_vanished(end)));
+            let vanished = self.loss("write no more", |_, unit| unit.has_vanished(end));
+            losses.insert(0, vanished);
         }
         losses
     }
 
-    /// Whether units are starts of a process, of which each ends by itself.
+    /// Units to which something happened, by arm.
+    fn loss(&self, what: &'static str, happened: impl Fn(usize, &Unit) -> bool) -> Loss {
+        let mut counts = [[0; 2]; 2];
+        let mut names = Vec::new();
+        for (at, unit) in self.tally.units.iter().enumerate() {
+            let Some(treated) = self.side(unit).filter(|_| unit.began) else {
+                continue;
+            };
+            let count = &mut counts[usize::from(treated)];
+            count[1] += 1;
+            if happened(at, unit) {
+                count[0] += 1;
+                names.push(unit.name.clone());
+            }
+        }
+        let [control, treated] = counts;
+        Loss::new(what, treated, control).of(names)
+    }
+
+    /// Units under their arms in which the kernel killed a process for want of memory: a single kill
+    /// is no effect that can be proved, and no matter of chance to its host either.
+    fn kills(&self) -> Option<Loss> {
+        let means = self.tally.metrics.get(OOM_KILLS)?;
+        Some(self.loss("had OOM kills", |at, _| {
+            means.get(&at).is_some_and(|it| it.during.mean > 0.0)
+        }))
+    }
+
+    /// Whether each unit ends by itself: starts of a process, and hosts that an agent visits once.
     fn units_end(&self) -> bool {
         let plan = self.question.plan.as_ref();
-        plan.is_some_and(|plan| plan.unit == UnitKind::Start)
+        let are_starts = plan.is_some_and(|plan| plan.unit == UnitKind::Start);
+        are_starts || self.tally.units.iter().all(|unit| unit.periods == 1)
     }
 
     fn blank(&self, metric: &str) -> MetricReport {
@@ -158,14 +181,25 @@ impl Asked<'_> {
             freedom: None,
             p: None,
             p_adjusted: None,
-            answer: Answer::NotDecided,
+            answer: Word::NotDecided,
             units: [0, 0],
             design_effect: None,
             slope: None,
             harm_p: None,
             carry_over: None,
             detectable: None,
+            detectable_by: None,
         }
+    }
+}
+
+/// One-sided p-value of no harm. Without scatter Student's is zero for any number of units, so that the
+/// draws are asked.
+fn harm_p(estimate: &Estimate, drawn: Option<f64>) -> Option<f64> {
+    match estimate.error > 0.0 {
+        true => Some(estimate.p_increase()),
+        false if estimate.effect > 0.0 => drawn,
+        false => Some(1.0),
     }
 }
 

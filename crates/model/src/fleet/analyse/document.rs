@@ -1,7 +1,8 @@
 //! The analysis as a document and as rows.
 
-use super::analysis::{Analysis, ArmReport, MetricReport};
-use super::ratio::ALARM;
+use super::analysis::{Analysis, ArmReport, MetricReport, Word};
+use super::foresight::Basis;
+use super::ratio::{ALARM, Loss};
 use super::scale::Scale;
 use crate::run::compare::Answer;
 use crate::run::metric::Better;
@@ -26,12 +27,20 @@ pub fn document(analysis: &Analysis) -> Document {
             let text = format!("{} is harmed: a guardrail.", harmed.metric);
             answers.push(Paragraph::new(text).indent(2).hang(2).tone(Tone::Bad));
         }
+        if let Some(kills) = arm.kills.as_ref().filter(|it| it.treated[0] > 0) {
+            let text = format!("OOM kills were in {}.", in_arms(kills, arm, analysis));
+            answers.push(Paragraph::new(text).indent(2).hang(2).tone(Tone::Bad));
+        }
     }
     if analysis.arms.is_empty() {
         let control = &analysis.control;
-        answers.push(format!(
-            "Nothing is compared: all units have the arm {control}."
-        ));
+        answers.push(match analysis.crossed {
+            0 => format!("Nothing is compared: all units have the arm {control}."),
+            _ => format!(
+                "Nothing is compared: all units began with the arm {control}. Arms that take turns \
+                 are compared by their plan (--plan)."
+            ),
+        });
     }
     let mut document = Document::new([answers]);
     for arm in &analysis.arms {
@@ -79,15 +88,44 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
         return format!("nobody said which direction of {metric} is good (--lower or --higher)");
     }
     match with_interval(report) {
+        Some(size) if excludes_zero(report) => {
+            let p = report.p_adjusted.unwrap_or(1.0);
+            format!(
+                "{metric} changes by {size}, but other draws of the arms give as much too often \
+                 (p {p:.3} after Holm): there are too few units or turns, or too many metrics"
+            )
+        }
         Some(size) => format!("{metric} changes by {size}"),
         None => match report.detectable {
-            Some(effect) => format!(
-                "no unit was under an arm yet; the past promises to find {} of {metric} with a \
-                 chance of 80 %",
-                shown(report.scale, effect)
-            ),
+            Some(effect) => promise(report, effect),
             None => format!("no stratum has two units of both arms with {metric}"),
         },
+    }
+}
+
+/// What an experiment that is to come will find. Without the last full stop.
+fn promise(report: &MetricReport, effect: f64) -> String {
+    let (metric, change) = (&report.metric, either_way(report.scale, effect));
+    let rest = match report.detectable_by {
+        Some(Basis::Halves) => {
+            format!("An experiment half as long as this past finds {metric} changed by {change}")
+        }
+        _ => format!(
+            "One period of past does not tell how well the past predicts, so that this is the \
+             most: an experiment finds {metric} changed by {change}"
+        ),
+    };
+    format!("no unit was under an arm yet. {rest} with a chance of 80 %")
+}
+
+/// A change in both directions: a factor that is found as a rise is found as a fall too.
+fn either_way(scale: Scale, effect: f64) -> String {
+    match scale {
+        Scale::Log => {
+            let fall = 1.0 / (1.0 + effect) - 1.0;
+            format!("{} or {} %", percent_change(fall), percent_change(effect))
+        }
+        Scale::Plain => format!("\u{b1}{}", three_digits(effect.abs())),
     }
 }
 
@@ -99,6 +137,12 @@ pub(super) fn shown(scale: Scale, effect: f64) -> String {
             format!("{plus}{}", three_digits(effect))
         }
     }
+}
+
+fn excludes_zero(report: &MetricReport) -> bool {
+    report
+        .interval
+        .is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
 fn with_interval(report: &MetricReport) -> Option<String> {
@@ -116,17 +160,17 @@ pub(super) fn interval(report: &MetricReport) -> Option<String> {
 
 pub(super) fn word(report: &MetricReport) -> &'static str {
     match report.answer {
-        Answer::Better => "better",
-        Answer::Worse => "worse",
-        Answer::NoDifference => "no difference",
-        _ if report.better == Better::Neither => "a fact",
-        _ => "not decided",
+        Word::Better => "better",
+        Word::Worse => "worse",
+        Word::NoDifference => "no difference",
+        Word::Fact => "a fact",
+        Word::NotDecided => "not decided",
     }
 }
 
 fn grid(metrics: &[MetricReport]) -> Grid {
     use Align::{Left, Right};
-    let mut grid = Grid::headed(&["metric", "change", "interval", "p", "answer"]);
+    let mut grid = Grid::headed(&["metric", "change", "interval", "p (Holm)", "answer"]);
     grid = grid.aligned(&[Left, Right, Right, Right, Left]);
     for report in metrics.iter().filter(|it| it.effect.is_some()) {
         let effect = report.effect.map(|it| shown(report.scale, it));
@@ -135,8 +179,8 @@ fn grid(metrics: &[MetricReport]) -> Grid {
             .map(|text| Cell::plain(text.unwrap_or_default()))
             .into();
         cells.push(Cell::plain(word(report)).tone(match report.answer {
-            Answer::Better => Tone::Good,
-            Answer::Worse => Tone::Bad,
+            Word::Better => Tone::Good,
+            Word::Worse => Tone::Bad,
             _ => Tone::Plain,
         }));
         grid.rows.push(cells);
@@ -166,9 +210,12 @@ fn table(analysis: &Analysis, arm: &ArmReport) -> Section {
             .design_effect
             .map(|it| format!("design effect {it:.2}"));
         let slope = report.slope.map(|it| format!("slope on the past {it:.2}"));
-        let least = report
-            .detectable
-            .map(|it| format!("found with a chance of 80 %: {}", shown(report.scale, it)));
+        let least = report.detectable.map(|it| {
+            format!(
+                "found with a chance of 80 %: {}",
+                either_way(report.scale, it)
+            )
+        });
         let facts: Vec<String> = [design, slope, least].into_iter().flatten().collect();
         if !facts.is_empty() {
             let text = format!("{}: {}", report.metric, facts.join(", "));
@@ -228,27 +275,34 @@ fn checks(analysis: &Analysis) -> Section {
     {
         let (arm, loss) = loss;
         if loss.treated[0] + loss.control[0] > 0 {
-            fields.push(Field::new(
-                loss.what,
-                format!(
-                    "{} of {} under {}, {} of {} under {} (p {:.3})",
-                    loss.treated[0],
-                    loss.treated[1],
-                    arm.arm,
-                    loss.control[0],
-                    loss.control[1],
-                    analysis.control,
-                    loss.p,
-                ),
-            ));
+            let text = format!("{}: {}", in_arms(loss, arm, analysis), some(&loss.names));
+            fields.push(Field::new(loss.what, text));
         }
+    }
+    for arm in &analysis.arms {
+        if let Some(kills) = &arm.kills {
+            let text = match kills.treated[0] + kills.control[0] {
+                0 => format!("no unit under {} or {}", arm.arm, analysis.control),
+                _ => format!("{}: {}", in_arms(kills, arm, analysis), some(&kills.names)),
+            };
+            fields.push(Field::new("OOM kills", text));
+        }
+    }
+    if analysis.repeated > 0 {
+        let rows = counted(analysis.repeated, "more row");
+        let text =
+            format!("{rows} of a unit, a metric and a time that was there already: counted once");
+        fields.push(Field::new("twice", text));
     }
     fields.push(Field::new("settings", settings(analysis)));
     if analysis.crossed > 0 {
         let units = counted(analysis.crossed, "unit");
         fields.push(Field::new(
             "crossed",
-            format!("{units} changed the arm, and count for the first"),
+            match analysis.crossed {
+                1 => format!("{units} changed the arm, and counts for the first"),
+                _ => format!("{units} changed the arm, and count for the first"),
+            },
         ));
     }
     if analysis.plans.len() > 1 {
@@ -272,13 +326,39 @@ fn checks(analysis: &Analysis) -> Section {
     section
 }
 
+/// How many units of both arms something happened to.
+fn in_arms(loss: &Loss, arm: &ArmReport, analysis: &Analysis) -> String {
+    format!(
+        "{} of {} under {}, {} of {} under {} (p {:.3})",
+        loss.treated[0],
+        loss.treated[1],
+        arm.arm,
+        loss.control[0],
+        loss.control[1],
+        analysis.control,
+        loss.p,
+    )
+}
+
+/// The first of some names.
+fn some(names: &[String]) -> String {
+    const FEW: usize = 3;
+    let few: Vec<&str> = names.iter().take(FEW).map(String::as_str).collect();
+    match names.len() {
+        0..=FEW => few.join(", "),
+        all => format!("{} and {} more", few.join(", "), all - FEW),
+    }
+}
+
 fn settings(analysis: &Analysis) -> String {
     let [proved, missed, unknown] = analysis.proofs;
+    let periods = counted(proved + missed + unknown, "period");
     match analysis.exposure {
+        None if proved + missed + unknown == 0 => "no unit was under an arm yet".to_owned(),
         None => "nobody looked whether they were in force".to_owned(),
         Some(share) => format!(
-            "in force {} % of the time; {proved} rows proved it, {missed} missed it, {unknown} \
-             could not say",
+            "in force {} % of the time; of {periods} of a unit {proved} proved it, {missed} missed \
+             it, {unknown} could not say",
             percent(share)
         ),
     }

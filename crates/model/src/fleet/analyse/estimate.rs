@@ -219,11 +219,16 @@ impl Sample {
             error: sum.variance.sqrt(),
             freedom: freedom.max(1.0),
             slope,
-            design_effect: sum.variance / sum.independent,
+            design_effect: match sum.independent > 0.0 {
+                true => sum.variance / sum.independent,
+                false => 1.0,
+            },
             units,
             left_out: self.value.len() - units[0] - units[1],
         };
-        (total > 0.0 && sum.variance > 0.0).then_some(estimate)
+        // Arms without scatter of which one differs are the clearest effect there is.
+        let says = sum.variance > 0.0 || sum.effect != 0.0;
+        (total > 0.0 && says).then_some(estimate)
     }
 }
 
@@ -302,6 +307,9 @@ impl Estimate {
     }
 
     fn above(&self, t: f64) -> f64 {
+        if t.is_infinite() {
+            return if t > 0.0 { 0.0 } else { 1.0 };
+        }
         StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |student| student.sf(t))
     }
 }
@@ -378,6 +386,22 @@ mod tests {
         let estimate = sample(&rows).estimate().expect("two arms");
         assert!((estimate.effect - 1.0).abs() < 0.01, "{estimate:?}");
         assert!(estimate.error < 0.01, "{estimate:?}");
+    }
+
+    #[test]
+    fn arms_without_scatter_differ_or_say_nothing() {
+        let rows = |treated: f64| -> Vec<_> {
+            let value = |at: usize| if at % 2 == 0 { treated } else { 0.0 };
+            (0..8)
+                .map(|at| (at % 2 == 0, value(at), Some(0.0), 0, at))
+                .collect()
+        };
+        let estimate = sample(&rows(0.01)).estimate().expect("a difference");
+        close(estimate.effect, 0.01);
+        assert_eq!((estimate.error, estimate.freedom), (0.0, 1.0));
+        assert_eq!((estimate.p(), estimate.p_increase()), (0.0, 0.0));
+        assert_eq!(estimate.interval(0.05), (0.01, 0.01));
+        assert_eq!(sample(&rows(0.0)).estimate(), None);
     }
 
     /// Copies of one unit in one cluster say nothing new.

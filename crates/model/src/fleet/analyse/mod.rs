@@ -2,11 +2,15 @@
 
 pub mod analysis;
 mod asked;
+mod covered;
 pub mod document;
 pub mod estimate;
 pub mod forecast;
+pub mod foresight;
 pub mod lot;
 pub mod page;
+mod past;
+pub mod planned;
 pub mod ratio;
 pub mod redrawn;
 pub mod scale;

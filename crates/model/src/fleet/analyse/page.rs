@@ -1,9 +1,8 @@
 //! The analysis as a page, with the changes of each arm as a picture.
 
-use super::analysis::{Analysis, ArmReport, MetricReport};
+use super::analysis::{Analysis, ArmReport, MetricReport, Word};
 use super::document::{document, interval, shown, word};
 use super::scale::Scale;
-use crate::run::compare::Answer;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
 use crate::text::page::{Page, to_page};
@@ -66,9 +65,9 @@ impl<'a> Drawn<'a> {
         svg.text("", Anchor::Start, (0.0, y + 4.0), &name);
         svg.text("muted", Anchor::End, (WIDTH, y + 4.0), word(report));
         let (class, fill) = match report.answer {
-            Answer::Better => ("gain", Fill::Full),
-            Answer::Worse => ("loss", Fill::Full),
-            Answer::NoDifference => ("sum", Fill::Full),
+            Word::Better => ("gain", Fill::Full),
+            Word::Worse => ("loss", Fill::Full),
+            Word::NoDifference => ("sum", Fill::Full),
             _ => ("sum", Fill::Hollow),
         };
         let [low, change, high] = self.logs.map(|log| (changes.axis.place(log), y));

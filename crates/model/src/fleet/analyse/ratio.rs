@@ -18,6 +18,8 @@ pub struct Loss {
     pub control: [u64; 2],
     /// p-value of chance alone (Fisher's exact test).
     pub p: f64,
+    /// Names of the units that it happened to.
+    pub names: Vec<String>,
 }
 
 impl Loss {
@@ -29,7 +31,14 @@ impl Loss {
             treated,
             control,
             p: fisher(treated, control),
+            names: Vec::new(),
         }
+    }
+
+    /// Names the units.
+    #[must_use]
+    pub fn of(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
     }
 
     /// Whether chance does not explain it.

@@ -3,7 +3,9 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::covered::Covered;
 use super::estimate::Sample;
+use super::past::{Past, Stretches};
 use super::scale::Scale;
 use crate::fleet::assign::OUTSIDE;
 use crate::fleet::plan::{Moment, Turns};
@@ -32,7 +34,10 @@ pub struct Unit {
     pub last: f64,
     /// Length of its longest period, seconds.
     pub period: f64,
+    /// Number of its periods.
+    pub periods: u64,
     first: i64,
+    covered: Covered,
 }
 
 /// One metric of one unit.
@@ -40,6 +45,8 @@ pub struct Unit {
 pub(super) struct Means {
     pub(super) before: Sums,
     pub(super) during: Sums,
+    past: Past,
+    covered: Covered,
     pub(super) turns: BTreeMap<i64, Turn>,
 }
 
@@ -65,16 +72,19 @@ pub struct Tally {
     pub units: Vec<Unit>,
     /// Rows that were added.
     pub rows: u64,
+    /// Those of them about a time of a unit that had been counted already: they count once.
+    pub repeated: u64,
     /// Rows of units that had no arm.
     pub outside: u64,
-    /// Rows under an arm by what their proof says: proved, missed, unknown.
+    /// Periods under an arm by what their proof says: proved, missed, unknown.
     pub proofs: [u64; 3],
-    /// Of the rows under an arm that know their exposure, the sum and the number.
+    /// Of the periods under an arm that know their exposure, the sum and the number.
     pub exposure: (f64, u64),
     /// The last stage that a row names.
     pub stage: u32,
     pub(super) metrics: BTreeMap<String, BTreeMap<usize, Means>>,
     turns: Option<Turns>,
+    stretches: Stretches,
     names: HashMap<String, usize>,
     clusters: HashMap<String, usize>,
     strata: HashMap<String, usize>,
@@ -135,30 +145,47 @@ impl Tally {
         }
         self.stage = self.stage.max(row.stage);
         let unit = self.unit(row);
+        let is_period = self.units[unit].covered.add(row.start as f64, row.seconds);
+        self.units[unit].periods += u64::from(is_period);
+        if is_period && row.phase == Phase::During {
+            self.add_proof(row);
+        }
         let metric = match self.metrics.get_mut(&row.metric) {
             Some(metric) => metric,
             None => self.metrics.entry(row.metric.clone()).or_default(),
         };
         let means = metric.entry(unit).or_default();
+        if !means.covered.add(row.start as f64, row.seconds) {
+            self.repeated += 1;
+            return Ok(());
+        }
         match row.phase {
-            Phase::Before => means.before.merge(&row.sums),
+            Phase::Before => {
+                means.before.merge(&row.sums);
+                self.stretches.widen(row.start);
+                means.past.add(self.stretches, row.start, &row.sums);
+            }
             Phase::Washout => {}
             Phase::During => {
                 means.during.merge(&row.sums);
                 if let Some(turns) = self.turns {
                     means.add_turn(turns, row);
                 }
-                if let Some(exposure) = row.exposure {
-                    self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
-                }
-                self.proofs[match row.proof {
-                    Proof::Proved => 0,
-                    Proof::Missed => 1,
-                    Proof::Unknown => 2,
-                }] += 1;
             }
         }
         Ok(())
+    }
+
+    /// Takes in whether the settings of a period were in force, which all its rows say.
+    fn add_proof(&mut self, row: &Row) {
+        if let Some(exposure) = row.exposure {
+            self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
+        }
+        self.proofs[match row.proof {
+            Proof::Proved => 0,
+            Proof::Missed => 1,
+            Proof::Unknown => 2,
+        }] += 1;
     }
 
     fn check(&mut self, row: &Row) -> Result<(), RowError> {
@@ -215,7 +242,9 @@ impl Tally {
             endings: Vec::new(),
             last: f64::NEG_INFINITY,
             period: 0.0,
+            periods: 0,
             first: row.start,
+            covered: Covered::default(),
         });
         index(&mut self.names, &row.unit)
     }
@@ -256,6 +285,21 @@ impl Tally {
         }
     }
 
+    /// Values in the earlier and the later half of the past, all units together.
+    pub(in crate::fleet) fn halves(&self, metric: &str) -> [u64; 2] {
+        let mut all = [0, 0];
+        for means in self
+            .metrics
+            .get(metric)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+        {
+            let halves = means.past.halves(self.stretches);
+            all = [all[0] + halves[0].n, all[1] + halves[1].n];
+        }
+        all
+    }
+
     /// The units that `arm_of` gives an arm, true where it is the treated one.
     pub(in crate::fleet) fn sample(
         &self,
@@ -270,6 +314,10 @@ impl Tally {
             let (value, past) = match time {
                 Time::During => (scale.of(&means.during), scale.of(&means.before)),
                 Time::Before => (scale.of(&means.before), None),
+                Time::Halves => {
+                    let [early, late] = means.past.halves(self.stretches);
+                    (scale.of(&late), scale.of(&early))
+                }
             };
             if let Some((treated, value)) = arm_of(unit).zip(value) {
                 sample.unit.push(at);
@@ -285,11 +333,18 @@ impl Tally {
 }
 
 impl Unit {
-    /// Whether it writes no more, while others went on until `end`, for three of its periods and
-    /// longer. A unit whose agent was stopped did not vanish.
+    /// Whether it writes no more, while others went on until `end`, for longer than three of its
+    /// periods and any of its pauses. A unit whose agent was stopped did not vanish.
     #[must_use]
     pub fn has_vanished(&self, end: f64) -> bool {
-        !self.endings.contains(&Ending::Stopped) && self.last + 3.0 * self.period < end
+        let silence = self.covered.longest_gap() + 3.0 * self.period;
+        !self.endings.contains(&Ending::Stopped) && self.last + silence < end
+    }
+
+    /// Start of the row that gave it its arm, seconds since 1970.
+    #[must_use]
+    pub fn first(&self) -> i64 {
+        self.first
     }
 }
 
@@ -300,6 +355,8 @@ pub(in crate::fleet) enum Time {
     During,
     /// The past alone, as a forecast.
     Before,
+    /// The later half of the past, with the earlier half taken out.
+    Halves,
 }
 
 impl Means {

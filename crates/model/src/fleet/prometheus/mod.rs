@@ -16,7 +16,7 @@ use super::plan::{Moment, Plan};
 pub const SERIES: &str = "hugewise_fleet:value";
 
 /// Periods of one question. With ten thousand units its three answers have three million values.
-const MOST_PERIODS: usize = 100;
+pub const MOST_PERIODS: usize = 100;
 
 /// Periods that follow each other, one question each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

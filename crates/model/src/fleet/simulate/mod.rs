@@ -26,6 +26,10 @@ pub struct Fleet {
     pub unit: f64,
     /// Standard deviation of what a unit has in one phase only.
     pub phase: f64,
+    /// Standard deviation of what a unit has in one period only.
+    pub period: f64,
+    /// Periods before and during the arms.
+    pub periods: [i64; 2],
     /// Effect on treated units.
     pub effect: f64,
     /// Effect on all units of a host, times its treated share.
@@ -57,13 +61,15 @@ impl Fleet {
             host: 0.2,
             unit: 0.2,
             phase: 0.05,
+            period: 0.0,
+            periods: [2, 6],
             effect: 0.0,
             spill_over: 0.0,
             lost: 0.0,
         }
     }
 
-    /// The rows: two periods before and six during the arms. One seed gives one fleet.
+    /// The rows. One seed gives one fleet.
     #[must_use]
     pub fn rows(&self, seed: u64) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -113,12 +119,18 @@ impl Fleet {
         let is_lost = treated && random.f64() < self.lost;
         let before = base + self.phase * normal(random);
         let during = base + self.phase * normal(random) + effect + self.spill_over * share;
-        for period in 0..if is_lost { 3 } else { 8 } {
-            let (phase, mean) = match period {
-                0 | 1 => (Phase::Before, before),
-                _ => (Phase::During, during),
+        let [past, under] = self.periods;
+        for period in 0..past + if is_lost { 1 } else { under } {
+            let (phase, mean) = match period < past {
+                true => (Phase::Before, before),
+                false => (Phase::During, during),
             };
-            take(period * PERIOD as i64, phase, mean);
+            // Fleets without such noise draw nothing for it: their seeds give what they gave.
+            let own = match self.period > 0.0 {
+                true => self.period * normal(random),
+                false => 0.0,
+            };
+            take(period * PERIOD as i64, phase, mean + own);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{ARMS, Fleet, Rule};
 use crate::fleet::analyse::forecast::{Bar, POWER, before_the_slope, detectable};
+use crate::fleet::analyse::foresight::{Basis, foresee};
 use crate::fleet::analyse::lot::{Shuffle, draws, randomisation_p};
 use crate::fleet::analyse::tally::{Time, Unit};
 use crate::fleet::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};
@@ -50,11 +51,15 @@ fn sample(fleet: &Fleet, seed: u64, time: Time) -> Sample {
 /// As the analysis claims: an interval without zero and a rare draw. The draws are only made
 /// where the interval allows a claim.
 fn claims(sample: &Sample, seed: u64) -> bool {
+    claims_at(sample, seed, ALPHA, 199)
+}
+
+fn claims_at(sample: &Sample, seed: u64, level: f64, draws: u32) -> bool {
     let Some(estimate) = sample.estimate() else {
         return false;
     };
-    let drawn = || randomisation_p(sample, &Shuffle { seed }, 199);
-    estimate.p() <= ALPHA && drawn().is_some_and(|p| p <= ALPHA)
+    let drawn = || randomisation_p(sample, &Shuffle { seed }, draws);
+    estimate.p() <= level && drawn().is_some_and(|p| p <= level)
 }
 
 /// Three standard errors of a share that is `share`, among so many.
@@ -226,13 +231,77 @@ fn as_forecast(hosts: usize, family: usize, seeds: Range<u64>) -> f64 {
         let past = sample(&fleet, seed, Time::Before).estimate()?;
         let effect = detectable(&before_the_slope(past), bar)?;
         let sample = sample(&Fleet { effect, ..fleet }, seed, Time::During);
-        let level = ALPHA / family as f64;
-        let small = sample.estimate().is_some_and(|it| it.p() <= level);
-        let drawn = || randomisation_p(&sample, &Shuffle { seed }, bar.draws);
-        Some(small && drawn().is_some_and(|p| p <= level))
+        Some(claims_at(&sample, seed, ALPHA / family as f64, bar.draws))
     });
+    share_of(found)
+}
+
+fn share_of(found: Vec<Option<bool>>) -> f64 {
     let found: Vec<bool> = found.into_iter().flatten().collect();
     found.iter().filter(|it| **it).count() as f64 / found.len() as f64
+}
+
+/// Fleets of single hosts whose units differ for ever by `unit`, and by 5 % from period to period,
+/// with a past of six periods and an experiment of three.
+fn with_a_past(hosts: usize, unit: f64) -> Fleet {
+    Fleet {
+        host: 0.0,
+        unit,
+        phase: 0.0,
+        period: 0.05,
+        periods: [6, 3],
+        units: 1,
+        strata: 1,
+        hosts,
+        ..Fleet::quiet()
+    }
+}
+
+/// How often such a fleet finds the effect that one half of its past promises.
+fn as_one_half_predicts(fleet: &Fleet, seeds: Range<u64>) -> f64 {
+    let bar = Bar {
+        level: ALPHA,
+        family: 1,
+        draws: draws(ALPHA, 1),
+    };
+    share_of(each(seeds, |seed| {
+        let past = tally(fleet, seed);
+        let side = |unit: &Unit| Some(unit.arm == ARMS[1]);
+        let (estimate, basis) = foresee(&past, LATENCY, side)?;
+        assert_eq!(basis, Basis::Halves);
+        let effect = detectable(&estimate, bar)?;
+        let sample = sample(&Fleet { effect, ..*fleet }, seed, Time::During);
+        Some(claims_at(&sample, seed, ALPHA, bar.draws))
+    }))
+}
+
+#[test]
+fn one_half_of_a_past_says_how_well_the_whole_predicts() {
+    for unit in [0.3, 0.03] {
+        let share = as_one_half_predicts(&with_a_past(20, unit), 0..400);
+        let away = (share - POWER).abs();
+        assert!(away <= room(POWER, 400.0), "{unit}: {share}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "its figures are what it is run for"
+)]
+fn ten_thousand_forecasts_by_half_of_a_past() {
+    for hosts in [20, 200] {
+        for unit in [0.3, 0.03] {
+            let found = as_one_half_predicts(&with_a_past(hosts, unit), 0..MANY.into());
+            println!(
+                "| {hosts} | {} | {MANY} | {} |",
+                percent(unit),
+                percent(found)
+            );
+            assert!((found - POWER).abs() <= 0.03, "{hosts} {unit}: {found}");
+        }
+    }
 }
 
 #[test]

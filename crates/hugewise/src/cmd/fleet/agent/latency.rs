@@ -12,33 +12,43 @@ use crate::stderr::message;
 /// A command that takes longer is killed; the arm would wait for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The command, and whether its failure was said.
-pub(super) struct Latency<'a> {
-    asked: Option<&'a guardrail::Latency>,
-    said: bool,
+/// Whether the command gives numbers, over all periods.
+#[derive(Debug, Default)]
+pub(super) struct Latency {
+    blind: Option<Instant>,
 }
 
-impl<'a> Latency<'a> {
-    pub(super) fn new(asked: Option<&'a guardrail::Latency>) -> Self {
-        Self { asked, said: false }
-    }
-
-    /// Its seconds now; none where the command fails, which is said once a period.
-    pub(super) fn read(&mut self) -> Option<f64> {
-        let asked = self.asked?;
+impl Latency {
+    /// Its seconds now; none where the command fails, which is said once until it gives a number.
+    pub(super) fn read(&mut self, asked: Option<&guardrail::Latency>) -> Option<f64> {
+        let Some(asked) = asked else {
+            self.blind = None;
+            return None;
+        };
         match run(&asked.command) {
-            Ok(seconds) => Some(seconds),
+            Ok(seconds) => {
+                if self.blind.take().is_some() {
+                    message("the command of p99 gives a number again");
+                }
+                Some(seconds)
+            }
             Err(why) => {
-                if !self.said {
+                if self.blind.is_none() {
                     message(format_args!(
-                        "the command of p99, {:?}: {why}",
+                        "the command of p99, {:?}: {why}; the arm is stopped when that lasts as \
+                         long as the plan's lease",
                         asked.command
                     ));
                 }
-                self.said = true;
+                self.blind.get_or_insert_with(Instant::now);
                 None
             }
         }
+    }
+
+    /// Whether nobody could watch for longer than the lease: the arm must not go on unwatched.
+    pub(super) fn is_blind(&self, lease: Duration) -> bool {
+        self.blind.is_some_and(|since| since.elapsed() > lease)
     }
 }
 
@@ -86,6 +96,20 @@ fn wait(child: &mut Child) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_fails_for_the_lease_is_blind_until_it_gives_a_number() {
+        let asked = |line: &str| guardrail::Latency {
+            command: ["sh", "-c", line].map(str::to_owned).into(),
+            seconds: 1.0,
+        };
+        let mut latency = Latency::default();
+        assert_eq!(latency.read(Some(&asked("exit 1"))), None);
+        assert!(latency.is_blind(Duration::ZERO));
+        assert!(!latency.is_blind(Duration::from_secs(3600)));
+        assert_eq!(latency.read(Some(&asked("echo 0.5"))), Some(0.5));
+        assert!(!latency.is_blind(Duration::ZERO));
+    }
 
     fn sh(line: &str) -> Result<f64, String> {
         run(&["sh", "-c", line].map(str::to_owned))

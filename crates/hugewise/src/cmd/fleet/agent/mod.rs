@@ -26,6 +26,7 @@ mod orders;
 mod period;
 mod rows;
 
+use latency::Latency;
 use orders::{Order, Orders};
 use rows::{RowFiles, Rows};
 
@@ -39,7 +40,8 @@ const LOOK: Duration = Duration::from_secs(10);
                   when a guardrail or /etc/hugewise/stop stops the arm, and when this process\n\
                   ends, even by kill -9.\n\n\
                   Exit codes:  0 at the end of the plan, after one period, or by a signal;\n\
-                  \x20            2 if the plan is wrong; 4 if the policy is not possible here;\n\
+                  \x20            1 if rows are lost at its end; 2 if the plan is wrong;\n\
+                  \x20            4 if the policy is not possible here;\n\
                   \x20            6 if another experiment has the machine (with --once)"
 )]
 pub struct Arguments {
@@ -91,6 +93,7 @@ struct Agent {
     orders: Orders,
     rows: Rows,
     collector: Collector,
+    latency: Latency,
     interrupt: Interrupt,
     /// What was said last, so that it is said once.
     said: String,
@@ -121,6 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
         rows: Rows::new(&arguments.out, &unit, arguments.rows)?,
         unit,
         collector: Collector::new(root.clone()),
+        latency: Latency::default(),
         root,
         interrupt: Interrupt::catch()?,
         said: String::new(),
@@ -131,6 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
         wait: arguments.wait,
     };
     agent.work()?;
+    agent.rows.close()?;
     Ok(Exit::Done)
 }
 

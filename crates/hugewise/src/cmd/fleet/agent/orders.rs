@@ -139,7 +139,7 @@ impl Orders {
                 self.complained = true;
                 message(format_args!(
                     "{}; the last one holds for its lease",
-                    chain(&error)
+                    one_line(&chain(&error))
                 ));
             }
             Err(_) => {}
@@ -164,6 +164,17 @@ impl Orders {
         let unit = file_name(&self.unit);
         self.out
             .join(format!("{}.{unit}.stopped", self.file.plan.name))
+    }
+}
+
+/// The first line of a text and its last: a picture of the place between them would be a record each in
+/// a log.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back() {
+        Some(last) => format!("{first}: {last}"),
+        None => first.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hugewise_model::fleet::duty::next_change;
+use hugewise_model::fleet::guardrail::Seen;
 use hugewise_model::fleet::period::{Held as Settings, Look, Meter};
 use hugewise_model::fleet::plan::Moment;
 use hugewise_model::fleet::unit::UnitKind;
@@ -11,7 +12,6 @@ use hugewise_model::fleet::{Ending, Phase, Proof, Row, Sums};
 
 use super::super::assign::now;
 use super::hold::Held;
-use super::latency::Latency;
 use super::orders::{Order, Task};
 use super::{Agent, LOOK};
 use crate::stderr::{chain, message};
@@ -36,7 +36,6 @@ impl Agent {
         let (began, start) = (Instant::now(), now());
         let length = length(task, start);
         let mut meter = Meter::begin(self.collector.sample());
-        let mut latency = Latency::new(task.plan().guardrails.p99.as_ref());
         let (mut last, mut settings) = (began, held.read());
         let end = loop {
             let left = length.saturating_sub(began.elapsed());
@@ -47,13 +46,12 @@ impl Agent {
                 sample: self.collector.sample(),
                 seconds: last.elapsed().as_secs_f64(),
                 held: now_held,
-                p99: latency.read(),
+                p99: self.latency.read(task.plan().guardrails.p99.as_ref()),
             };
             last = Instant::now();
             let seen = meter.add(look);
-            let rails = &task.plan().guardrails;
-            if let Some(breach) = rails.breach(&seen).filter(|_| is_watched(task)) {
-                self.stop(task, &breach.to_string());
+            if let Some(reason) = self.breach(task, &seen).filter(|_| is_watched(task)) {
+                self.stop(task, &reason);
                 break End::Breach;
             }
             if self.interrupt.asked() {
@@ -82,6 +80,18 @@ impl Agent {
 
     fn still(&mut self, task: &Task) -> bool {
         matches!(self.orders.next(), Order::Do(next) if next.is_as(task))
+    }
+
+    /// Why the arm must not go on: a limit was passed, or nobody can see whether one is.
+    fn breach(&self, task: &Task, seen: &Seen) -> Option<String> {
+        let plan = task.plan();
+        let passed = plan.guardrails.breach(seen);
+        let passed = passed.map(|breach| breach.to_string());
+        let blind = self.latency.is_blind(plan.lease).then(|| {
+            let lease = plan.lease.as_secs();
+            format!("the command of p99 gave no number for the {lease} s of the lease")
+        });
+        passed.or(blind)
     }
 
     fn stop(&mut self, task: &Task, reason: &str) {

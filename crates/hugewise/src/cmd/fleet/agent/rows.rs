@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use hugewise_model::base::{calendar::date, parquet};
 use hugewise_model::fleet::unit::file_name;
 use hugewise_model::fleet::{Ending, Row};
+use hugewise_model::text::number::counted;
 
 use super::hours::Hours;
 use crate::exit;
@@ -96,6 +97,25 @@ impl Rows {
         self.say(done);
     }
 
+    /// Writes all that wait, for the last time.
+    ///
+    /// # Errors
+    /// Rows are lost: whoever collects them must not take the end for a success.
+    pub(super) fn close(mut self) -> Result<()> {
+        let closed = |hours: &mut Hours| hours.close_all();
+        let done = self
+            .flush()
+            .and_then(|()| self.hours.as_mut().map_or(Ok(()), closed));
+        let failed = done.is_err();
+        self.say(done);
+        let lost = std::mem::take(&mut self.waiting).len() + std::mem::take(&mut self.lost);
+        match (lost, failed) {
+            (0, false) => Ok(()),
+            (0, true) => bail!("the rows of the last hour are not closed; the next start does it"),
+            (lost, _) => bail!("the rows of {} are lost", counted(lost as u64, "period")),
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         while let Some(period) = self.waiting.front() {
             match &mut self.hours {
@@ -118,9 +138,8 @@ impl Rows {
         }
         if self.complained {
             let lost = std::mem::take(&mut self.lost);
-            message(format_args!(
-                "the rows are written again; {lost} periods are lost"
-            ));
+            let lost = counted(lost as u64, "period");
+            message(format_args!("the rows are written again; {lost} lost"));
             self.complained = false;
         }
     }
@@ -147,7 +166,8 @@ impl Drop for Rows {
         self.say(done);
         let lost = self.waiting.len() + self.lost;
         if lost > 0 {
-            message(format_args!("the rows of {lost} periods are lost"));
+            let lost = counted(lost as u64, "period");
+            message(format_args!("the rows of {lost} are lost"));
         }
     }
 }

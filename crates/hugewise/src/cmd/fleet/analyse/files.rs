@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::fleet::Row;
 use hugewise_model::fleet::analyse::Tally;
 use hugewise_model::fleet::row::parquet;
@@ -29,7 +29,8 @@ pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
 }
 
 fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
-    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let entries = fs::read_dir(folder)
+        .map_err(|error| exit::usage(format!("{}: {error}", folder.display())))?;
     // A link to a folder is not followed: it may lead back to where it lies.
     let found = entries.map(|entry| {
         let entry = entry?;

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::fleet::analyse::document::{csv, document};
+use hugewise_model::fleet::analyse::planned::misplaced;
 use hugewise_model::fleet::analyse::{Analysis, Question, Spending, Tally, page};
 use hugewise_model::fleet::plan::{Moment, Plan};
 use hugewise_model::run::metric::Better;
 use serde::Serialize;
 
+use super::plan_file::PlanFile;
 use super::{assign, plan_file};
 use crate::exit::{self, Exit};
 use crate::http::Endpoint;
 use crate::options::{PageFile, parse_share};
 use crate::output::{self, Output};
+use crate::stderr::message;
 
 mod files;
 mod prometheus;
@@ -31,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "URL", requires = "plan", conflicts_with = "rows", value_parser = prometheus::endpoint)]
     prometheus: Option<Endpoint>,
 
-    /// First moment [default: as long before start as after]
+    /// First moment [default: as long before start as after; before it the last 100 periods]
     #[arg(long, value_name = "TIME", requires = "prometheus")]
     from: Option<Moment>,
 
@@ -91,6 +94,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some((endpoint, plan)) = arguments.prometheus.as_ref().zip(plan.as_ref()) {
         prometheus::add(&mut tally, endpoint, plan, arguments.from)?;
     }
+    if let Some(file) = plan.as_ref().filter(|_| tally.rows > 0) {
+        check_plan(file, &tally)?;
+    }
     let plan = plan.map(|file| file.plan);
     let question = question(arguments, plan, &tally)?;
     let analysis = Analysis::of(&tally, &question);
@@ -104,20 +110,47 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The rows must be of this plan: its draws of other arms say nothing of others.
+fn check_plan(file: &PlanFile, tally: &Tally) -> Result<()> {
+    let plan = &file.plan;
+    if plan.name != tally.experiment {
+        let (plan, rows) = (&plan.name, &tally.experiment);
+        let text = format!("the plan is of {plan}, and the rows are of {rows}");
+        return Err(exit::usage(text));
+    }
+    let others = misplaced(tally, plan);
+    if let Some(first) = others.first() {
+        return Err(exit::usage(format!(
+            "{} of {} units have another arm in their rows than this plan gives them: {} has {}, \
+             and {} by the plan; give the plan by which the rows were written",
+            others.len(),
+            tally.units.len(),
+            first.unit,
+            first.arm,
+            first.planned
+        )));
+    }
+    if !tally.plans.contains(&file.digest) {
+        let rows: Vec<&str> = tally.plans.iter().map(String::as_str).collect();
+        message(format_args!(
+            "the rows were written under another text of the plan: theirs is {}, this one is {}",
+            rows.join(", "),
+            file.digest
+        ));
+    }
+    Ok(())
+}
+
 fn question(arguments: &Arguments, plan: Option<Plan>, tally: &Tally) -> Result<Question> {
     if tally.rows == 0 {
         return Err(exit::usage(match &arguments.prometheus {
             None => "there is no row in these files",
             Some(_) => {
-                "there is no row in this time; are the recording rules of \
-                        contrib/prometheus/hugewise-fleet.rules.yml in force?"
+                "there is no row of this plan since --from: is `hugewise export --fleet` with this \
+                 very plan scraped, and are the recording rules of \
+                 contrib/prometheus/hugewise-fleet.rules.yml in force?"
             }
         }));
-    }
-    if let Some(plan) = plan.as_ref().filter(|plan| plan.name != tally.experiment) {
-        let (plan, rows) = (&plan.name, &tally.experiment);
-        let text = format!("the plan is of {plan}, and the rows are of {rows}");
-        return Err(exit::usage(text));
     }
     let spending = match (arguments.looks, &plan) {
         (Some(looks), _) => Spending::equal(looks),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use hugewise_model::fleet::analyse::Tally;
 use hugewise_model::fleet::plan::{Moment, Plan};
 use hugewise_model::fleet::prometheus::{
-    Gathered, Statistic, Stretch, names, range, selector, stretches,
+    Gathered, MOST_PERIODS, Statistic, Stretch, names, range, seconds, selector, stretches,
 };
 use hyper::body::Bytes;
 
@@ -52,9 +52,13 @@ pub(super) fn add(
     Ok(())
 }
 
-/// By default the past is as long as the time under the arms.
+/// By default the past is as long as the time under the arms; before these begin it is what one
+/// question to the server gives.
 fn begin(plan: &Plan, from: Option<Moment>, end: Moment) -> Result<Moment> {
-    let mirrored = |starts: Moment| Moment(starts.0 - (end.0 - starts.0).max(0));
+    let mirrored = |starts: Moment| match end > starts {
+        true => Moment(starts.0 - (end.0 - starts.0)),
+        false => Moment(end.0 - MOST_PERIODS as i64 * seconds(plan)),
+    };
     let usual = || plan.starts.map(mirrored);
     from.or_else(usual)
         .ok_or_else(|| exit::usage("the plan does not say when it starts: give --from"))
@@ -103,5 +107,20 @@ impl Server<'_> {
             anyhow!("the server answers {}", answer.status)
         );
         Ok(answer.body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_the_start_there_is_a_past_to_ask_for() {
+        let text = "name = 'x'\nstarts = 100000\nuntil = 200000\nperiod = '60s'\n\
+            [[arm]]\nname = 'a'\npolicy = 'as-is'\n[[arm]]\nname = 'b'\npolicy = 'thp=never'";
+        let plan: Plan = text.parse().expect("a plan");
+        let begin = |end| begin(&plan, None, Moment(end)).expect("a moment").0;
+        assert_eq!(begin(99_958), 99_958 - 6000);
+        assert_eq!(begin(100_300), 99_700);
     }
 }

@@ -108,3 +108,35 @@ fn a_mean_of_zero_has_no_logarithm() {
         .expect("a row");
     assert_eq!(tally.scale("p99_seconds"), Scale::Plain);
 }
+
+#[test]
+fn rows_that_come_twice_count_once() {
+    let mut other = row("a", "x", Phase::During, 0, 7.0);
+    other.metric = "another".into();
+    let rows = [
+        row("a", "x", Phase::During, 0, 1.0),
+        row("a", "x", Phase::During, 10, 3.0),
+        other,
+    ];
+    let mut tally = Tally::new(None);
+    for row in rows.iter().chain(&rows[..2]) {
+        tally.add(row).expect("a row");
+    }
+    assert_eq!((tally.rows, tally.repeated), (5, 2));
+    let during = tally.metrics["p99_seconds"][&0].during;
+    assert_eq!((during.n, during.mean), (4, 2.0));
+    // A period has a row for each metric, and proves its settings once.
+    assert_eq!((tally.units[0].periods, tally.proofs), (2, [2, 0, 0]));
+}
+
+#[test]
+fn a_unit_with_pauses_has_not_vanished_in_one() {
+    let mut tally = Tally::new(None);
+    for start in [0, 100, 200] {
+        tally
+            .add(&row("a", "x", Phase::During, start, 1.0))
+            .expect("a row");
+    }
+    assert!(!tally.units[0].has_vanished(325.0));
+    assert!(tally.units[0].has_vanished(335.0));
+}

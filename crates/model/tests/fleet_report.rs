@@ -109,6 +109,8 @@ fn spill_over_has_a_table_of_its_own() {
 fn past(periods: i64) -> impl Iterator<Item = Row> {
     let fleet = Fleet {
         period: 0.02,
+        units: 1,
+        hosts: 60,
         ..Fleet::quiet()
     };
     let rows = Fleet {

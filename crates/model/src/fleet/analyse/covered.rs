@@ -43,7 +43,7 @@ mod tests {
     /// Agents write the start in whole seconds, and periods last a little longer than the plan says.
     #[test]
     fn each_period_counts_once_in_any_order() {
-        for length in [0.3, 1.0, 1.07, 2.5, 300.2] {
+        for length in [1.0, 1.07, 2.5, 300.2] {
             let starts: Vec<f64> = (0..50)
                 .map(|at| (7.9 + f64::from(at) * (length + 0.01)).floor())
                 .collect();
@@ -52,7 +52,7 @@ mod tests {
                 (0..50).rev().collect(),
                 (0..50).map(|at| at * 7 % 50).collect(),
             ];
-            for order in orders.into_iter().filter(|_| length >= 1.0) {
+            for order in orders {
                 let mut covered = Covered::default();
                 for &at in &order {
                     assert!(

@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn arms_without_scatter_differ_or_say_nothing() {
         let rows = |treated: f64| -> Vec<_> {
-            let value = |at: usize| if at % 2 == 0 { treated } else { 0.0 };
+            let value = |at: usize| if at.is_multiple_of(2) { treated } else { 0.0 };
             (0..8)
                 .map(|at| (at % 2 == 0, value(at), Some(0.0), 0, at))
                 .collect()

@@ -42,8 +42,11 @@ fn of_halves(sample: &Sample, values: [u64; 2]) -> Option<Estimate> {
     let is_finite = both.clone().chain(&sample.value).all(|it| it.is_finite());
     let is_enough = 2 * both.count() >= sample.value.len();
     let estimate = sample.estimate().filter(|_| is_finite && is_enough)?;
+    // The two arms have not the same past, and the slope that takes the difference out is estimated.
+    let slope = 1.0 + 1.0 / estimate.freedom;
+    let variance = slope * whole_past(estimate.slope, values);
     Some(Estimate {
-        error: estimate.error * whole_past(estimate.slope, values).sqrt(),
+        error: estimate.error * variance.sqrt(),
         ..estimate
     })
 }

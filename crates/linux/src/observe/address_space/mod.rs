@@ -84,7 +84,7 @@ impl fmt::Display for ReadError {
             Self::Ended => write!(f, "it ended while it was read"),
             Self::Replaced => write!(f, "it executed another program each time it was read"),
             Self::Restless => write!(f, "its mappings changed each time they were read"),
-            Self::NotPermitted => write!(f, "its memory may not be read. {READERS}"),
+            Self::NotPermitted => write!(f, "the kernel refuses to show its memory. {READERS}"),
             Self::Failed(error) => error.fmt(f),
         }
     }

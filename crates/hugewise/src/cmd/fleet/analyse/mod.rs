@@ -34,7 +34,9 @@ pub struct Arguments {
     #[arg(long, value_name = "URL", requires = "plan", conflicts_with = "rows", value_parser = prometheus::endpoint)]
     prometheus: Option<Endpoint>,
 
-    /// First moment [default: as long before start as after; before it the last 100 periods]
+    /// First moment [default: enough of the past]
+    ///
+    /// As long before the plan's start as after it, and before the start the last 100 periods.
     #[arg(long, value_name = "TIME", requires = "prometheus")]
     from: Option<Moment>,
 

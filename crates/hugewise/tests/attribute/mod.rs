@@ -49,6 +49,8 @@ fn each_site_is_huge_or_small_as_it_was_chosen() {
     if !can_choose("each_site_is_huge_or_small_as_it_was_chosen") {
         return;
     }
+    // Others fragment memory, and then not every fault finds a huge page.
+    let _turn = one_at_a_time();
     let all = SITES.map(|(name, ..)| name);
     for (sites, huge) in [
         ("mapping:none", &[][..]),

@@ -20,6 +20,7 @@ use hugewise_model::run::trial::Trial;
 
 use super::announcement::announce;
 use super::beginning::Beginning;
+use super::earlier;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::progress::Telling;
@@ -244,7 +245,7 @@ fn show(
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report =
         bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
-    let report = records::beside_earlier(report, path);
+    let report = earlier::beside_earlier(report, path);
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);
     report::write_page(report, files, || recorder::read_bytes(path)).map_err(kept)?;

@@ -36,6 +36,9 @@ pub mod recorder;
 /// The records that lie in their usual place.
 pub mod records;
 
+/// Earlier records of the same experiment.
+pub mod earlier;
+
 mod announcement;
 mod fragmentation;
 mod free_memory;

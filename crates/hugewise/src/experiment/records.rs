@@ -6,9 +6,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 use hugewise_model::base::calendar::minute;
 use hugewise_model::base::jsonl::lines;
-use hugewise_model::run::history::{self, is_again, together};
 use hugewise_model::run::record::{Header, Line};
-use hugewise_model::run::report::Report;
 use hugewise_model::text::csv::Csv;
 use hugewise_model::text::document::{Document, Level, Section};
 use hugewise_model::text::grid::{Align, Grid};
@@ -16,7 +14,6 @@ use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::plain;
 use serde::Serialize;
 
-use super::recorder;
 use crate::file::first_line;
 use crate::{exit, paths};
 
@@ -92,34 +89,6 @@ pub fn word(path: &Path) -> Option<String> {
     name.to_str().map(str::to_owned)
 }
 
-/// The report beside the earlier records of the same experiment, where the record is one of the user's
-/// folder.
-pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
-    if word(path).is_none() {
-        return report;
-    }
-    let record = report.record;
-    report.beside_earlier(|policy| together(record, policy, &earlier(path)))
-}
-
-/// The records of the user's folder that were begun before this one and are of the same experiment. It
-/// is the headers that say so: a record that was read has lost the policies that were dropped at once.
-fn earlier(path: &Path) -> Vec<history::Entry> {
-    let Some(own) = header(path) else {
-        return Vec::new();
-    };
-    let is_earlier = |path: &PathBuf| {
-        let header = header(path);
-        header.is_some_and(|it| it.created_unix_ms < own.created_unix_ms && is_again(&it, &own))
-    };
-    let files = newest().unwrap_or_default().into_iter().filter(is_earlier);
-    let entries = files.filter_map(|path| {
-        let record = recorder::read(&path).ok()?;
-        history::Entry::of(&record, path.display().to_string()).ok()
-    });
-    entries.collect()
-}
-
 fn has_ending(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == ENDING)
 }
@@ -134,7 +103,7 @@ fn place(word: &Path) -> Option<usize> {
 }
 
 /// The records, the newest first.
-fn newest() -> Result<Vec<PathBuf>> {
+pub(super) fn newest() -> Result<Vec<PathBuf>> {
     Ok(in_folder(&paths::records()?))
 }
 

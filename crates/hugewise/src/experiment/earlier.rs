@@ -1,0 +1,37 @@
+//! Earlier records of the same experiment, beside a report.
+
+use std::path::{Path, PathBuf};
+
+use hugewise_model::run::history::{self, is_again, together};
+use hugewise_model::run::report::Report;
+
+use super::recorder;
+use super::records::{header, newest, word};
+
+/// The report beside the earlier records of the same experiment, where the record is one of the user's
+/// folder.
+pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
+    if word(path).is_none() {
+        return report;
+    }
+    let record = report.record;
+    report.beside_earlier(|policy| together(record, policy, &earlier(path)))
+}
+
+/// The records of the user's folder that were begun before this one and are of the same experiment. It
+/// is the headers that say so: a record that was read has lost the policies that were dropped at once.
+fn earlier(path: &Path) -> Vec<history::Entry> {
+    let Some(own) = header(path) else {
+        return Vec::new();
+    };
+    let is_earlier = |path: &PathBuf| {
+        let header = header(path);
+        header.is_some_and(|it| it.created_unix_ms < own.created_unix_ms && is_again(&it, &own))
+    };
+    let files = newest().unwrap_or_default().into_iter().filter(is_earlier);
+    let entries = files.filter_map(|path| {
+        let record = recorder::read(&path).ok()?;
+        history::Entry::of(&record, path.display().to_string()).ok()
+    });
+    entries.collect()
+}

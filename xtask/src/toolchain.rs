@@ -69,6 +69,20 @@ pub fn run_static(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// What cargo is to build.
+struct Order<'a> {
+    /// Where the workspace lies.
+    sources: &'a Path,
+    /// The target, as rustc names it.
+    target: &'a str,
+    /// The commit, as `hugewise --version` names it.
+    commit: &'a str,
+    /// The words of cargo, without the target.
+    words: &'a [&'a str],
+    /// All flags for rustc.
+    flags: &'a [&'a str],
+}
+
 /// Builds packages of this workspace; `words` are those of cargo, without its target, and `flags`
 /// are for rustc besides those of a static program. Gives the folder of the target, which has one
 /// for each profile.
@@ -82,46 +96,38 @@ pub fn build(
     words: &[&str],
     flags: &[&str],
 ) -> Result<PathBuf> {
-    let target = machine.target();
-    let commit = commit(sources);
     let flags = [&[STATIC, PACKED][..], flags].concat();
+    let order = Order {
+        sources,
+        target: machine.target(),
+        commit: &commit(sources),
+        words,
+        flags: &flags,
+    };
     match machine {
-        Machine::x86_64 => native(sources, target, &commit, words, &flags),
-        Machine::aarch64 => arm::build(
-            &arm::prepare(cache)?,
-            sources,
-            target,
-            &commit,
-            words,
-            &flags,
-        ),
+        Machine::x86_64 => native(&order),
+        Machine::aarch64 => arm::build(&arm::prepare(cache)?, &order),
     }
 }
 
 /// The target is named although it is the host's: only so are macros, which are libraries of the
 /// compiler, built without the flag for static programs. Folders have the names that they have in
 /// the root for aarch64.
-fn native(
-    sources: &Path,
-    target: &str,
-    commit: &str,
-    words: &[&str],
-    flags: &[&str],
-) -> Result<PathBuf> {
+fn native(order: &Order<'_>) -> Result<PathBuf> {
     let renamed = |folder: &Path, name| format!("--remap-path-prefix={}={name}", folder.display());
-    let mut flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
-    flags.push(renamed(sources, "/src"));
+    let mut flags: Vec<String> = order.flags.iter().copied().map(str::to_owned).collect();
+    flags.push(renamed(order.sources, "/src"));
     flags.push(renamed(&cargo_home(), "/cargo"));
     let mut command = Command::new("cargo");
     command
-        .args(words)
-        .args(["--locked", "--target", target])
+        .args(order.words)
+        .args(["--locked", "--target", order.target])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env(CLANG, "none")
-        .env(COMMIT, commit)
-        .current_dir(sources);
-    run(&mut command).with_context(|| format!("building for {target}"))?;
-    Ok(sources.join("target").join(target))
+        .env(COMMIT, order.commit)
+        .current_dir(order.sources);
+    run(&mut command).with_context(|| format!("building for {}", order.target))?;
+    Ok(order.sources.join("target").join(order.target))
 }
 
 /// The commit that is checked out, as `hugewise --version` names it.

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{CLANG, COMMIT, cargo_home};
+use super::{CLANG, COMMIT, Order, cargo_home};
 use crate::command::run;
 use crate::debian;
 
@@ -48,17 +48,10 @@ fn install(root: &Path) -> Result<()> {
 ///
 /// # Errors
 /// What is needed was not fetched before, or does not compile.
-pub fn build(
-    root: &Path,
-    sources: &Path,
-    target: &str,
-    commit: &str,
-    words: &[&str],
-    flags: &[&str],
-) -> Result<PathBuf> {
+pub(super) fn build(root: &Path, order: &Order<'_>) -> Result<PathBuf> {
     run(Command::new("cargo")
         .args(["fetch", "--locked"])
-        .current_dir(sources))
+        .current_dir(order.sources))
     .context("fetching what is needed")?;
     for folder in ["src", "cargo", "out"] {
         fs::create_dir_all(root.join(folder))?;
@@ -68,13 +61,13 @@ pub fn build(
                   root=$0; shift 2; exec chroot \"$root\" \"$@\"";
     let linker = format!(
         "CARGO_TARGET_{}_LINKER=aarch64-linux-gnu-gcc",
-        target.to_uppercase().replace('-', "_")
+        order.target.to_uppercase().replace('-', "_")
     );
     let mut command = Command::new("unshare");
     command
         .args(["--mount", "sh", "-c", script])
         .arg(root)
-        .arg(sources)
+        .arg(order.sources)
         .arg(cargo_home())
         .args([
             "env",
@@ -85,14 +78,14 @@ pub fn build(
         ])
         .args([
             "CARGO_TARGET_DIR=/out",
-            &format!("RUSTFLAGS={}", flags.join(" ")),
+            &format!("RUSTFLAGS={}", order.flags.join(" ")),
             &format!("{CLANG}=none"),
-            &format!("{COMMIT}={commit}"),
+            &format!("{COMMIT}={}", order.commit),
             &linker,
         ])
         .args(["sh", "-c", "cd /src && exec cargo \"$@\"", "cargo"])
-        .args(words)
-        .args(["--offline", "--locked", "--target", target]);
+        .args(order.words)
+        .args(["--offline", "--locked", "--target", order.target]);
     run(&mut command).context("building for aarch64")?;
-    Ok(root.join("out").join(target))
+    Ok(root.join("out").join(order.target))
 }

@@ -20,8 +20,8 @@ mod effect;
 mod interaction;
 /// What comparisons and metrics are called.
 pub(crate) mod labels;
-/// The middle reading of every metric under every policy.
 mod means;
+/// The middle reading of every metric under every policy.
 pub mod medians;
 mod order;
 mod percentiles;

@@ -31,16 +31,11 @@ impl RestedStarts {
     /// `None` where one of the two has none. All count, whatever they found: the few pages that are touched before a
     /// trial, to see whether memory is cold, are those that were freed last, and tell little of the rest.
     pub(super) fn of(view: &PolicyView<'_, '_>) -> Option<Self> {
-        let walls = |policy: &str| -> Vec<f64> {
-            let cold = view.context.record.cold.iter();
-            let own = cold.filter(|trial| trial.policy == policy && trial.succeeded());
-            own.filter_map(|trial| trial.value(MetricId::WallSeconds))
-                .collect()
-        };
+        let record = view.context.record;
         let baseline = view.context.baseline();
         let starts = Self {
-            policy: walls(view.policy),
-            baseline: walls(baseline),
+            policy: record.rested_walls(view.policy),
+            baseline: record.rested_walls(baseline),
         };
         let is_whole = !starts.policy.is_empty() && !starts.baseline.is_empty();
         (is_whole && view.policy != baseline).then_some(starts)

@@ -34,6 +34,14 @@ impl Record {
         is_one && warmed && self.header.host.taken_back_bytes().is_some()
     }
 
+    /// Wall times of the starts of a policy after a rest, in seconds.
+    pub(in crate::run) fn rested_walls(&self, policy: &str) -> Vec<f64> {
+        let own = self.cold.iter();
+        let own = own.filter(|trial| trial.policy == policy && trial.succeeded());
+        own.filter_map(|trial| trial.value(MetricId::WallSeconds))
+            .collect()
+    }
+
     /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
     /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. `spent` is
     /// what the rounds took.

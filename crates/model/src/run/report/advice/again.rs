@@ -6,7 +6,6 @@ use super::{Advice, Report, given};
 use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::metric::MetricId;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, rerun};
 use crate::run::record::StopReason;
@@ -54,11 +53,7 @@ pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str) -> Vec<Advice
 
 /// `377 ms to 1.16 s`, of the starts of a policy after a rest.
 fn rested(report: &Report<'_>, policy: &str) -> Option<String> {
-    let own = report.record.cold.iter();
-    let own = own.filter(|trial| trial.policy == policy && trial.succeeded());
-    let mut walls: Vec<f64> = own
-        .filter_map(|trial| trial.value(MetricId::WallSeconds))
-        .collect();
+    let mut walls = report.record.rested_walls(policy);
     walls.sort_by(f64::total_cmp);
     let ends = [*walls.first()?, *walls.last()?];
     let [low, high] = ends.map(|seconds| quantity(&Unit::Seconds, seconds));

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::units::{MIB, bytes_text};
+use hugewise_model::base::units::{KIB, MIB, bytes_text};
 use hugewise_model::run::plan::HostMemory;
+use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Header;
 use hugewise_model::run::trial::{FirstTouch, Mark, Trial};
 
@@ -61,11 +62,11 @@ impl<'a> FreeMemory<'a> {
         }
     }
 
-    /// Brings about the state of the plan.
-    pub fn prepare(&self) -> Result<Before, String> {
+    /// Brings about the state of the plan for a trial of a policy.
+    pub fn prepare(&self, policy: &Policy) -> Result<Before, String> {
         match self.state {
             HostMemory::AsIs => Ok(Before::default()),
-            HostMemory::Warm => self.warm(),
+            HostMemory::Warm => self.warm(pool_bytes(policy)),
             HostMemory::Rest(time) => self.rest(time),
         }
     }
@@ -83,22 +84,23 @@ impl<'a> FreeMemory<'a> {
         })
     }
 
-    fn warm(&self) -> Result<Before, String> {
+    /// What is warm is handed over while the trial runs. A pool is filled in one go.
+    fn warm(&self, pool_bytes: u64) -> Result<Before, String> {
         let wanted = (self.taken_bytes.get() as f64 * MARGIN) as u64;
-        let wanted = wanted.max(LEAST_BYTES);
+        let wanted = wanted.max(LEAST_BYTES).saturating_add(pool_bytes);
         let bytes = wanted.min(self.room()?);
         if bytes < wanted {
             self.report_shortage(bytes, wanted);
         }
-        let touch = warm(bytes, self.block_bytes, self.interrupt.flag());
-        let touch = touch
+        let warmed = warm(bytes, self.block_bytes, pool_bytes, self.interrupt.flag());
+        let (touch, held) = warmed
             .map_err(|error| format!("{error}; --host-memory as-is leaves memory as it is"))?;
         Ok(Before {
             touch: Some(FirstTouch {
                 wanted_bytes: (bytes < wanted).then_some(wanted),
                 ..touch
             }),
-            _held: None,
+            _held: Some(held),
         })
     }
 
@@ -107,8 +109,8 @@ impl<'a> FreeMemory<'a> {
         room.map_err(|error| format!("free memory: {error}"))
     }
 
-    /// Notes what was touched before a trial, marks the trial if its memory did not become warm,
-    /// and learns what the next one needs.
+    /// Notes what was touched before a trial that is over, marks the trial if its memory did not
+    /// become warm, and learns what the next one needs.
     pub fn note(&self, trial: &mut Trial, before: Before) {
         trial.first_touch = before.touch;
         let taken = trial.taken_bytes(self.page_bytes, self.block_bytes);
@@ -143,6 +145,14 @@ impl<'a> FreeMemory<'a> {
             ));
         }
     }
+}
+
+/// The memory of the pools that a policy makes.
+fn pool_bytes(policy: &Policy) -> u64 {
+    let pools = policy.settings.hugetlb.iter();
+    pools
+        .map(|(&kib, &pages)| kib.saturating_mul(KIB).saturating_mul(pages))
+        .fold(0, u64::saturating_add)
 }
 
 fn microseconds(seconds: f64) -> u64 {

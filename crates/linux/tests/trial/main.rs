@@ -53,8 +53,12 @@ fn main() -> ExitCode {
 
 const TESTS: &[(&str, fn())] = &[
     (
-        "what_was_touched_is_told_and_freed",
-        touching::what_was_touched_is_told_and_freed,
+        "what_was_touched_is_told",
+        touching::what_was_touched_is_told,
+    ),
+    (
+        "memory_is_handed_over_as_it_is_taken",
+        touching::memory_is_handed_over_as_it_is_taken,
     ),
     (
         "touching_ends_when_interrupted",

@@ -26,10 +26,10 @@ fn page_bytes() -> u64 {
     hugewise_linux::probe::read_page_bytes(&Root::real()).unwrap()
 }
 
-pub(super) fn what_was_touched_is_told_and_freed() {
+pub(super) fn what_was_touched_is_told() {
     let (block, never) = (block_bytes(), AtomicBool::new(false));
     let bytes = (16 * block).min(room(&Root::real(), page_bytes(), block).unwrap());
-    let told = warm(bytes, block, &never).unwrap();
+    let (told, _held) = warm(bytes, block, 0, &never).unwrap();
     assert_eq!(told.bytes, bytes.div_ceil(block).max(1) * block);
     assert!(told.huge_bytes <= told.bytes, "{told:?}");
     assert!(told.cold_pages <= told.bytes / block, "{told:?}");
@@ -41,7 +41,7 @@ pub(super) fn touching_ends_when_interrupted() {
     let (block, set) = (block_bytes(), AtomicBool::new(true));
     let began = Instant::now();
     assert!(touch(16 * block, block, &set).is_err());
-    assert!(warm(16 * block, block, &set).is_err());
+    assert!(warm(16 * block, block, 0, &set).is_err());
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
@@ -60,12 +60,39 @@ pub(super) fn warmed_memory_is_touched_faster_than_rested() {
     let (mut rested, mut warmed) = ([0.0; 3], [0.0; 3]);
     for round in 0..3 {
         sleep(REST);
-        rested[round] = mean_touch(&warm(bytes, block, &never).unwrap(), block);
-        warmed[round] = mean_touch(&warm(bytes, block, &never).unwrap(), block);
+        let touched = || mean_touch(&warm(bytes, block, bytes, &never).unwrap().0, block);
+        (rested[round], warmed[round]) = (touched(), touched());
     }
     rested.sort_by(f64::total_cmp);
     warmed.sort_by(f64::total_cmp);
     assert!(rested[1] >= 2.0 * warmed[0], "{rested:?} {warmed:?}");
+}
+
+/// What a trial takes is given to it, and no more than that and what is ready. Other programs take
+/// memory too while this runs, so that the bound above is wide.
+pub(super) fn memory_is_handed_over_as_it_is_taken() {
+    let (root, block, never) = (Root::real(), block_bytes(), AtomicBool::new(false));
+    let bytes = MUCH.min(room(&root, page_bytes(), block).unwrap());
+    let (_, held) = warm(bytes, block, 0, &never).unwrap();
+    let resident = || resident_bytes(held.process_id());
+    let before = resident();
+    assert!(before >= bytes / 4 * 3, "{before} of {bytes} are held");
+    let taken = vec![1_u8; usize::try_from(bytes / 2).unwrap()];
+    let given = || before.saturating_sub(resident());
+    let waited = Instant::now();
+    while given() < bytes / 8 * 3 && waited.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(10));
+    }
+    let (given, left) = (given(), resident());
+    assert!(given >= bytes / 8 * 3, "{given} of {bytes} were given");
+    assert!(left >= bytes / 8, "{left} of {bytes} are left");
+    drop(taken);
+}
+
+fn resident_bytes(process: u32) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap();
+    let pages: u64 = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
+    pages * page_bytes()
 }
 
 /// Mean seconds of the first touch of a huge page.

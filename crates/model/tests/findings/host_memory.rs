@@ -87,6 +87,23 @@ fn huge_faults_count_where_samples_missed_huge_pages() {
     );
 }
 
+/// Faults are counted for the whole machine.
+#[test]
+fn huge_faults_of_others_take_no_memory_of_a_program_without_huge_pages() {
+    let peak = ("peak_rss_bytes", 300.0 * 1048576.0);
+    let faults = ("thp_fault_alloc_total", 200.0);
+    let taken = |seen: f64| {
+        let record = always(with(
+            &huge_pages(),
+            &[peak, faults, ("huge_anon_peak_bytes", seen)],
+        ));
+        let mut trials = record.trials.iter();
+        let trial = trials.find(|it| it.policy == "thp=always");
+        trial.expect("a trial").taken_bytes(4096, 2 << 20) >> 20
+    };
+    assert_eq!((taken(1e8), taken(0.0)), (400, 300));
+}
+
 /// A warmed run on a host that takes memory back: a price of touches, and starts after a rest of
 /// `thp=always` and of the baseline.
 fn warmed(rested_seconds: [&[f64]; 2]) -> Record {

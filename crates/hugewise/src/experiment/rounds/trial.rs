@@ -29,7 +29,7 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
-        let (mut trial, interrupted) = match self.prepare(place.slot.role) {
+        let (mut trial, interrupted) = match self.prepare(policy, place.slot.role) {
             Ok(before) => {
                 let (mut trial, interrupted) = self.in_force(header, machine, place)?;
                 self.free_memory.note(&mut trial, before);
@@ -110,12 +110,12 @@ impl Rounds<'_> {
 
     /// What comes before a trial: `--prepare`, then the state of free memory. It is made before
     /// the policy is in force, which may forbid huge pages, and outside of what is measured.
-    fn prepare(&self, role: Role) -> Result<Before, String> {
+    fn prepare(&self, policy: &Policy, role: Role) -> Result<Before, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
         match role {
             Role::Cold => self.free_memory.rest(COLD_REST),
-            Role::Arm | Role::Control => self.free_memory.prepare(),
+            Role::Arm | Role::Control => self.free_memory.prepare(policy),
         }
     }
 

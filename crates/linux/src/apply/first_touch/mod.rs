@@ -1,11 +1,16 @@
 //! Memory touched by a process of its own right before a trial.
 //!
-//! Freed, it is what the trial gets, and the host backs it: the memory is warm. Held, it shows what
-//! the trial pays for other memory that is as cold.
+//! Handed over, it is what the trial gets, and the host backs it: the memory is warm. Freed all at
+//! once it would not stay so: a hypervisor takes back free memory within a second or two, also in
+//! the middle of a trial. So it is freed block by block, as the trial takes memory. Held, it
+//! shows what the trial pays for other memory that is as cold.
 
+use std::fmt::{self, Display, Formatter};
 use std::io::{BufRead, BufReader};
+use std::num::ParseIntError;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -32,12 +37,46 @@ const MOMENT: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
-/// A process that has touched memory and holds a part of it until this is dropped.
+/// A process that has touched memory and holds or hands over a part of it until this is dropped.
 #[derive(Debug)]
 pub struct Held {
     process: Child,
     /// Closed, it ends the process.
-    until: Option<ChildStdin>,
+    _until: Option<ChildStdin>,
+}
+
+/// What the process does after it has touched memory, until its owner lets it go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Task {
+    /// It frees all but a sample.
+    HoldSample,
+    /// It frees as much as others take. So many bytes more are free from the beginning.
+    HandOver { at_once: u64 },
+}
+
+const HOLD_SAMPLE: &str = "hold-sample";
+/// The bytes that are free at once follow.
+const HAND_OVER: &str = "hand-over=";
+
+impl Display for Task {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HoldSample => f.write_str(HOLD_SAMPLE),
+            Self::HandOver { at_once } => write!(f, "{HAND_OVER}{at_once}"),
+        }
+    }
+}
+
+impl FromStr for Task {
+    type Err = ParseIntError;
+
+    fn from_str(word: &str) -> std::result::Result<Self, ParseIntError> {
+        if word == HOLD_SAMPLE {
+            return Ok(Self::HoldSample);
+        }
+        let at_once = word.strip_prefix(HAND_OVER).unwrap_or(word).parse()?;
+        Ok(Self::HandOver { at_once })
+    }
 }
 
 /// Touches so much memory, frees it and touches a sample again, which stays held.
@@ -45,11 +84,37 @@ pub struct Held {
 /// # Errors
 /// The process could not be started, got no memory, or `interrupt` was set.
 pub fn touch(bytes: u64, block_bytes: u64, interrupt: &AtomicBool) -> Result<(FirstTouch, Held)> {
+    start(bytes, block_bytes, Task::HoldSample, interrupt)
+}
+
+/// Touches so much memory, and frees as much of it as others take, until [`Held`] is dropped.
+/// `at_once` bytes are free from the beginning, for who takes more between two looks than a
+/// program can touch: a pool of huge pages.
+///
+/// # Errors
+/// As [`touch`].
+pub fn warm(
+    bytes: u64,
+    block_bytes: u64,
+    at_once: u64,
+    interrupt: &AtomicBool,
+) -> Result<(FirstTouch, Held)> {
+    start(bytes, block_bytes, Task::HandOver { at_once }, interrupt)
+}
+
+fn start(
+    bytes: u64,
+    block_bytes: u64,
+    task: Task,
+    interrupt: &AtomicBool,
+) -> Result<(FirstTouch, Held)> {
     let program = Path::new("/proc/self/exe");
     let starting = |error| Error::io("touching memory by", program, error);
     let began = Instant::now();
     let mut process = Command::new(program)
-        .args([TOUCHER_WORD, &bytes.to_string(), &block_bytes.to_string()])
+        .arg(TOUCHER_WORD)
+        .args([bytes, block_bytes].map(|number| number.to_string()))
+        .arg(task.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -58,7 +123,10 @@ pub fn touch(bytes: u64, block_bytes: u64, interrupt: &AtomicBool) -> Result<(Fi
     let until = process.stdin.take();
     let output = process.stdout.take();
     // From here on the process ends with its owner.
-    let held = Held { process, until };
+    let held = Held {
+        process,
+        _until: until,
+    };
     let output = output.ok_or_else(|| starting(std::io::ErrorKind::BrokenPipe.into()))?;
     let line = read_line(output, interrupt).map_err(starting)?;
     let mut touch: FirstTouch = serde_json::from_str(&line).map_err(|_| silent())?;
@@ -66,25 +134,11 @@ pub fn touch(bytes: u64, block_bytes: u64, interrupt: &AtomicBool) -> Result<(Fi
     Ok((touch, held))
 }
 
-/// Touches so much memory and frees all of it, and returns when it is free.
-///
-/// # Errors
-/// As [`touch`].
-pub fn warm(bytes: u64, block_bytes: u64, interrupt: &AtomicBool) -> Result<FirstTouch> {
-    let began = Instant::now();
-    let (touch, held) = touch(bytes, block_bytes, interrupt)?;
-    held.release();
-    Ok(FirstTouch {
-        seconds: began.elapsed().as_secs_f64(),
-        ..touch
-    })
-}
-
 impl Held {
-    /// Lets the process end by itself and waits for that.
-    fn release(mut self) {
-        self.until = None;
-        let _ = self.process.wait();
+    /// The process that holds the memory.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
     }
 }
 

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use std::ptr;
 
 use hugewise_model::run::trial::FirstTouch;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::system::sysinfo;
 
-use super::TOUCHER_WORD;
+use super::{TOUCHER_WORD, Task};
 use crate::machine::clock::thread_cpu;
 use crate::machine::root::Root;
 use crate::proc::smaps_rollup::read_smaps_rollup;
@@ -15,17 +17,31 @@ use crate::proc::smaps_rollup::read_smaps_rollup;
 /// So many blocks show whether memory is warm.
 const SAMPLE: u64 = 16;
 
-/// Touches memory, prints a [`FirstTouch`] as JSON, and holds a sample until its stdin closes. To
-/// be called by `main` when the first argument is [`TOUCHER_WORD`]; the others are the bytes to
-/// touch and the size of a block.
+/// So many blocks are free while memory is handed over: more than a program touches for the first
+/// time between two looks (clearing 10 GB/s, 30 MB in three milliseconds), and so few that all are
+/// taken before the host takes them back.
+const READY: u64 = 16;
+
+/// The time between two looks at how much memory was taken.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 3_000_000,
+};
+
+/// Touches memory, prints a [`FirstTouch`] as JSON, and holds or hands over memory until its stdin
+/// closes. To be called by `main` when the first argument is [`TOUCHER_WORD`]; the others are the
+/// bytes to touch, the size of a block, and the task.
 #[must_use]
 pub fn toucher_main() -> ExitCode {
     debug_assert!(std::env::args_os().any(|word| word == TOUCHER_WORD));
-    let mut numbers = std::env::args().skip(2).map(|word| word.parse().ok());
-    let (Some(Some(bytes)), Some(Some(block))) = (numbers.next(), numbers.next()) else {
+    let words: Vec<String> = std::env::args().skip(2).collect();
+    let [bytes, block, task] = words.as_slice() else {
         return ExitCode::FAILURE;
     };
-    match run(bytes, block) {
+    let (Ok(bytes), Ok(block), Ok(task)) = (bytes.parse(), block.parse(), task.parse()) else {
+        return ExitCode::FAILURE;
+    };
+    match run(bytes, block, task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Its stderr is the program's.
@@ -35,23 +51,88 @@ pub fn toucher_main() -> ExitCode {
     }
 }
 
-fn run(bytes: u64, block: u64) -> io::Result<()> {
+fn run(bytes: u64, block: u64, task: Task) -> io::Result<()> {
     prepare();
-    let count = bytes.div_ceil(block).max(1);
-    let (first, huge_bytes) = {
+    let mut stock = Stock::touch(bytes.div_ceil(block).max(1), block)?;
+    stock.give(match task {
+        Task::HoldSample => stock.left,
+        Task::HandOver { at_once } => READY + at_once.div_ceil(block),
+    });
+    let sample = Region::map(stock.count.min(SAMPLE), block)?;
+    let second = sample.touch();
+    let touch = FirstTouch::of(stock.count * block, stock.huge_bytes, &stock.first, &second);
+    let told = |touch: &FirstTouch| -> io::Result<()> {
+        let mut out = io::stdout();
+        writeln!(out, "{}", serde_json::to_string(touch)?)?;
+        out.flush()
+    };
+    match task {
+        Task::HoldSample => {
+            told(&touch)?;
+            io::stdin().read_to_end(&mut Vec::new())?;
+            drop(sample);
+        }
+        Task::HandOver { .. } => {
+            drop(sample);
+            let level = free_bytes();
+            told(&touch)?;
+            stock.hand_over(level);
+        }
+    }
+    Ok(())
+}
+
+/// Touched memory, which is given away from its end: what was touched last is the warmest.
+struct Stock {
+    region: Region,
+    count: u64,
+    /// Blocks that are still held.
+    left: u64,
+    /// Seconds of the first touch of each block.
+    first: Vec<f64>,
+    huge_bytes: u64,
+}
+
+impl Stock {
+    fn touch(count: u64, block: u64) -> io::Result<Self> {
         let region = Region::map(count, block)?;
         let first = region.touch();
-        (first, region.make_huge())
-    };
-    let sample = Region::map(count.min(SAMPLE), block)?;
-    let second = sample.touch();
-    let touch = FirstTouch::of(count * block, huge_bytes, &first, &second);
-    let mut out = io::stdout();
-    writeln!(out, "{}", serde_json::to_string(&touch)?)?;
-    out.flush()?;
-    io::stdin().read_to_end(&mut Vec::new())?;
-    drop(sample);
-    Ok(())
+        let huge_bytes = region.make_huge();
+        Ok(Self {
+            region,
+            count,
+            left: count,
+            first,
+            huge_bytes,
+        })
+    }
+
+    fn give(&mut self, blocks: u64) {
+        let blocks = blocks.min(self.left);
+        self.left -= blocks;
+        self.region.free(self.left as usize, blocks as usize);
+    }
+
+    /// Gives a block for each that others take from what is free, until stdin closes.
+    fn hand_over(&mut self, level: u64) {
+        let stdin = io::stdin();
+        loop {
+            let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+            let pause = (self.left > 0).then_some(&LOOK);
+            // An error ends it as the owner would.
+            if !matches!(poll(&mut asked, pause), Ok(0)) {
+                return;
+            }
+            let taken = level.saturating_sub(free_bytes());
+            self.give(taken / self.region.block as u64);
+        }
+    }
+}
+
+/// One call without a lock or a file: it is asked hundreds of times a second beside the trial.
+fn free_bytes() -> u64 {
+    let memory = sysinfo();
+    (memory.freeram as u64).saturating_mul(memory.mem_unit.into())
 }
 
 /// It dies with its parent, is the first to go where memory runs out, and may have huge pages even
@@ -120,6 +201,13 @@ impl Region {
             thread_cpu().saturating_sub(before).as_secs_f64()
         };
         (0..self.count).map(touch).collect()
+    }
+
+    /// Frees some blocks; the mapping stays.
+    fn free(&self, first: usize, blocks: usize) {
+        let start = self.start.wrapping_add(first * self.block);
+        // SAFETY: the range lies in the mapping; no reference points into it.
+        unsafe { libc::madvise(start.cast(), blocks * self.block, libc::MADV_DONTNEED) };
     }
 
     /// The bytes in huge pages, once the kernel has collapsed what faults left small: where THP is

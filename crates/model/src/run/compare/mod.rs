@@ -286,3 +286,11 @@ pub enum Answer {
     /// The rounds do not tell.
     NotDecided,
 }
+
+impl Answer {
+    /// Whether it is a difference that was shown.
+    #[must_use]
+    pub fn is_shown(self) -> bool {
+        matches!(self, Self::Better | Self::Worse | Self::Mixed)
+    }
+}

@@ -147,7 +147,16 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
         drops.extend(dropped.flat_map(|why| inquiry.drops(policy, why)));
         fates.push(fate);
     }
-    let stop = inquiry.stop(rounds, fates);
+    let mut stop = inquiry.stop(rounds, &fates);
+    // As for one program: where nothing is within reach and nothing was shown, no one needs the time.
+    let is_hopeless = |why: &RemovalReason| *why == RemovalReason::OutOfReach;
+    if stop == Some(StopReason::OutOfReach) && !inquiry.shows_something()? {
+        drops.retain(|drop| !is_hopeless(&drop.why));
+        let open = fates
+            .into_iter()
+            .map(|fate| fate.filter(|why| !is_hopeless(why)));
+        stop = inquiry.stop(rounds, &open.collect::<Vec<_>>());
+    }
     Ok(Progress {
         rounds,
         stop,
@@ -239,12 +248,26 @@ impl Inquiry<'_> {
         asked.map(|pair| judge.settled(pair, left)).collect()
     }
 
-    fn stop(&self, rounds: u32, fates: Vec<Option<RemovalReason>>) -> Option<StopReason> {
+    /// Whether a difference between programs, or what a policy does for one, was shown.
+    fn shows_something(&self) -> Result<bool, CompareError> {
+        let shows = |judged: &Judged<'_>| {
+            let evidence = judged.evidence();
+            judged
+                .policies()
+                .any(|it| evidence.judge(&it.name).answer.is_shown())
+        };
+        let of_parts = self.parts.iter().map(Judged::as_planned);
+        let of_parts = of_parts.collect::<Result<Vec<_>, _>>()?;
+        let mut all = self.contests.iter().map(|it| &it.judged).chain(&of_parts);
+        Ok(all.any(shows))
+    }
+
+    fn stop(&self, rounds: u32, fates: &[Option<RemovalReason>]) -> Option<StopReason> {
         let record = self.record;
         let bounds = &record.header.plan.bounds;
         let left = record.removals_at(record.next_round());
         let earlier = left.map(|removal| Some(removal.why.clone()));
-        match together(fates.into_iter().chain(earlier).collect()) {
+        match together(fates.iter().cloned().chain(earlier).collect()) {
             Some(RemovalReason::OutOfReach) => return Some(StopReason::OutOfReach),
             Some(_) => return Some(StopReason::Decided),
             None => {}

@@ -47,10 +47,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let mut is_shown = false;
     for policy in judged.policies().map(|policy| policy.name.as_str()) {
         let judgement = evidence.judge(policy);
-        is_shown |= matches!(
-            judgement.answer,
-            Answer::Better | Answer::Worse | Answer::Mixed
-        );
+        is_shown |= judgement.answer.is_shown();
         if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {

@@ -8,7 +8,7 @@ use super::pages::changed_no_page;
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Answer, Comparison, Statistic, percentile_of_each, summary};
+use crate::run::compare::{Comparison, Statistic, percentile_of_each, summary};
 use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
@@ -153,10 +153,7 @@ fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Opti
     let verdict = &report.table.verdict;
     let rank = |arm: &usize| {
         let policy = section.columns[*arm].policy;
-        let is_shown = matches!(
-            verdict.policies.get(policy),
-            Some(Answer::Better | Answer::Worse | Answer::Mixed)
-        );
+        let is_shown = verdict.policies.get(policy).is_some_and(|it| it.is_shown());
         let is_named =
             [verdict.best.as_deref(), conclusion.policy.as_deref()].contains(&Some(policy));
         (!is_named, !is_shown)

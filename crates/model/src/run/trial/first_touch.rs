@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Trial;
+use super::huge_memory::seen_huge_bytes;
 use crate::run::metric::MetricId;
 use crate::run::stats::median;
 
@@ -104,8 +105,8 @@ impl TouchPrice {
 
 impl Trial {
     /// How much memory it took at once, as far as it is known: the largest of the peaks and of what
-    /// its huge faults brought. A load of a server that has its memory already takes what the
-    /// load's faults brought.
+    /// its huge faults brought; where it was seen without a huge page these are others'. A load of a
+    /// server that has its memory already takes what the load's faults brought.
     #[must_use]
     pub fn taken_bytes(&self, page_bytes: u64, huge_page_bytes: u64) -> u64 {
         let peak = [
@@ -116,7 +117,10 @@ impl Trial {
         let peak = peak.into_iter().filter_map(|metric| self.value(metric));
         let peak = peak.fold(0.0, f64::max);
         let brought = |faults, bytes| self.value(faults).unwrap_or(0.0) * bytes as f64;
-        let huge = brought(MetricId::ThpFaultAllocTotal, huge_page_bytes).min(MOST_OF_PEAK * peak);
+        let huge = match seen_huge_bytes(|metric| self.value(metric)) {
+            Some(0.0) => 0.0,
+            _ => brought(MetricId::ThpFaultAllocTotal, huge_page_bytes).min(MOST_OF_PEAK * peak),
+        };
         let taken = match self.start {
             Some(_) => (brought(MetricId::MinorFaultsTotal, page_bytes) + huge).min(peak),
             None => peak.max(huge),

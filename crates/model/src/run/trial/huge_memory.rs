@@ -11,14 +11,20 @@ pub fn huge_memory(
     mut read: impl FnMut(MetricId) -> Option<f64>,
     huge_page_bytes: f64,
 ) -> Option<f64> {
-    let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeAnonExitBytes].map(&mut read);
-    let seen = seen.into_iter().flatten().max_by(f64::total_cmp);
+    let seen = seen_huge_bytes(&mut read);
     let faulted = read(MetricId::ThpFaultAllocTotal).map(|faults| faults * huge_page_bytes);
     let peak = read(MetricId::PeakRssBytes);
     let is_own = |bytes: &f64| seen != Some(0.0) && peak.is_none_or(|peak| *bytes <= peak);
     seen.into_iter()
         .chain(faulted.filter(is_own))
         .max_by(f64::total_cmp)
+}
+
+/// The most memory in huge pages that samples and the reading at the end saw, in bytes; `None` where
+/// nobody could look.
+pub(super) fn seen_huge_bytes(read: impl FnMut(MetricId) -> Option<f64>) -> Option<f64> {
+    let seen = [MetricId::HugeAnonPeakBytes, MetricId::HugeAnonExitBytes].map(read);
+    seen.into_iter().flatten().max_by(f64::total_cmp)
 }
 
 #[cfg(test)]

@@ -60,6 +60,14 @@ fn rounds(count: u32, seed: u64, program: f64, both: f64) -> Record {
     })
 }
 
+/// Rounds in which nothing makes a difference, and all times lie between one and two seconds.
+fn noise(count: u32) -> Record {
+    record_of(programs(), count, |trial: &mut Trial, _| {
+        let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 900);
+        read(trial, "wall_seconds", 1.0 + random.f64());
+    })
+}
+
 fn interaction(record: &Record) -> Interaction {
     judged(record, Better::Lower)
 }
@@ -211,6 +219,13 @@ fn what_no_round_will_decide_is_left() {
     let record = rounds(30, 13, 1.2, 1.0);
     let progress = progress(&record, 3).expect("sound");
     assert_eq!(progress.stop, Some(StopReason::OutOfReach), "{progress:?}");
+}
+
+#[test]
+fn what_no_round_will_decide_runs_on_where_nothing_was_shown() {
+    let record = noise(20);
+    let progress = progress(&record, 3).expect("sound");
+    assert_eq!((progress.stop, progress.drops), (None, vec![]));
 }
 
 #[test]

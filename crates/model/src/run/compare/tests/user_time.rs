@@ -38,7 +38,7 @@ fn nothing_is_claimed_out_of_nothing() {
     for seed in 0..100 {
         let verdict = the_table(&noisy(seed, 20, 1.0)).verdict;
         let answers = verdict.policies.values();
-        let is_claim = |it: &Answer| matches!(it, Answer::Better | Answer::Worse | Answer::Mixed);
+        let is_claim = |it: &Answer| it.is_shown();
         let claimed = answers.copied().any(|it| is_claim(&it));
         wall += u32::from(claimed);
         either += u32::from(claimed || !verdict.user_time.is_empty());
@@ -77,7 +77,7 @@ fn of_a_service_nothing_is_claimed_out_of_nothing() {
     let claims = (0..100).filter(|&seed| {
         let verdict = the_table(&served(seed, 1.0, |_| 1e5)).verdict;
         let mut answers = verdict.policies.values();
-        let is_claim = |it: &Answer| matches!(it, Answer::Better | Answer::Worse | Answer::Mixed);
+        let is_claim = |it: &Answer| it.is_shown();
         answers.any(is_claim) || !verdict.user_time.is_empty()
     });
     let claims = claims.count();

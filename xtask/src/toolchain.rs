@@ -17,9 +17,12 @@ const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// The flag of rustc for addresses that a static program adjusts when it starts: a bit for each, not
 /// 24 bytes.
 const PACKED: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
-/// The flag of rustc for programs without tables for unwinding, a tenth of them: a release aborts
-/// where it panics. Other profiles unwind and cannot go without.
-const NO_UNWINDING: &str = "-Cforce-unwind-tables=no";
+/// The flags of rustc for programs without tables for unwinding: a release aborts where it panics.
+/// Other profiles unwind and cannot go without. Cargo links in the folder of the workspace.
+const NO_UNWINDING: [&str; 2] = [
+    "-Clink-arg=-Wl,--no-eh-frame-hdr",
+    "-Clink-arg=-Wl,-T,xtask/src/toolchain/no-unwinding.ld",
+];
 /// Names the clang of the BPF object. With none of that name the committed object is taken: that
 /// of some clang would differ from machine to machine.
 const CLANG: &str = "HUGEWISE_CLANG";
@@ -58,7 +61,7 @@ pub fn run_static(arguments: &Arguments) -> Result<()> {
         let words: Vec<&str> = words
             .chain(PROGRAMS.iter().flat_map(|name| ["-p", name]))
             .collect();
-        let built = build(machine, &sources, &cache, &words, &[NO_UNWINDING])?.join("dist");
+        let built = build(machine, &sources, &cache, &words, &NO_UNWINDING)?.join("dist");
         let folder = arguments.out.join(machine.name());
         fs::create_dir_all(&folder)?;
         for name in PROGRAMS {

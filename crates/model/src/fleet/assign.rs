@@ -58,6 +58,12 @@ fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
+/// The hash that this share of all hashes is below.
+#[must_use]
+pub fn digits(share: f64) -> String {
+    format!("{:013x}", (share * SPAN).round() as u64)
+}
+
 /// A share as a text that hashes are compared with: a share of all hashes is below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Threshold(String);
@@ -66,11 +72,10 @@ impl Threshold {
     /// That of a share from 0 to 1. All hashes are below that of 1: no digit is as large as `g`.
     #[must_use]
     pub fn of(share: f64) -> Self {
-        let scaled = (share * SPAN).round();
-        if scaled >= SPAN {
+        if (share * SPAN).round() >= SPAN {
             return Self("g".to_owned());
         }
-        Self(format!("{:013x}", scaled as u64))
+        Self(digits(share))
     }
 
     fn is_all(&self) -> bool {
@@ -243,12 +248,18 @@ impl Rules {
     /// The rule that holds for a unit.
     #[must_use]
     pub fn rule_of(&self, plan: &Plan, unit: &str) -> &Rule {
+        self.rule_by(|draw| self.hash_of(plan, draw, unit))
+    }
+
+    /// The rule that holds for hashes from anywhere; each draw is asked for once at most.
+    #[must_use]
+    pub fn rule_by(&self, mut hash_of: impl FnMut(Draw) -> String) -> &Rule {
         // Several conditions ask for one hash.
         let mut hashes: [Option<String>; 4] = Default::default();
         let mut holds = |condition: &Condition| {
             let (Condition::Below(draw, _) | Condition::AtLeast(draw, _)) = condition;
             let known = &mut hashes[*draw as usize];
-            let hash = known.get_or_insert_with(|| self.hash_of(plan, *draw, unit));
+            let hash = known.get_or_insert_with(|| hash_of(*draw));
             match condition {
                 Condition::Below(_, threshold) => *hash < threshold.0,
                 Condition::AtLeast(_, threshold) => *hash >= threshold.0,
@@ -267,6 +278,16 @@ impl Rules {
     #[must_use]
     pub fn enrols(&self, plan: &Plan, unit: &str) -> bool {
         self.rule_of(plan, unit).arm.is_some()
+    }
+
+    /// Whether any of them asks for this draw.
+    #[must_use]
+    pub fn ask(&self, draw: Draw) -> bool {
+        let mut conditions = self.rules.iter().flat_map(|rule| &rule.when);
+        conditions.any(|condition| {
+            let (Condition::Below(own, _) | Condition::AtLeast(own, _)) = condition;
+            *own == draw
+        })
     }
 
     /// The rules among units that take part.

@@ -7,10 +7,11 @@ use serde::Serialize;
 use super::asked::Asked;
 use super::forecast::Bar;
 use super::foresight::Basis;
+use super::loss::{ALARM, Loss};
 use super::lot::{Lot, Shuffle, draws};
-use super::ratio::{ALARM, Loss, ratio_p};
 use super::redrawn::Redrawn;
 use super::scale::Scale;
+use super::shares::Shares;
 use super::spending::Spending;
 use super::tally::{Tally, Unit};
 use crate::fleet::period::{GUARDRAILS, LATENCY, better};
@@ -78,8 +79,9 @@ pub struct Analysis {
     pub plans: Vec<String>,
     /// Units by arm.
     pub units: BTreeMap<String, u64>,
-    /// p-value of these counts under the weights of the plan; equal weights without one.
-    pub ratio_p: Option<f64>,
+    /// p-value of these numbers under the rule of the plan; without one, of even chances for units,
+    /// or for clusters where none has several arms.
+    pub units_p: Option<f64>,
     /// Units whose rows name several arms although arms take no turns.
     pub crossed: u64,
     /// Periods under an arm that proved it, missed it, and could not say.
@@ -198,6 +200,10 @@ impl Analysis {
         for unit in &tally.units {
             *units.entry(unit.arm.clone()).or_default() += 1;
         }
+        let shares = match question.plan.as_ref().filter(|_| !takes_turns) {
+            Some(plan) => Shares::planned(&tally.units, plan),
+            None => Shares::even(&tally.units),
+        };
         let (exposed, looked) = tally.exposure;
         let metric = question
             .metric
@@ -224,7 +230,7 @@ impl Analysis {
                 tally.groups()[1] as u64,
             ],
             plans: tally.plans.iter().cloned().collect(),
-            ratio_p: (!takes_turns).then(|| ratio(&units, question)).flatten(),
+            units_p: (!takes_turns).then(|| shares.p()).flatten(),
             crossed: match takes_turns {
                 true => 0,
                 false => began.iter().filter(|unit| unit.crossed).count() as u64,
@@ -241,6 +247,7 @@ impl Analysis {
                 question,
                 arm,
                 bar,
+                shares: &shares,
                 takes_turns,
             };
             analysis.arms.push(asked.report(lot.as_ref()));
@@ -283,7 +290,7 @@ impl Analysis {
 
     fn answer(&mut self) {
         let (level, band) = (self.level, self.band);
-        let ratio = self.ratio_p.is_some_and(|p| p < ALARM);
+        let ratio = self.units_p.is_some_and(|p| p < ALARM);
         let turns = self.takes_unknown_turns();
         for arm in &mut self.arms {
             for report in arm.metrics.iter_mut().chain(&mut arm.spill_over) {
@@ -404,18 +411,4 @@ fn lots<'a>(
         .into_iter()
         .map(|lot| Box::new(lot) as Box<dyn Lot + 'a>);
     boxed.collect()
-}
-
-fn ratio(units: &BTreeMap<String, u64>, question: &Question) -> Option<f64> {
-    let Some(plan) = &question.plan else {
-        let counts: Vec<u64> = units.values().copied().collect();
-        return ratio_p(&counts, &vec![1.0; counts.len()]);
-    };
-    if !plan.saturation.is_empty() {
-        return None;
-    }
-    let of = |name: &String| units.get(name).copied().unwrap_or(0);
-    let counts: Vec<u64> = plan.arms.iter().map(|arm| of(&arm.name)).collect();
-    let weights: Vec<f64> = plan.arms.iter().map(|arm| arm.weight).collect();
-    ratio_p(&counts, &weights)
 }

@@ -1,11 +1,14 @@
 //! One arm against the control: each metric, the units that were lost, and what spilled over.
 
+use std::collections::BTreeSet;
+
 use super::analysis::{ArmReport, MetricReport, Question, Word};
 use super::estimate::{Estimate, interval};
 use super::forecast::{Bar, detectable};
 use super::foresight::{Basis, foresee};
+use super::loss::Loss;
 use super::lot::{Lot, Shuffle, randomisation_p};
-use super::ratio::Loss;
+use super::shares::Shares;
 use super::switchback::{Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
 use crate::fleet::Ending;
@@ -22,6 +25,7 @@ pub(super) struct Asked<'a> {
     pub(super) question: &'a Question,
     pub(super) arm: &'a str,
     pub(super) bar: Bar,
+    pub(super) shares: &'a Shares,
     pub(super) takes_turns: bool,
 }
 
@@ -135,23 +139,44 @@ impl Asked<'_> {
         losses
     }
 
-    /// Units to which something happened, by arm.
+    /// Units to which something happened, by arm. A unit that never began was not lost.
     fn loss(&self, what: &'static str, happened: impl Fn(usize, &Unit) -> bool) -> Loss {
         let mut counts = [[0; 2]; 2];
-        let mut names = Vec::new();
+        let mut lost = vec![false; self.tally.units.len()];
         for (at, unit) in self.tally.units.iter().enumerate() {
             let Some(treated) = self.side(unit).filter(|_| unit.began) else {
                 continue;
             };
+            lost[at] = happened(at, unit);
             let count = &mut counts[usize::from(treated)];
+            count[0] += u64::from(lost[at]);
             count[1] += 1;
-            if happened(at, unit) {
-                count[0] += 1;
-                names.push(unit.name.clone());
-            }
         }
         let [control, treated] = counts;
-        Loss::new(what, treated, control).of(names)
+        let loss = Loss::new(what, treated, control).of(self.names(&lost));
+        let arms = [self.arm, self.question.control.as_str()];
+        match self.shares.draws_clusters() && lost.contains(&true) {
+            true => match self.shares.loss_p(&lost, arms) {
+                Some(p) => loss.by_clusters(self.clusters(&lost), p),
+                None => loss,
+            },
+            false => loss,
+        }
+    }
+
+    /// The units of `lost` by name.
+    fn names(&self, lost: &[bool]) -> Vec<String> {
+        let units = self.tally.units.iter().zip(lost);
+        let own = units.filter(|(_, lost)| **lost);
+        own.map(|(unit, _)| unit.name.clone()).collect()
+    }
+
+    /// How many clusters have a unit of `lost`.
+    fn clusters(&self, lost: &[bool]) -> u64 {
+        let units = self.tally.units.iter().zip(lost);
+        let own = units.filter(|(_, lost)| **lost);
+        let clusters: BTreeSet<usize> = own.map(|(unit, _)| unit.cluster).collect();
+        clusters.len() as u64
     }
 
     /// Units under their arms in which the kernel killed a process for want of memory: a single kill

@@ -2,7 +2,7 @@
 
 use super::analysis::{Analysis, ArmReport, MetricReport, Word};
 use super::foresight::Basis;
-use super::ratio::{ALARM, Loss};
+use super::loss::{ALARM, Loss};
 use super::scale::Scale;
 use crate::run::compare::Answer;
 use crate::run::metric::Better;
@@ -259,7 +259,7 @@ fn checks(analysis: &Analysis) -> Section {
         ),
         Field::new(
             "units",
-            match analysis.ratio_p {
+            match analysis.units_p {
                 Some(p) if p < ALARM => {
                     format!("{} (p {p:.1e}: not as planned)", counted_units.join(", "))
                 }
@@ -328,14 +328,17 @@ fn checks(analysis: &Analysis) -> Section {
 
 /// How many units of both arms something happened to.
 fn in_arms(loss: &Loss, arm: &ArmReport, analysis: &Analysis) -> String {
+    let clusters = loss.clusters;
+    let clusters = clusters.map(|n| format!("in {}, ", counted(n, "cluster")));
     format!(
-        "{} of {} under {}, {} of {} under {} (p {:.3})",
+        "{} of {} under {}, {} of {} under {} ({}p {:.3})",
         loss.treated[0],
         loss.treated[1],
         arm.arm,
         loss.control[0],
         loss.control[1],
         analysis.control,
+        clusters.unwrap_or_default(),
         loss.p,
     )
 }

@@ -11,6 +11,7 @@ use crate::fleet::analyse::{Analysis, Question, Spending, Tally, estimate::Sampl
 use crate::fleet::period::LATENCY;
 use crate::run::stats::ALPHA;
 
+mod shares;
 mod stages;
 mod turns;
 

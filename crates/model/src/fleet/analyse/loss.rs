@@ -1,7 +1,6 @@
-//! The sample-ratio check: an arm must keep its units.
+//! Units to which something happened: an arm must keep its units.
 
 use serde::Serialize;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 use statrs::function::factorial::ln_binomial;
 
 /// Below this p-value the arms have not the units that the plan gave them.
@@ -16,8 +15,11 @@ pub struct Loss {
     pub treated: [u64; 2],
     /// The same of the control.
     pub control: [u64; 2],
-    /// p-value of chance alone (Fisher's exact test).
+    /// p-value of chance alone: Fisher's exact test, or other draws of the arms where clusters are
+    /// drawn.
     pub p: f64,
+    /// Clusters that it happened in, of both arms; `None` where units are drawn alone.
+    pub clusters: Option<u64>,
     /// Names of the units that it happened to.
     pub names: Vec<String>,
 }
@@ -31,6 +33,7 @@ impl Loss {
             treated,
             control,
             p: fisher(treated, control),
+            clusters: None,
             names: Vec::new(),
         }
     }
@@ -41,30 +44,21 @@ impl Loss {
         Self { names, ..self }
     }
 
+    /// The same where clusters are drawn, with the p-value of such draws.
+    #[must_use]
+    pub fn by_clusters(self, clusters: u64, p: f64) -> Self {
+        Self {
+            p,
+            clusters: Some(clusters),
+            ..self
+        }
+    }
+
     /// Whether chance does not explain it.
     #[must_use]
     pub fn is_alarm(&self) -> bool {
         self.p < ALARM
     }
-}
-
-/// p-value of counts of units under the weights of their arms (Pearson's χ²). `None` where fewer
-/// than two arms have a weight.
-#[must_use]
-pub fn ratio_p(counts: &[u64], weights: &[f64]) -> Option<f64> {
-    let total: u64 = counts.iter().sum();
-    let whole: f64 = weights.iter().sum();
-    let mut distance = 0.0;
-    let mut arms = 0_u32;
-    for (&count, &weight) in counts.iter().zip(weights) {
-        let expected = total as f64 * weight / whole;
-        if expected > 0.0 {
-            distance += (count as f64 - expected).powi(2) / expected;
-            arms += 1;
-        }
-    }
-    let freedom = f64::from(arms.checked_sub(1)?);
-    Some(ChiSquared::new(freedom).ok()?.sf(distance))
 }
 
 /// Fisher's exact test, two-sided: all tables that are at most as likely.
@@ -92,13 +86,5 @@ mod tests {
         assert!((loss.p - 34.0 / 70.0).abs() < 1e-9, "{loss:?}");
         assert!(Loss::new("lost", [30, 100], [2, 100]).is_alarm());
         assert!((Loss::new("lost", [0, 9], [0, 5]).p - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn counts_are_held_against_weights() {
-        let p = ratio_p(&[60, 40], &[1.0, 1.0]).expect("two arms");
-        assert!((p - 0.045_500_263_896_358_4).abs() < 1e-9, "{p}");
-        assert!(ratio_p(&[900, 100], &[9.0, 1.0]).expect("two arms") > 0.99);
-        assert_eq!(ratio_p(&[9], &[1.0]), None);
     }
 }

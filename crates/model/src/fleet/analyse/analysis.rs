@@ -71,8 +71,8 @@ pub struct Analysis {
     pub lot: &'static str,
     /// Draws of each, at most.
     pub draws: u32,
-    /// Rows, units, clusters and strata.
-    pub counts: [u64; 4],
+    /// What was analysed.
+    pub counts: Counts,
     /// Rows that came twice, and are counted once.
     pub repeated: u64,
     /// Digests of the plan's texts.
@@ -85,12 +85,59 @@ pub struct Analysis {
     /// Units whose rows name several arms although arms take no turns.
     pub crossed: u64,
     /// Periods under an arm that proved it, missed it, and could not say.
-    pub proofs: [u64; 3],
+    pub proofs: Proofs,
     /// Share of the time under an arm in which its settings were in force; `None` where no row
     /// knows it.
     pub exposure: Option<f64>,
     /// The other arms.
     pub arms: Vec<ArmReport>,
+}
+
+/// What was analysed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Rows; those that came twice once.
+    pub rows: u64,
+    /// Units that have an arm.
+    pub units: u64,
+    /// Their clusters.
+    pub clusters: u64,
+    /// Their strata.
+    pub strata: u64,
+}
+
+/// Periods of a unit under an arm, by what the agent found of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Proofs {
+    /// They were in force.
+    pub proved: u64,
+    /// Something else was found.
+    pub missed: u64,
+    /// Nobody could say.
+    pub unknown: u64,
+}
+
+impl Counts {
+    fn of(tally: &Tally) -> Self {
+        let [clusters, strata] = tally.groups();
+        Self {
+            rows: tally.rows - tally.repeated,
+            units: tally.units.len() as u64,
+            clusters: clusters as u64,
+            strata: strata as u64,
+        }
+    }
+}
+
+impl Proofs {
+    fn of(tally: &Tally) -> Self {
+        let [proved, missed, unknown] = tally.proofs;
+        Self {
+            proved,
+            missed,
+            unknown,
+        }
+    }
 }
 
 /// One arm against the control.
@@ -223,19 +270,14 @@ impl Analysis {
                 (false, None) => "a shuffle within strata",
             },
             repeated: tally.repeated,
-            counts: [
-                tally.rows - tally.repeated,
-                tally.units.len() as u64,
-                tally.groups()[0] as u64,
-                tally.groups()[1] as u64,
-            ],
+            counts: Counts::of(tally),
             plans: tally.plans.iter().cloned().collect(),
             units_p: (!takes_turns).then(|| shares.p()).flatten(),
             crossed: match takes_turns {
                 true => 0,
                 false => began.iter().filter(|unit| unit.crossed).count() as u64,
             },
-            proofs: tally.proofs,
+            proofs: Proofs::of(tally),
             exposure: (looked > 0).then(|| exposed / looked as f64),
             arms: Vec::new(),
             units,
@@ -309,7 +351,7 @@ impl Analysis {
                     self.control,
                 )),
                 None if turns => {
-                    let (crossed, all) = (self.crossed, self.counts[1]);
+                    let (crossed, all) = (self.crossed, self.counts.units);
                     Some(format!(
                         "{crossed} of {all} units changed their arm; arms that take turns are \
                          compared by their plan (--plan)"

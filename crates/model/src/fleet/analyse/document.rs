@@ -1,6 +1,6 @@
 //! The analysis as a document and as rows.
 
-use super::analysis::{Analysis, ArmReport, MetricReport, Word};
+use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, Word};
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
 use super::scale::Scale;
@@ -237,7 +237,12 @@ fn spill_over(analysis: &Analysis, arm: &ArmReport) -> Section {
 
 fn checks(analysis: &Analysis) -> Section {
     let mut section = Section::titled("Checks");
-    let [rows, units, clusters, strata] = analysis.counts;
+    let Counts {
+        rows,
+        units,
+        clusters,
+        strata,
+    } = analysis.counts;
     let counted_units: Vec<String> = analysis
         .units
         .iter()
@@ -354,7 +359,11 @@ fn some(names: &[String]) -> String {
 }
 
 fn settings(analysis: &Analysis) -> String {
-    let [proved, missed, unknown] = analysis.proofs;
+    let Proofs {
+        proved,
+        missed,
+        unknown,
+    } = analysis.proofs;
     let periods = counted(proved + missed + unknown, "period");
     match analysis.exposure {
         None if proved + missed + unknown == 0 => "no unit was under an arm yet".to_owned(),

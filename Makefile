@@ -27,7 +27,7 @@ OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:pyt
 
 # What carries out a fleet experiment.
 FLEET_TOOLS := prometheus:prometheus promtool:prometheus ansible-playbook:ansible-core podman:podman python3:python3 slurmctld:slurmctld slurmd:slurmd \
-  sbatch:slurm-client munged:munge rclone:rclone openssl:openssl runc:runc
+  sbatch:slurm-client munged:munge rclone:rclone openssl:openssl crun:crun runc:runc
 
 # What looks at pages.
 PAGE_TOOLS := chromium:chromium firefox-esr:firefox-esr npm:npm

@@ -35,13 +35,25 @@ fn can_choose(test: &str) -> bool {
     false
 }
 
-/// What the laboratory says where these of its sites are huge.
-fn said(huge: &[&str]) -> String {
-    let line = |(name, whole, most): (&str, u64, u64)| {
-        let is = if huge.contains(&name) { most * MIB } else { 0 };
-        format!("{name} huge {is} of {}\n", whole * MIB)
-    };
-    SITES.map(line).concat()
+/// Holds what the laboratory says to the sites that are to be huge. Half of such a site is enough: where
+/// memory is fragmented, not every fault finds a huge page.
+fn check(said: &[u8], huge: &[&str]) {
+    let said = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), SITES.len(), "{said}");
+    for (line, (name, whole, most)) in lines.into_iter().zip(SITES) {
+        let rest = line.strip_prefix(&format!("{name} huge "));
+        let bytes = rest.and_then(|it| it.strip_suffix(&format!(" of {}", whole * MIB)));
+        let bytes: Option<u64> = bytes.and_then(|it| it.parse().ok());
+        let right = match huge.contains(&name) {
+            true => most * MIB / 2..=most * MIB,
+            false => 0..=0,
+        };
+        assert!(
+            bytes.is_some_and(|it| right.contains(&it)),
+            "{name}: {said}"
+        );
+    }
 }
 
 #[test]
@@ -58,14 +70,14 @@ fn each_site_is_huge_or_small_as_it_was_chosen() {
         ("mapping:1-256m+2-64m", &["helps", "right"]),
         ("mapping:1-512m+1-32m", &["hurts", "inert"]),
     ] {
-        Case::new()
+        let ran = Case::new()
             .hugewise()
             .args(["exec", "--policy", &format!("sites={sites}"), "--"])
             .arg(lab())
             .args(["sites", "--reads", "0"])
             .assert()
-            .success()
-            .stdout(said(huge));
+            .success();
+        check(&ran.get_output().stdout, huge);
     }
 }
 
@@ -106,11 +118,15 @@ fn a_design_treats_each_site_and_its_file_can_be_applied() {
         assert_eq!(treated, [&json!(0), &json!(0)], "{site:#}");
         assert_eq!(site["recurrence"], 1.0, "{site:#}");
     }
-    let of = |bytes: u64| {
-        let mut huge = sites.iter().filter(|it| it["huge_bytes"] == bytes * MIB);
-        huge.next().expect("a site of that size")
+    let huge = |site: &Value| site["huge_bytes"].as_u64().unwrap_or(0) / MIB;
+    let of = |mib: u64| {
+        let mut found = sites
+            .iter()
+            .filter(|it| (mib / 2 + 1..=mib).contains(&huge(it)));
+        found.next().expect("a site of that size")
     };
-    assert_eq!(of(512)["added_bytes"], (512 - 1) * MIB);
+    let added = of(512)["added_bytes"].as_u64().expect("bytes");
+    assert!((256..512).contains(&(added / MIB)), "{added}");
     let helping = &of(256)["site"];
     let place = of(256)["place"].as_str().unwrap_or_default();
     assert!(place.starts_with("map_helping sites.rs:"), "{place}");
@@ -125,11 +141,8 @@ fn a_design_treats_each_site_and_its_file_can_be_applied() {
         .arg(&file)
         .arg("--")
         .arg(lab());
-    applied
-        .args(["sites", "--reads", "0"])
-        .assert()
-        .success()
-        .stdout(said(&["helps"]));
+    let applied = applied.args(["sites", "--reads", "0"]).assert().success();
+    check(&applied.get_output().stdout, &["helps"]);
     let again = case
         .hugewise()
         .args(["attribute", "--from"])

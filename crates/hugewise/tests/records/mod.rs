@@ -74,6 +74,19 @@ fn records_of_one_experiment_are_tied_together() {
     let line = "\n2 records: malloc=thp −36.6 % (median), better in 2: hugewise history python3\n";
     assert!(said("two").contains(line), "{}", said("two"));
     assert!(!said("one").contains(" records: "), "{}", said("one"));
+    let on_memory = |name: &str, state: &str, time: u64| {
+        let again = format!("{before}\"created_unix_ms\":{time},{after}");
+        let own = "\"host_memory\":\"warm\"";
+        assert!(again.contains(own), "measured on warm memory");
+        let again = again.replace(own, &format!("\"host_memory\":\"{state}\""));
+        std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
+    };
+    on_memory("rested", "rest:3s", began + 7_200_000);
+    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.6 % (median), \
+                  better in\n    2.\n";
+    assert!(said("rested").contains(others), "{}", said("rested"));
+    assert!(!said("rested").contains(": hugewise history"), "not tied");
+    assert!(!said("two").contains("other memory"), "it came later");
     let outside = said(record);
     assert!(!outside.contains(" records: "), "{outside}");
 }

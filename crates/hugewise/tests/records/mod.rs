@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use crate::harness::{self, Case, is_root, one_at_a_time, skip};
@@ -136,6 +137,17 @@ fn an_undecided_condition_is_said() {
     };
     judged("wall_seconds < -1%").stderr(contains("so it does not fail"));
     judged("wall_seconds > 90%").stderr("");
+    let case = Case::new();
+    let strict = ["report", "-q", "--strict", "--fail-if"];
+    let strict = case
+        .hugewise()
+        .args(strict)
+        .args(["wall_seconds < -1%", record])
+        .assert();
+    strict.code(7).stderr(
+        contains("--strict: --fail-if 'wall_seconds < -1%' is not decided")
+            .and(contains("so it does not fail").not()),
+    );
 }
 
 #[test]

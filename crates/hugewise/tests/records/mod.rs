@@ -83,8 +83,8 @@ fn records_of_one_experiment_are_tied_together() {
         std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
     };
     on_memory("rested", "rest:3s", began + 7_200_000);
-    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.6 % (median), \
-                  better in\n    2.\n";
+    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.6 % (median),\n    \
+                  better in 2.\n";
     assert!(said("rested").contains(others), "{}", said("rested"));
     assert!(!said("rested").contains(": hugewise history"), "not tied");
     assert!(!said("two").contains("other memory"), "it came later");

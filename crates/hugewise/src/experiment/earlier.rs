@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hugewise_model::run::history::{self, is_again, together};
+use hugewise_model::run::history::{self, is_again, on_other_memory, together};
 use hugewise_model::run::report::Report;
 
 use super::recorder;
@@ -15,7 +15,12 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
         return report;
     }
     let record = report.record;
-    report.beside_earlier(|policy| together(record, policy, &earlier(path)))
+    report.beside_earlier(|policy| {
+        let earlier = earlier(path);
+        let others = on_other_memory(record, policy, &earlier);
+        let own = together(record, policy, &earlier);
+        own.into_iter().chain(others).collect()
+    })
 }
 
 /// The records of the user's folder that were begun before this one and are of the same experiment. It

@@ -123,7 +123,7 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
     let gates: Vec<Judgement> = demands
         .fail_if
         .iter()
-        .map(|gate| judged(gate, report))
+        .map(|gate| judged(gate, report, demands))
         .collect();
     let is_open = |gate: &Judgement| matches!(gate, Judgement::CannotTell(_));
     for doubt in &doubts {
@@ -146,8 +146,13 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
 }
 
 /// Judges a gate, and explains on stderr why it is not open.
-fn judged(gate: &Gate, report: &Report<'_>) -> Judgement {
+fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
     let judgement = gate.judge(&report.table);
+    // Under --strict an open question ends with its own exit code.
+    let (flag, follows) = match demands.strict {
+        true => ("--strict: ", ""),
+        false => ("", ", so it does not fail"),
+    };
     match &judgement {
         Judgement::Open => {}
         Judgement::Closed(policies) => {
@@ -158,14 +163,13 @@ fn judged(gate: &Gate, report: &Report<'_>) -> Judgement {
         }
         Judgement::CannotTell(policies) if policies.is_empty() => {
             message(format_args!(
-                "--fail-if '{gate}' is not decided, so it does not fail: {} was not compared",
+                "{flag}--fail-if '{gate}' is not decided{follows}: {} was not compared",
                 gate.metric
             ));
         }
         Judgement::CannotTell(policies) => {
             message(format_args!(
-                "--fail-if '{gate}' is not decided for {}, so it does not fail: the limit is \
-                 inside the interval, or too few rounds gave none",
+                "{flag}--fail-if '{gate}' is not decided for {}{follows}: the limit is inside the interval, or too few rounds gave none",
                 policies.join(", ")
             ));
         }

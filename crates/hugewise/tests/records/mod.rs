@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use crate::harness::{self, Case, is_root, one_at_a_time, skip};
@@ -74,6 +75,19 @@ fn records_of_one_experiment_are_tied_together() {
     let line = "\n2 records: malloc=thp −36.6 % (median), better in 2: hugewise history python3\n";
     assert!(said("two").contains(line), "{}", said("two"));
     assert!(!said("one").contains(" records: "), "{}", said("one"));
+    let on_memory = |name: &str, state: &str, time: u64| {
+        let again = format!("{before}\"created_unix_ms\":{time},{after}");
+        let own = "\"host_memory\":\"warm\"";
+        assert!(again.contains(own), "measured on warm memory");
+        let again = again.replace(own, &format!("\"host_memory\":\"{state}\""));
+        std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
+    };
+    on_memory("rested", "rest:3s", began + 7_200_000);
+    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.6 % (median),\n    \
+                  better in 2.\n";
+    assert!(said("rested").contains(others), "{}", said("rested"));
+    assert!(!said("rested").contains(": hugewise history"), "not tied");
+    assert!(!said("two").contains("other memory"), "it came later");
     let outside = said(record);
     assert!(!outside.contains(" records: "), "{outside}");
 }
@@ -123,6 +137,17 @@ fn an_undecided_condition_is_said() {
     };
     judged("wall_seconds < -1%").stderr(contains("so it does not fail"));
     judged("wall_seconds > 90%").stderr("");
+    let case = Case::new();
+    let strict = ["report", "-q", "--strict", "--fail-if"];
+    let strict = case
+        .hugewise()
+        .args(strict)
+        .args(["wall_seconds < -1%", record])
+        .assert();
+    strict.code(7).stderr(
+        contains("--strict: --fail-if 'wall_seconds < -1%' is not decided")
+            .and(contains("so it does not fail").not()),
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use hugewise_model::run::compare::{Answer, Change, Comparison, Statistic, Table}
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Doubt, HugePages, Report};
+use hugewise_model::text::Style;
 
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
@@ -125,4 +126,27 @@ fn the_control_has_three_words_and_doubts_follow_from_them() {
     assert_eq!(outcome(0.7, 1.2), wide);
     let failed = (ControlOutcome::Failed, vec![Doubt::ControlFailed]);
     assert_eq!(outcome(1.02, 1.1), failed);
+}
+
+/// A machine whose baseline differs from itself is to be doubted, also beside a larger effect.
+#[test]
+fn a_control_that_excludes_zero_says_so_where_it_passed() {
+    let (record, table) = clear_win();
+    let said = |low: f64, high: f64| {
+        let mut table = table.clone();
+        let control = table.control.as_mut().unwrap();
+        (control.comparison.low, control.comparison.high) = (Some(low), Some(high));
+        let report = Report::new(&record, table, Vec::new(), None);
+        let text = super::checked::draw(&report, &Style::default());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let beside = said(1.002, 1.006);
+    assert!(
+        beside.contains("control passed (+0.2 to +0.6 %), but it excludes 0."),
+        "{beside}"
+    );
+    let beside = said(1.002, 1.05);
+    let expected = "control passed, less than the effect (+0.2 to +5.0 %), but it excludes 0.";
+    assert!(beside.contains(expected), "{beside}");
+    assert!(!said(0.998, 1.006).contains("excludes 0"));
 }

@@ -11,6 +11,8 @@ use hugewise_model::text::number::counted;
 pub(super) struct Forecast {
     /// Since the experiment began.
     pub(super) elapsed: Duration,
+    /// What the rest of the warm-up takes.
+    pub(super) warm_up: Duration,
     /// What one trial takes.
     pub(super) trial: Duration,
     /// Trials of a round.
@@ -23,14 +25,28 @@ impl Forecast {
         self.trial * self.slots
     }
 
+    /// When the next round begins, from the beginning of the experiment: the warm-up counts.
+    fn begin(&self) -> Duration {
+        self.elapsed + self.warm_up
+    }
+
+    /// The same if what is to come takes this share of the time.
+    pub(super) fn at_pace(self, share: f64) -> Self {
+        Self {
+            warm_up: self.warm_up.mul_f64(share),
+            trial: self.trial.mul_f64(share),
+            ..self
+        }
+    }
+
     /// When so many more rounds are over, from the beginning of the experiment.
     fn after(&self, rounds: u32) -> Duration {
-        self.elapsed + self.round() * rounds
+        self.begin() + self.round() * rounds
     }
 
     /// How many more rounds fit into a time that the experiment may take.
     pub(super) fn rounds_in(&self, most: Duration) -> u32 {
-        let left = most.saturating_sub(self.elapsed).as_secs_f64();
+        let left = most.saturating_sub(self.begin()).as_secs_f64();
         (left / self.round().as_secs_f64().max(1e-9)) as u32
     }
 
@@ -103,10 +119,10 @@ fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String
 /// Why a time in which not one round fits is refused.
 pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> String {
     format!(
-        "{} allow no round: the warm-up took {}, and a round of {} trials takes {}; --max-time {} \
+        "{} allow no round: the warm-up takes {}, and a round of {} trials takes {}; --max-time {} \
          allows the {} that can decide",
         brief(most),
-        brief(forecast.elapsed),
+        brief(forecast.begin()),
         forecast.slots,
         brief(forecast.round()),
         flag(forecast.after(fewest)),
@@ -156,6 +172,7 @@ mod tests {
         let trial = Duration::from_millis(trial_ms);
         Forecast {
             elapsed: trial * 4,
+            warm_up: Duration::ZERO,
             trial,
             slots: 5,
         }
@@ -186,8 +203,26 @@ mod tests {
         let text = refusal(&forecast(4000), Duration::from_secs(20), 6);
         assert_eq!(
             text,
-            "20 s allow no round: the warm-up took 16 s, and a round of 5 trials takes 20 s; \
+            "20 s allow no round: the warm-up takes 16 s, and a round of 5 trials takes 20 s; \
              --max-time 150s allows the 6 rounds that can decide"
         );
+    }
+
+    /// During the warm-up the sum is the same as after it: one run was told two times.
+    #[test]
+    fn the_rest_of_the_warm_up_counts() {
+        let after = forecast(4000);
+        let during = Forecast {
+            elapsed: after.trial,
+            warm_up: after.trial * 3,
+            ..after
+        };
+        let most = Duration::from_secs(20);
+        assert_eq!(refusal(&during, most, 6), refusal(&after, most, 6));
+        let text = |it| plan_text(it, FOUR, &bounds(80, None), 6);
+        assert_eq!(text(&during), text(&after));
+        assert_eq!(during.rounds_in(most), 0);
+        // A first trial that found a cold cache proves nothing yet.
+        assert_eq!(during.at_pace(0.5).rounds_in(most), 1);
     }
 }

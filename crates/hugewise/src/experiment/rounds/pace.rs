@@ -12,12 +12,17 @@ use hugewise_model::run::trial::{Reading, Trial};
 use super::forecast::{Forecast, refusal};
 use crate::exit;
 
+/// What a trial may take later, as a share of what the first ones took.
+const FASTER: f64 = 0.5;
+
 /// How fast an experiment goes.
 #[derive(Debug)]
 pub(super) struct Pace {
     began: Instant,
     /// Of each unmeasured trial, in seconds.
     warm_up: Vec<f64>,
+    /// Unmeasured trials that are still to come.
+    warm_up_ahead: u32,
     /// When the first measured trial began.
     measuring: Option<Instant>,
     /// Measured trials.
@@ -34,6 +39,7 @@ impl Pace {
         Self {
             began: Instant::now(),
             warm_up: Vec::new(),
+            warm_up_ahead: 0,
             measuring: None,
             trials: 0,
             starts: Duration::ZERO,
@@ -46,9 +52,10 @@ impl Pace {
         self.began.elapsed()
     }
 
-    /// An unmeasured trial is over.
-    pub(super) fn warmed_up(&mut self, since: Instant) {
+    /// An unmeasured trial is over, and so many are to come.
+    pub(super) fn warmed_up(&mut self, since: Instant, ahead: u32) {
         self.warm_up.push(since.elapsed().as_secs_f64());
+        self.warm_up_ahead = ahead;
     }
 
     /// All servers were started.
@@ -82,9 +89,11 @@ impl Pace {
 
     /// What is known of the time of an experiment whose rounds have so many trials.
     pub(super) fn forecast(&self, slots: usize) -> Option<Forecast> {
+        let trial = self.trial()?;
         Some(Forecast {
             elapsed: self.elapsed(),
-            trial: self.trial()?,
+            warm_up: trial * self.warm_up_ahead,
+            trial,
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
         })
     }
@@ -119,6 +128,20 @@ impl Pace {
         }
         let round = self.forecast(slots).map_or(Duration::ZERO, |it| it.round());
         self.elapsed() + self.last_start * starts + round > most
+    }
+
+    /// Refuses during the warm-up a time in which not one round fits, even if what is to come takes so
+    /// much less than what was: a first trial finds a cold page cache.
+    pub(super) fn check_early(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
+        let (Some(forecast), Some(most), None) =
+            (self.forecast(slots), bounds.max_time, bounds.least_rounds)
+        else {
+            return Ok(());
+        };
+        match forecast.at_pace(FASTER).rounds_in(most) {
+            0 => Err(exit::usage(refusal(&forecast, most, fewest))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a time in which not one round fits.

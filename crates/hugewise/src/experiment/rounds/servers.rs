@@ -191,7 +191,7 @@ impl Rounds<'_> {
             if self.trial(header, machine, place)?.1 == Flow::Stop {
                 return Ok(Flow::Stop);
             }
-            self.pace.borrow_mut().warmed_up(since);
+            self.pace.borrow_mut().warmed_up(since, 0);
         }
         Ok(Flow::Go)
     }

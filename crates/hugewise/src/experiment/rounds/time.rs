@@ -11,6 +11,7 @@ use hugewise_model::text::number::counted;
 
 use super::Rounds;
 use super::forecast::plan_text;
+use crate::experiment::plan::USUAL_TIME;
 use crate::experiment::progress::{Progress, Telling};
 
 /// A round that began in time may end so much later than planned.
@@ -93,17 +94,35 @@ impl Rounds<'_> {
         ));
     }
 
+    /// Refuses a time in which nothing can be measured, as soon as the warm-up proves it.
+    pub(super) fn check_early(&self, record: &Record) -> Result<()> {
+        let plan = &record.header.plan;
+        if has_usual_time(plan) {
+            return Ok(());
+        }
+        let next = record.next_round();
+        let slots = plan.round(next, |policy| record.is_run(policy, next));
+        let slots = self.acting(plan, &slots);
+        let pace = self.pace.borrow();
+        pace.check_early(&plan.bounds, slots, fewest(record))
+    }
+
     /// Says what is to come, and refuses a time in which nothing can be measured.
     pub(super) fn check_time(&self, record: &Record, progress: &Progress) -> Result<()> {
         let plan = &record.header.plan;
         let slots = record.slots(record.next_round());
-        if plan.bench.is_none() {
+        if !has_usual_time(plan) {
             let pace = self.pace.borrow();
             pace.check(&plan.bounds, slots, fewest(record))?;
         }
         self.tell_plan(record, progress);
         Ok(())
     }
+}
+
+/// Whether nobody limited the time of a bench, which on a slow machine shows the round that it has.
+fn has_usual_time(plan: &Plan) -> bool {
+    plan.bench.is_some() && plan.bounds.max_time.is_none_or(|time| time >= USUAL_TIME)
 }
 
 /// What a round compares; `None` where one policy is measured.

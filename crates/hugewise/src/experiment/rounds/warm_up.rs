@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
+use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::trial::Role;
 
@@ -27,7 +28,11 @@ impl Rounds<'_> {
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             let slots = plan.round(round, |policy| record.is_run(policy, record.next_round()));
-            for slot in slots.into_iter().filter(|slot| slot.role == Role::Arm) {
+            let slots: Vec<Slot> = slots
+                .into_iter()
+                .filter(|slot| slot.role == Role::Arm)
+                .collect();
+            for (at, &slot) in slots.iter().enumerate() {
                 let policy = &plan.policies[slot.policy].name;
                 if self.idle.has(policy) {
                     continue;
@@ -44,11 +49,16 @@ impl Rounds<'_> {
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
-                self.pace.borrow_mut().warmed_up(since);
+                self.idle.learn(header, &trial);
+                let later = plan.bounds.warmup_rounds - round - 1;
+                let ahead = self.acting(plan, &slots[at + 1..]);
+                let ahead = ahead + later as usize * self.acting(plan, &slots);
+                let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
+                self.pace.borrow_mut().warmed_up(since, ahead);
+                self.check_early(record)?;
                 if self.pace.borrow().elapsed() >= PATIENCE {
                     self.tell_plan(record, progress);
                 }
-                self.idle.learn(header, &trial);
                 if !trial.succeeded() && !reported {
                     reported = true;
                     progress.print_above(&failure(&trial));
@@ -56,5 +66,12 @@ impl Rounds<'_> {
             }
         }
         Ok(Flow::Go)
+    }
+
+    /// How many of these trials will be run: not those of policies that cannot act.
+    pub(super) fn acting(&self, plan: &Plan, slots: &[Slot]) -> usize {
+        let name = |slot: &&Slot| &plan.policies[slot.policy].name;
+        let acting = slots.iter().filter(|slot| !self.idle.has(name(slot)));
+        acting.count()
     }
 }

@@ -1,6 +1,6 @@
 //! The history as text: a list of records, or one command over time.
 
-use super::{History, Split};
+use super::{Entry, History, Split};
 use crate::base::calendar::minute;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::stats::FEWEST_FOR_A_SPLIT;
@@ -46,18 +46,30 @@ impl History {
 
     /// The newest records, the newest first.
     fn list(&self, most: usize) -> Grid {
-        let align = [Align::Left, Align::Left, Align::Left, Align::Right];
-        let mut grid =
-            Grid::headed(&["began (UTC)", "command", "best", "policies"]).aligned(&align);
+        // The state of memory takes its room from the command and from what was best.
+        let (memory, taken): (&[&str], usize) = match self.memory_differs() {
+            true => (&["memory"], 5),
+            false => (&[], 0),
+        };
+        let heads = [&["began (UTC)", "command", "best"], memory, &["policies"]].concat();
+        let mut align = vec![Align::Left; heads.len() - 1];
+        align.push(Align::Right);
+        let mut grid = Grid::headed(&heads).aligned(&align);
         for entry in self.entries.iter().rev().take(most) {
-            grid.push([
+            let first = [
                 minute(entry.created_unix_ms),
-                short_command(&entry.command, COMMAND),
-                entry.best(BEST),
-                entry.policies.len().to_string(),
-            ]);
+                short_command(&entry.command, COMMAND - taken),
+                entry.best(BEST - taken),
+            ];
+            let count = entry.policies.len().to_string();
+            grid.push(first.into_iter().chain(self.memory(entry)).chain([count]));
         }
         grid
+    }
+
+    /// The state of memory of a record, where records differ in it.
+    fn memory(&self, entry: &Entry) -> Option<String> {
+        self.memory_differs().then(|| entry.host_memory.to_string())
     }
 
     /// One command: what changed, then each record, the oldest first.
@@ -88,6 +100,13 @@ impl History {
             }
             (true, _) => "No change of level was found (Pettitt's test at 5 %).".to_owned(),
         });
+        if self.memory_differs() {
+            notes.push(
+                "Values on different memory (--host-memory) are not compared: records on other \
+                 memory than the last begin no level."
+                    .to_owned(),
+            );
+        }
         section.push(Block::Notes(notes));
         Document::new([answer, section])
     }
@@ -125,16 +144,16 @@ impl History {
         let policies: Vec<&str> = last.effects.iter().map(|it| it.policy.as_str()).collect();
         let shown = &policies[..policies.len().min(most)];
         let baseline = [last.verdict.baseline.as_str()];
-        let heads = ["began (UTC)", "kernel"]
-            .into_iter()
-            .chain(baseline)
-            .map(plain);
+        let memory = self.memory_differs().then_some("memory");
+        let first = ["began (UTC)", "kernel"].into_iter().chain(memory);
+        let left = vec![Align::Left; first.clone().count()];
+        let heads = first.chain(baseline).map(plain);
         let heads = heads
             .chain(shown.iter().map(|it| plain(it)))
             .map(Cell::plain);
         let mut grid = Grid {
             rows: vec![heads.collect()],
-            align: vec![Align::Left, Align::Left],
+            align: left,
         };
         for (at, entry) in self.entries.iter().enumerate() {
             let first = [minute(entry.created_unix_ms), plain(&entry.kernel)];
@@ -144,7 +163,7 @@ impl History {
                 .map(|policy| (Some(*policy), entry.change(policy)));
             let cells = std::iter::once((None, value)).chain(changes);
             let cells = cells.map(|(policy, text)| self.marked(at, policy, text));
-            grid.push(first.into_iter().chain(cells));
+            grid.push(first.into_iter().chain(self.memory(entry)).chain(cells));
         }
         grid
     }
@@ -167,6 +186,7 @@ impl History {
             "created_unix_ms",
             "command",
             "kernel",
+            "host_memory",
             "metric",
             "baseline",
             "policy",
@@ -182,6 +202,7 @@ impl History {
                     entry.created_unix_ms.to_string(),
                     entry.command.join(" "),
                     entry.kernel.clone(),
+                    entry.host_memory.to_string(),
                     effect.metric.clone(),
                     effect.baseline.clone(),
                     effect.policy.clone(),

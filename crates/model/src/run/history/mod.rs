@@ -6,6 +6,7 @@ use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
+use crate::run::plan::HostMemory;
 use crate::run::record::{Record, StopReason};
 use crate::run::report::{HugePages, Report};
 use crate::run::stats::{ALPHA, median, splits};
@@ -18,7 +19,7 @@ mod figures;
 mod tests;
 mod together;
 
-pub use together::{is_again, together};
+pub use together::{is_again, on_other_memory, together};
 
 /// What one record says, in short.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -34,6 +35,8 @@ pub struct Entry {
     pub bench: Option<String>,
     /// The kernel.
     pub kernel: String,
+    /// The state of free memory in the host before each trial.
+    pub host_memory: HostMemory,
     /// The policies, as they are called.
     pub policies: Vec<String>,
     /// The median under the baseline of the metric that decides; `None` where it was not read.
@@ -78,6 +81,7 @@ impl Entry {
             command: header.plan.command.clone(),
             bench: header.plan.bench.as_ref().map(|bench| bench.suite.clone()),
             kernel: header.host.kernel.clone(),
+            host_memory: header.plan.host_memory,
             policies: header
                 .plan
                 .policies
@@ -105,10 +109,13 @@ impl Entry {
         self.effects.iter().find(|it| it.policy == policy)
     }
 
-    /// Whether the same metric decides against the same baseline.
+    /// Whether the same metric decides against the same baseline, on the same host memory: cold memory
+    /// changes times and effects as a new version would.
     fn is_like(&self, other: &Self) -> bool {
         let (own, its) = (&self.verdict, &other.verdict);
-        own.metric == its.metric && own.baseline == its.baseline
+        own.metric == its.metric
+            && own.baseline == its.baseline
+            && self.host_memory == other.host_memory
     }
 
     /// The best policy with what it changes, `thp=always −19.8 %`; of a single policy, its value. Where
@@ -185,6 +192,14 @@ impl History {
         }
     }
 
+    /// Whether records were measured on different host memory, so that each has to say on which.
+    fn memory_differs(&self) -> bool {
+        let states = self.entries.windows(2);
+        states
+            .into_iter()
+            .any(|it| it[0].host_memory != it[1].host_memory)
+    }
+
     /// The medians of the level that ends before a split, and of the one that begins with it.
     fn medians_around(&self, split: &Split) -> [Option<f64>; 2] {
         let Some(last) = self.entries.last() else {
@@ -218,7 +233,7 @@ pub struct Split {
 
 /// Where the history of one command, the oldest record first, changes: in what the baseline takes,
 /// and in what each policy changes. Of a history in which nothing changes, at most 5 % have any
-/// split. Records of another metric or baseline than that of the last are passed over.
+/// split. Records of another metric, baseline or host memory than that of the last are passed over.
 #[must_use]
 pub fn changes(entries: &[Entry]) -> Vec<Split> {
     let Some(last) = entries.last() else {

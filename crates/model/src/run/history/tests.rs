@@ -1,6 +1,7 @@
 use super::*;
 use crate::run::compare::Scale;
 use crate::text::grid::Grid;
+use crate::text::{Style, to_text};
 
 fn entry(at: u64, value: f64, ratio: f64) -> Entry {
     let effect = Comparison {
@@ -28,6 +29,7 @@ fn entry(at: u64, value: f64, ratio: f64) -> Entry {
         ended: None,
         huge_pages: None,
         kernel: "6.18".to_owned(),
+        host_memory: HostMemory::AsIs,
         policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
         baseline_value: Some(value),
         unit: Unit::Seconds,
@@ -60,6 +62,38 @@ fn a_program_that_became_faster_has_a_new_level() {
     assert_eq!(entries[3].best(24), "thp=always −19.8 %");
     assert_eq!(entries[3].best(16), "thp=alw… −19.8 %");
     assert!(changes(&entries[..7]).is_empty());
+}
+
+/// Cold memory is slower and is no new version: the state has a column, and begins no new level.
+#[test]
+fn records_on_other_memory_say_so_and_begin_no_level() {
+    let entries = (0..20).map(|at| {
+        let mut entry = entry(at, if at < 11 { 4.0 } else { 3.0 }, 0.8);
+        if at < 11 {
+            entry.host_memory = HostMemory::Rest(std::time::Duration::from_secs(3));
+        }
+        entry
+    });
+    let differing = History::of(entries.collect());
+    assert_eq!(differing.splits, []);
+    let text = to_text(&differing.document(), &Style::default());
+    assert!(text.contains("kernel  memory "), "{text}");
+    assert!(text.contains("6.18    rest:3s"), "{text}");
+    assert!(
+        text.contains("memory than the last begin no level"),
+        "{text}"
+    );
+    let mut several = differing.entries;
+    several[0].command = vec!["uniq".to_owned()];
+    let text = to_text(&History::of(several).document(), &Style::default());
+    assert!(text.contains("memory  "), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let alike = History::of(vec![entry(1, 4.0, 0.8), entry(2, 4.0, 0.8)]);
+    let text = to_text(&alike.document(), &Style::default());
+    assert!(!text.contains("memory"), "{text}");
 }
 
 /// Sixteen records of a program that takes longer from the tenth on, on a newer kernel.

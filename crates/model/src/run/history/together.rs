@@ -1,17 +1,21 @@
 //! What records of one experiment say together, in a line.
 
+use std::collections::BTreeMap;
+
 use super::Entry;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::compare::{Answer, host_differences};
 use crate::run::record::{Header, Record};
 use crate::run::stats::median;
+use crate::text::number::counted;
 use crate::text::wrap::{display_width, plain, quoted};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
 /// Whether two records are of one experiment: the same command under the same policies, judged alike,
-/// on the same machine with the same kernel and settings. A bench has no one answer.
+/// on the same machine with the same kernel and settings. Host memory may differ, see
+/// [`on_other_memory`]. A bench has no one answer.
 #[must_use]
 pub fn is_again(one: &Header, other: &Header) -> bool {
     let (p, q) = (&one.plan, &other.plan);
@@ -20,33 +24,62 @@ pub fn is_again(one: &Header, other: &Header) -> bool {
         && (&p.command, p.shell, &p.policies) == (&q.command, q.shell, &q.policies)
         && (&p.baseline, &p.verdict_metric) == (&q.baseline, &q.verdict_metric)
         && (&p.service, p.judge_by) == (&q.service, q.judge_by)
-        && (&p.host_memory, p.fragment) == (&q.host_memory, q.fragment)
+        && p.fragment == q.fragment
         && host_differences(&one.host, &other.host).is_empty()
 }
 
 /// `4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, of a record and
-/// those of the same experiment before it. One record has one value there, because records differ by more
+/// those of the same experiment before it on the same host memory. One record has one value there, because records differ by more
 /// than the trials of each. `None` where no earlier one has a value.
 #[must_use]
 pub fn together(record: &Record, policy: &str, earlier: &[Entry]) -> Option<String> {
     let own = Entry::of(record, String::new()).ok()?;
     let ratio = |entry: &Entry| entry.effect(policy)?.ratio;
-    let known: Vec<&Entry> = earlier.iter().filter(|it| ratio(it).is_some()).collect();
-    let ratios: Vec<f64> = known.iter().filter_map(|it| ratio(it)).collect();
-    if ratios.is_empty() {
+    let is_known = |it: &&Entry| it.host_memory == own.host_memory && ratio(it).is_some();
+    let known: Vec<&Entry> = earlier.iter().filter(is_known).collect();
+    if known.is_empty() {
         return None;
     }
     let all: Vec<&Entry> = known.into_iter().chain([&own]).collect();
-    let change = median(&ratios.into_iter().chain(ratio(&own)).collect::<Vec<f64>>())?;
-    let said = format!(
-        "{} records: {} {} (median), {}: hugewise history ",
-        all.len(),
-        plain(policy),
-        effect_of_ratio(change),
-        answers(&all, policy)
-    );
+    let said = format!("{}: hugewise history ", said(&all, policy)?);
     let room = WIDTH.saturating_sub(display_width(&said));
     Some(said + &words(&own.command, room))
+}
+
+/// `On other memory (--host-memory as-is): 2 records: thp=always +4.1 % (median), worse in 2.`: what the
+/// earlier records say that were measured on other host memory, a line for each state. They may contradict
+/// this one, and the memory is why.
+#[must_use]
+pub fn on_other_memory(record: &Record, policy: &str, earlier: &[Entry]) -> Vec<String> {
+    let mut states: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
+    for entry in earlier {
+        let has_value = entry.effect(policy).is_some_and(|it| it.ratio.is_some());
+        if has_value && entry.host_memory != record.header.plan.host_memory {
+            let state = states.entry(entry.host_memory.to_string());
+            state.or_default().push(entry);
+        }
+    }
+    let line = |(state, all): (String, Vec<&Entry>)| {
+        let said = said(&all, policy)?;
+        Some(format!("On other memory (--host-memory {state}): {said}."))
+    };
+    states.into_iter().filter_map(line).collect()
+}
+
+/// `2 records: thp=always −12.2 % (median), better in 2`; `None` where no record has a value.
+fn said(all: &[&Entry], policy: &str) -> Option<String> {
+    let ratios = all.iter().filter_map(|it| it.effect(policy)?.ratio);
+    let change = effect_of_ratio(median(&ratios.collect::<Vec<f64>>())?);
+    let middle = match all.len() {
+        1 => "",
+        _ => " (median)",
+    };
+    Some(format!(
+        "{}: {} {change}{middle}, {}",
+        counted(all.len() as u64, "record"),
+        plain(policy),
+        answers(all, policy)
+    ))
 }
 
 /// `better in 2, worse in 1`; `decided in none`.

@@ -16,7 +16,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
 }
 
 /// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. One that passes beside a large
-/// effect only, says so. An inconclusive one takes nothing from an
+/// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
@@ -31,10 +31,18 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
         }
         ControlOutcome::TooWide => format!("control {outcome}{}", half_width(row)),
-        ControlOutcome::Passed if !is_within_threshold(report, control) => {
-            format!("control passed, less than the effect{figure}")
+        ControlOutcome::Passed => {
+            let size = match is_within_threshold(report, control) {
+                true => "",
+                false => ", less than the effect",
+            };
+            let doubt = match excludes_zero(control) {
+                true => ", but it excludes 0",
+                false => "",
+            };
+            format!("control passed{size}{figure}{doubt}")
         }
-        _ => format!("control {outcome}{figure}"),
+        ControlOutcome::Failed => format!("control {outcome}{figure}"),
     })
 }
 

@@ -106,7 +106,7 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     if let Some(line) = certainty(report) {
         section.push(Paragraph::new(line).hang(4));
     }
-    if let Some(line) = &report.together {
+    for line in &report.together {
         section.push(Paragraph::new(line.clone()).hang(4));
     }
     section

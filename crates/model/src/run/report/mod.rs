@@ -68,8 +68,9 @@ pub struct Report<'a> {
     pub record_path: Option<String>,
     /// The word that names the record in a command, where that is shorter than its path.
     word: Option<String>,
-    /// What earlier records of the same experiment say together with this one, in a line.
-    together: Option<String>,
+    /// What earlier records of the same experiment say: together with this one in a line, and in another
+    /// those on other host memory.
+    together: Vec<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -141,7 +142,7 @@ impl<'a> Report<'a> {
             findings,
             record_path,
             word: None,
-            together: None,
+            together: Vec::new(),
             cells: None,
             is_part: false,
             known: Known::default(),
@@ -167,10 +168,10 @@ impl<'a> Report<'a> {
 
     /// The same with what earlier records say of the policy of the answer.
     #[must_use]
-    pub fn beside_earlier(self, together: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn beside_earlier(self, together: impl Fn(&str) -> Vec<String>) -> Self {
         let policy = self.conclusion().and_then(|it| it.policy);
         Self {
-            together: policy.and_then(|policy| together(&policy)),
+            together: policy.map_or_else(Vec::new, |policy| together(&policy)),
             ..self
         }
     }
@@ -263,7 +264,7 @@ impl<'a> Report<'a> {
         let nowhere = Self {
             record_path: None,
             word: None,
-            together: None,
+            together: Vec::new(),
             ..self
         };
         page::page(&nowhere, nowhere.figures(), record)

@@ -295,21 +295,27 @@ fn marks(record: &Record) -> Option<String> {
     let marked = record.trials.iter().filter(|it| !it.marks.is_empty());
     let marked = marked.count();
     let kinds = record.count_marks();
-    let list: Vec<String> = kinds
+    let all = record.trials.len();
+    // `30 of 30` and `other load 30` say one thing three times.
+    let list = kinds
         .iter()
-        .map(|(kind, count)| format!("{kind} {count}"))
-        .collect();
+        .map(|(kind, count)| match kinds.len() == 1 && *count == all {
+            true => kind.to_string(),
+            false => format!("{kind} {count}"),
+        });
+    let list: Vec<String> = list.collect();
+    let which = match marked == all && all > 1 {
+        true => format!("All {all} trials were"),
+        false if all == 1 => "The only trial was".to_owned(),
+        false => format!("{marked} of {all} trials were"),
+    };
     (marked > 0).then(|| {
         let used = if kinds.contains_key(Mark::NOT_APPLIED) {
             "they are shown, but a policy that was not applied gets no answer"
         } else {
             "they count, and widen the intervals"
         };
-        format!(
-            "{marked} of {} trials were disturbed ({}); {used}.",
-            record.trials.len(),
-            list.join(", ")
-        )
+        format!("{which} disturbed ({}); {used}.", list.join(", "))
     })
 }
 

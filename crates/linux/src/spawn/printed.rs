@@ -31,8 +31,8 @@ pub enum NotPrinted {
 }
 
 /// Runs a command in a process group of its own and gives the beginning of what it printed. When it
-/// ends, or after `limit`, the whole group is killed: a process that it left behind neither holds us
-/// up nor lives on.
+/// ends, or after `limit`, the whole group is killed. A process that left the group (setsid) lives
+/// on, but does not hold us up.
 ///
 /// # Errors
 /// It cannot be started, fails, or takes longer.

@@ -52,7 +52,7 @@ const DESIGNS: [Design; 7] = [
         },
     },
     Design {
-        what: "half of 200 hosts of a band, in racks that are strata",
+        what: "half of 200 hosts of a band, in racks that are clusters",
         plan: Some((
             "band = [0.1, 0.9]\nstages = [{share = 0.6}]\nstage = 0\n",
             EVEN,

@@ -28,6 +28,8 @@ use hugewise_model::text::suggest::hint;
 
 /// No new round begins after it, unless the user says otherwise.
 pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
+/// The same of a bench, whose cells each take a part of a trial.
+pub const USUAL_BENCH_TIME: Duration = Duration::from_secs(180);
 /// More rounds only where they are asked for.
 pub(super) const MOST_ROUNDS: u32 = 400;
 /// Rounds of a policy that is measured alone.

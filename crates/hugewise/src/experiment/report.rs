@@ -169,7 +169,8 @@ fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
         }
         Judgement::CannotTell(policies) => {
             message(format_args!(
-                "{flag}--fail-if '{gate}' is not decided for {}{follows}: the limit is inside the interval, or too few rounds gave none",
+                "{flag}--fail-if '{gate}' is not decided for {}{follows}: the limit is inside the \
+                 interval, or too few rounds gave none",
                 policies.join(", ")
             ));
         }

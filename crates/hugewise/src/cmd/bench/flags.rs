@@ -15,13 +15,11 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
+use crate::experiment::plan::USUAL_BENCH_TIME;
 use crate::options::{Limits, Options, PageFile, Switch, parse_time};
 use crate::output::Output;
 use crate::turn::Wait;
 use crate::{exit, paths};
-
-/// The default of `--max-time`.
-const USUAL_TIME: Duration = Duration::from_secs(180);
 
 /// Flags that every bench has.
 #[derive(Clone, Debug, Args)]
@@ -99,7 +97,7 @@ impl BenchFlags {
 
     /// After which no new round begins.
     pub(super) fn time(&self) -> Duration {
-        self.max_time.unwrap_or(USUAL_TIME)
+        self.max_time.unwrap_or(USUAL_BENCH_TIME)
     }
 
     /// What ten rounds have to fit into: of each policy one trial, and the control.

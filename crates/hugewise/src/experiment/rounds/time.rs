@@ -11,7 +11,7 @@ use hugewise_model::text::number::counted;
 
 use super::Rounds;
 use super::forecast::plan_text;
-use crate::experiment::plan::USUAL_TIME;
+use crate::experiment::plan::USUAL_BENCH_TIME;
 use crate::experiment::progress::{Progress, Telling};
 
 /// A round that began in time may end so much later than planned.
@@ -120,9 +120,11 @@ impl Rounds<'_> {
     }
 }
 
-/// Whether nobody limited the time of a bench, which on a slow machine shows the round that it has.
+/// Whether this is a bench whose time nobody shortened: on a slow machine it shows the round that it
+/// has.
 fn has_usual_time(plan: &Plan) -> bool {
-    plan.bench.is_some() && plan.bounds.max_time.is_none_or(|time| time >= USUAL_TIME)
+    let is_usual = |time| time >= USUAL_BENCH_TIME;
+    plan.bench.is_some() && plan.bounds.max_time.is_none_or(is_usual)
 }
 
 /// What a round compares; `None` where one policy is measured.

@@ -29,8 +29,8 @@ pub fn is_again(one: &Header, other: &Header) -> bool {
 }
 
 /// `4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, of a record and
-/// those of the same experiment before it on the same host memory. One record has one value there, because records differ by more
-/// than the trials of each. `None` where no earlier one has a value.
+/// those of the same experiment before it on the same host memory. One record has one value there, because
+/// records differ by more than the trials of each. `None` where no earlier one has a value.
 #[must_use]
 pub fn together(record: &Record, policy: &str, earlier: &[Entry]) -> Option<String> {
     let own = Entry::of(record, String::new()).ok()?;

@@ -18,6 +18,7 @@ mod faithful;
 mod memory;
 mod observing;
 mod pool;
+mod room;
 #[path = "../skipping/mod.rs"]
 mod skipping;
 mod stalls;

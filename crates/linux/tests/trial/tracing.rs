@@ -10,6 +10,7 @@ use super::observing::{
     MIB, PAGES, all_huge, attempt, command, eventually, identities, is_alive, lab, nobody, observe,
     said, shell, value,
 };
+use crate::room::make_room;
 use crate::skipping::skip;
 
 /// The mode of the machine; huge pages by advice need one of the two.
@@ -26,7 +27,10 @@ fn mode() -> String {
 fn can_advise(name: &str) -> bool {
     let why = match (try_tracing(), mode().as_str()) {
         (Err(error), _) => format!("tracing is refused: {error}"),
-        (Ok(()), "madvise" | "always") => return true,
+        (Ok(()), "madvise" | "always") => {
+            make_room();
+            return true;
+        }
         (Ok(()), mode) => format!("/sys/kernel/mm/transparent_hugepage/enabled is `{mode}`"),
     };
     skip(name, &why);

@@ -8,6 +8,7 @@ use super::observing::{
     MIB, PAGES, all_huge, command, identities, lab, observe, observe_expecting, said, showing,
     value,
 };
+use super::room::make_room;
 
 pub(super) fn small_pages_fault_once_each() {
     for identity in identities() {
@@ -24,6 +25,7 @@ pub(super) fn small_pages_fault_once_each() {
 }
 
 pub(super) fn huge_pages_are_proved() {
+    make_room();
     for identity in identities() {
         let mut launch = lab(&["touch", "--pages", PAGES, "--huge"]);
         launch.prctl = ThpPrctl::Clear;

@@ -133,25 +133,22 @@ impl Pace {
     /// Refuses during the warm-up a time in which not one round fits, even if what is to come takes so
     /// much less than what was: a first trial finds a cold page cache.
     pub(super) fn check_early(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
-        let (Some(forecast), Some(most), None) =
-            (self.forecast(slots), bounds.max_time, bounds.least_rounds)
-        else {
-            return Ok(());
-        };
-        match forecast.at_pace(FASTER).rounds_in(most) {
-            0 => Err(exit::usage(refusal(&forecast, most, fewest))),
-            _ => Ok(()),
-        }
+        self.check_at(FASTER, bounds, slots, fewest)
     }
 
     /// Refuses a time in which not one round fits.
     pub(super) fn check(&self, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
+        self.check_at(1.0, bounds, slots, fewest)
+    }
+
+    /// Refuses a time in which not one round fits if what is to come takes this share of the time.
+    fn check_at(&self, share: f64, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
         let (Some(forecast), Some(most), None) =
             (self.forecast(slots), bounds.max_time, bounds.least_rounds)
         else {
             return Ok(());
         };
-        match forecast.rounds_in(most) {
+        match forecast.at_pace(share).rounds_in(most) {
             0 => Err(exit::usage(refusal(&forecast, most, fewest))),
             _ => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! The history as text: a list of records, or one command over time.
 
-use super::{Entry, History, Split};
+use super::{History, Split};
 use crate::base::calendar::minute;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::stats::FEWEST_FOR_A_SPLIT;
@@ -47,7 +47,8 @@ impl History {
     /// The newest records, the newest first.
     fn list(&self, most: usize) -> Grid {
         // The state of memory takes its room from the command and from what was best.
-        let (memory, taken): (&[&str], usize) = match self.memory_differs() {
+        let differs = self.memory_differs();
+        let (memory, taken): (&[&str], usize) = match differs {
             true => (&["memory"], 5),
             false => (&[], 0),
         };
@@ -62,14 +63,10 @@ impl History {
                 entry.best(BEST - taken),
             ];
             let count = entry.policies.len().to_string();
-            grid.push(first.into_iter().chain(self.memory(entry)).chain([count]));
+            let memory = differs.then(|| entry.host_memory.to_string());
+            grid.push(first.into_iter().chain(memory).chain([count]));
         }
         grid
-    }
-
-    /// The state of memory of a record, where records differ in it.
-    fn memory(&self, entry: &Entry) -> Option<String> {
-        self.memory_differs().then(|| entry.host_memory.to_string())
     }
 
     /// One command: what changed, then each record, the oldest first.
@@ -144,7 +141,8 @@ impl History {
         let policies: Vec<&str> = last.effects.iter().map(|it| it.policy.as_str()).collect();
         let shown = &policies[..policies.len().min(most)];
         let baseline = [last.verdict.baseline.as_str()];
-        let memory = self.memory_differs().then_some("memory");
+        let differs = self.memory_differs();
+        let memory = differs.then_some("memory");
         let first = ["began (UTC)", "kernel"].into_iter().chain(memory);
         let left = vec![Align::Left; first.clone().count()];
         let heads = first.chain(baseline).map(plain);
@@ -163,7 +161,8 @@ impl History {
                 .map(|policy| (Some(*policy), entry.change(policy)));
             let cells = std::iter::once((None, value)).chain(changes);
             let cells = cells.map(|(policy, text)| self.marked(at, policy, text));
-            grid.push(first.into_iter().chain(self.memory(entry)).chain(cells));
+            let memory = differs.then(|| entry.host_memory.to_string());
+            grid.push(first.into_iter().chain(memory).chain(cells));
         }
         grid
     }

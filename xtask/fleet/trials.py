@@ -201,7 +201,7 @@ def full(guest, name):
     guest.say("rm /full/filler")
     agent.has(stored + 5)
     agent.end()
-    assert "0 periods are lost" in agent.said(), agent.said()
+    assert "0 periods lost" in agent.said(), agent.said()
     rows = agent.periods()
     assert lost(rows) < 2, f"{lost(rows)} s are missing"
     guest.say("umount /full")

@@ -210,7 +210,7 @@ fn another_baseline_is_the_first_column() {
     );
     assert!(text.contains("Also: as-is 24."), "{text}");
     assert!(
-        text.contains("Stay with thp=always: nothing is better."),
+        text.contains("Stay with thp=always: nothing that was tried is better."),
         "{text}"
     );
     assert!(

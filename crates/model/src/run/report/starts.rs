@@ -35,12 +35,13 @@ const FEWEST_ALIKE: u32 = 3;
 
 fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
-    if most < 2 {
-        return "Each server was started once: the result is of these processes alone.".to_owned();
-    }
     if most < FEWEST_ALIKE {
+        let times = match most {
+            0 | 1 => "once".to_owned(),
+            most => format!("{most} times"),
+        };
         return format!(
-            "Servers were started {most} times: too few to tell whether starts differ."
+            "Each server was started {times}: other starts may differ. Five starts tell: --rounds-per-start."
         );
     }
     let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding

@@ -34,7 +34,7 @@ fn noise_that_hides_the_threshold_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            The noise (±4.0 %) hides differences as small as ±1 %. as-is was compared with itself; disturbed trials: other load in 1, steal in 1
+            The control is too noisy (±4.0 %) to show a difference of ±1 %. as-is was compared with itself; disturbed trials: other load in 1, steal in 1
         "#]],
     );
     assert_eq!(findings[0].id, id, "doubts about the whole run come first");

@@ -22,7 +22,7 @@ fn a_win_does_not_hide_a_loss() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: better in wall time, and no tail, memory or stall is significantly worse
+            thp=always: better in wall time, and no tail, time, memory or stall is significantly worse
         "#]],
     );
 }

@@ -60,6 +60,13 @@ pub struct Change {
     pub high: f64,
 }
 
+impl Change {
+    /// Whether it may be no change.
+    pub(super) fn includes_zero(&self) -> bool {
+        self.low <= 0.0 && self.high >= 0.0
+    }
+}
+
 impl From<Estimate> for Change {
     fn from(estimate: Estimate) -> Self {
         let relative = estimate.relative();

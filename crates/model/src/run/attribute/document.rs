@@ -53,8 +53,21 @@ impl Attribution {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         match parts.is_empty() {
             true => format!("No site was shown to change {metric}."),
-            false => format!("By {metric}, {}.", parts.join("; ")),
+            false => format!("By {metric}, {}.{}", parts.join("; "), self.unconfirmed()),
         }
+    }
+
+    /// That the two rows with all sites huge and with none do not show what the shares of all rows do.
+    fn unconfirmed(&self) -> String {
+        if self.sum.includes_zero() || !self.whole.includes_zero() || !self.separable {
+            return String::new();
+        }
+        format!(
+            " All sites huge against none do not confirm it yet: {} ({}, from 2 of {} rows).",
+            text(self.whole.change),
+            interval(self.whole),
+            self.rows
+        )
     }
 
     fn with(&self, effect: Effect) -> impl Iterator<Item = &SiteShare> + Clone {

@@ -104,7 +104,7 @@ fn floor(control: &Comparison) -> Option<f64> {
 
 fn wide(context: &Context<'_>, control: &Comparison, floor: f64) -> String {
     format!(
-        "The noise (±{} %) hides differences as small as ±{} %. {} was compared with itself{}",
+        "The control is too noisy (±{} %) to show a difference of ±{} %. {} was compared with itself{}",
         percent(floor),
         chosen_percent(context.table.verdict.threshold),
         control.baseline,

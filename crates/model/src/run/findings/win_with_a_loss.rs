@@ -13,9 +13,11 @@ use crate::run::metric::requests::suffix_metric;
 #[derive(Debug)]
 pub(super) struct WinWithALoss;
 
-/// What counts as a loss beside tails, stalls and what the workload prints. The sampled peaks of a tree do
+/// What counts as a loss beside tails, stalls and what the workload prints; the time, where something else is
+/// judged. The sampled peaks of a tree do
 /// not: samples are fewer where pages are small, so that small pages would seem to take less.
 const COSTS: &[MetricId] = &[
+    MetricId::WallSeconds,
     MetricId::PeakRssBytes,
     MetricId::CgroupPeakBytes,
     MetricId::MajorFaultsTotal,
@@ -41,7 +43,7 @@ impl Rule for WinWithALoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy wins in the middle and loses elsewhere. Evidence: its verdict is \
-         better, and a tail, swapping, a kind of stall or peak memory (by 5 % or more) is \
+         better, and a tail, the time, swapping, a kind of stall or peak memory (by 5 % or more) is \
          significantly worse. Refuted \
          when that other figure does not count for the service. Next: weigh the two, or let the \
          other metric decide the verdict."
@@ -70,7 +72,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let won = context.label(verdict);
     Ok(if list.is_empty() {
         Claim::NotShown(format!(
-            "{policy}: better in {won}, and no tail, memory or stall is significantly worse"
+            "{policy}: better in {won}, and no tail, time, memory or stall is significantly worse"
         ))
     } else {
         Claim::Shown(format!(

@@ -22,10 +22,11 @@ const OF_PAGES: [&str; 13] = [
 
 impl Settings {
     /// Whether both set the same, as far as it is not about huge pages: what else they do to a
-    /// program, they do alike.
+    /// program, they do alike. The shared zero page is no memory of the program: without it, the same
+    /// reads do other work.
     #[must_use]
     pub fn is_sibling_of(&self, other: &Self) -> bool {
-        self.besides_pages().eq(other.besides_pages())
+        self.zero_page == other.zero_page && self.besides_pages().eq(other.besides_pages())
     }
 
     /// What is set of the program that does not only decide about huge pages.
@@ -76,6 +77,7 @@ mod tests {
             ("thp=never", "thp=always,malloc=jemalloc"),
             ("thp=never", "thp=always,env.X=1"),
             ("thp=never", "glibc.malloc.top_pad=1"),
+            ("thp=always", "thp=always,zero_page=off"),
         ] {
             assert!(!are_siblings(one, other), "{one} {other}");
         }

@@ -7,11 +7,13 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::is_dear_to_start;
+use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Numa, environment};
+use crate::run::policy::{Numa, Settings, environment};
 use crate::text::wrap::{plain, quoted};
 
 mod again;
@@ -120,13 +122,23 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     {
         at_best::stay_for_now(report, &baseline)
     } else {
-        Some(format!("Stay with {baseline}: nothing is better."))
+        Some(format!("Stay with {baseline}: {}.", why_stay(report)))
     };
     let mut lines: Vec<Advice> = text.map(Advice::Sentence).into_iter().collect();
     if huge_pages == Some(HugePages::NotDecided) {
         lines.extend(more_time::advice(report));
     }
     lines
+}
+
+/// Why the baseline is the best of what was tried.
+fn why_stay(report: &Report<'_>) -> String {
+    let policies = &report.table.verdict.policies;
+    let only = policies.iter().next().filter(|_| policies.len() == 1);
+    match only {
+        Some((policy, Answer::Worse)) => format!("{} is worse", plain(policy)),
+        _ => "nothing that was tried is better".to_owned(),
+    }
 }
 
 /// A larger share of slow runs is not rare.
@@ -158,18 +170,21 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
-    let realisation = needed(report, best);
+    let (realisation, common) = apart(report, needed(report, best));
     let name = plain(best);
     let equals = equals::sentence(report);
     let by_hand = by_hand(report, &realisation);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
+    if sets_nothing(report, best) {
+        lines.push(Advice::Sentence(format!(
+            "Recommended: {name}. There is nothing to set."
+        )));
+        return lines;
+    }
     let is_dear = is_dear_to_start(&report.findings, best);
-    let condition = match is_dear {
-        true => ", if starts follow within seconds",
-        false => "",
-    };
+    let condition = condition(report, best, is_dear);
     let reach = match (realisation.files.is_empty(), is_dear) {
-        (false, _) => "Run with it, or set the machine (root, until reboot):",
+        (false, _) => "Per run, or set the machine until reboot:",
         (true, true) => "This program only:",
         (true, false) => "It changes this program only:",
     };
@@ -180,8 +195,49 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     )));
     lines.extend(exec(report, best, &realisation).filter(|_| !is_variables));
     lines.extend(by_hand);
+    lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
     lines
+}
+
+fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {
+    let mut policies = report.record.header.plan.policies.iter();
+    policies.any(|it| it.name == policy && it.settings == Settings::default())
+}
+
+/// Under which condition a policy is the one to choose.
+fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
+    if is_dear {
+        return ", if starts follow within seconds".to_owned();
+    }
+    let context = Context::new(report.record, &report.table);
+    let prices = prices(&context, best);
+    let prices: Vec<String> = prices.iter().map(|price| tell(&context, price)).collect();
+    let is_told = conclude(report).is_some_and(|it| it.policy.as_deref() == Some(best));
+    match (prices.is_empty(), is_told) {
+        (true, _) => String::new(),
+        (false, true) => ", at a price".to_owned(),
+        (false, false) => format!(", if you accept {}", prices.join(", ")),
+    }
+}
+
+/// A realisation without the settings of the machine that the baseline ran with as well, and a sentence
+/// about those: they were the conditions of the experiment, not its result.
+fn apart(report: &Report<'_>, mut realisation: Realisation) -> (Realisation, Option<String>) {
+    let baseline = &report.table.verdict.baseline;
+    let baseline = report.record.header.realisations.get(baseline);
+    let (common, own): (Vec<FileWrite>, Vec<FileWrite>) = realisation
+        .files
+        .into_iter()
+        .partition(|file| baseline.is_some_and(|it| it.files.contains(file)));
+    realisation.files = own;
+    let name = |file: &FileWrite| {
+        let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+        format!("{}={}", plain(name), plain(&file.value))
+    };
+    let names: Vec<String> = common.iter().map(name).collect();
+    let sentence = format!("Both ran with {} on the machine.", names.join(", "));
+    (realisation, (!names.is_empty()).then_some(sentence))
 }
 
 /// What a missing right kept from being tried, with the command that would.

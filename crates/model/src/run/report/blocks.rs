@@ -146,7 +146,8 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     }
 }
 
-/// These columns, those of the policy that is recommended and of the answer first; `None` where the answer is
+/// These columns, that of the policy that is recommended first, then those that were shown to change something, then
+/// that of the answer, which has its estimate in words; `None` where the answer is
 /// not about one policy, and does not have the estimates of the others.
 fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Option<Vec<usize>> {
     let conclusion = conclude(report)?;
@@ -154,9 +155,9 @@ fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Opti
     let rank = |arm: &usize| {
         let policy = section.columns[*arm].policy;
         let is_shown = verdict.policies.get(policy).is_some_and(|it| it.is_shown());
-        let is_named =
-            [verdict.best.as_deref(), conclusion.policy.as_deref()].contains(&Some(policy));
-        (!is_named, !is_shown)
+        let is = |name: Option<&str>| name == Some(policy);
+        let (best, of_answer) = (verdict.best.as_deref(), conclusion.policy.as_deref());
+        (!is(best), !is_shown, !is(of_answer))
     };
     let mut arms = arms.to_vec();
     arms.sort_by_key(rank);

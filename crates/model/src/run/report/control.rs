@@ -3,9 +3,9 @@
 use super::Report;
 use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Answer, Comparison, Control, ControlOutcome, Scale};
+use crate::run::compare::{Answer, Control, ControlOutcome, Scale};
 use crate::text::document::Level;
-use crate::text::number::{percent, percent_change};
+use crate::text::number::percent_change;
 use crate::text::wrap::plain;
 
 /// What the control shows; `None` where none was run.
@@ -15,7 +15,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (±41.0 %)`. One that passes beside a large
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`. One that passes beside a large
 /// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
@@ -30,7 +30,6 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         ControlOutcome::TooWide if excludes_zero(control) => {
             format!("control inconclusive{figure}: it excludes 0, so measure again")
         }
-        ControlOutcome::TooWide => format!("control {outcome}{}", half_width(row)),
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
                 true => "",
@@ -42,7 +41,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
             };
             format!("control passed{size}{figure}{doubt}")
         }
-        ControlOutcome::Failed => format!("control {outcome}{figure}"),
+        ControlOutcome::TooWide | ControlOutcome::Failed => format!("control {outcome}{figure}"),
     })
 }
 
@@ -80,15 +79,6 @@ pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
             format!("{line} So much is chance here: take no effect of this size for real."),
         ),
         _ => (Level::Detail, line),
-    })
-}
-
-/// How far its interval reaches to either side, where it is one of ratios.
-fn half_width(control: &Comparison) -> String {
-    let ends = control.low.zip(control.high);
-    let ends = ends.filter(|_| control.scale == Scale::Ratio);
-    ends.map_or_else(String::new, |(low, high)| {
-        format!(" (±{} %)", percent((high - low) / 2.0))
     })
 }
 

@@ -67,6 +67,7 @@ fn details(
     more.retain(|sign| !signs.contains(sign));
     let later = notes::computed(report, notes).filter(|_| computed.is_none());
     more.extend(later.map(str::to_owned));
+    more.extend(notes::left_out(&grids(&all)));
     let mut sections: Vec<Section> = all
         .into_iter()
         .map(|table| table.section(Level::Detail))

@@ -158,6 +158,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
         |sign: &str| cells().any(|(column, cell)| column > 0 && cell.text.starts_with(sign));
     let adds = |sign: &str| cells().any(|(column, cell)| column > 1 && cell.text.contains(sign));
     let of_machine = cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE));
+    let has_row =
+        |start: &str| cells().any(|(column, cell)| column == 0 && cell.text.starts_with(start));
     let heads = |name: &str| {
         let mut headings = tables.iter().filter_map(|table| table.rows.first());
         headings.any(|row| row.iter().any(|cell| cell.text == name))
@@ -172,6 +174,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide")),
         (
+            has_row("hugetlb, peak") && has_row("peak memory"),
+            "peak memory is without hugetlb".to_owned(),
+        ),
+        (
             heads("tracer=idle"),
             "tracer=idle: what the tracer alone costs".to_owned(),
         ),
@@ -182,6 +188,27 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     ];
     let drawn = all.into_iter().filter(|(drawn, _)| *drawn);
     drawn.map(|(_, meaning)| meaning).collect()
+}
+
+/// What rows leave out that a reader may miss; for the tables of all metrics, where rows of other kinds stand
+/// beside them.
+pub(super) fn left_out(tables: &[Grid]) -> Vec<String> {
+    let rows = tables.iter().flat_map(|table| table.rows.iter().skip(1));
+    let labels = rows.filter_map(|row| row.first());
+    let labels: Vec<&str> = labels.map(|cell| cell.text.as_str()).collect();
+    let has = |label: &str| labels.contains(&label);
+    let all = [
+        (
+            has("huge pages seen"),
+            "huge pages seen, memory and its means: by samples, so what lived shorter is missed",
+        ),
+        (
+            has("peak memory (tree)"),
+            "tree: memory that processes share counts in each",
+        ),
+    ];
+    let drawn = all.into_iter().filter(|(drawn, _)| *drawn);
+    drawn.map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Why a change is not the one between the medians beside it: within a record, between two.

@@ -33,14 +33,28 @@ fn decides(report: &Report<'_>, starts: &Starts) -> bool {
 /// Two starts change alike by chance in half of the cases.
 const FEWEST_ALIKE: u32 = 3;
 
+/// ` for these 2 starts`, where servers were started so few times that other starts may differ.
+pub(super) fn scope(report: &Report<'_>) -> String {
+    let verdict = &report.table.verdict;
+    let found = starts(report.record, &verdict.baseline, &verdict.metric);
+    let deciding = found.iter().filter(|it| decides(report, it));
+    let most = deciding.map(|it| it.starts).max();
+    match most.filter(|most| *most < FEWEST_ALIKE) {
+        None => String::new(),
+        Some(0 | 1) => " for this start".to_owned(),
+        Some(most) => format!(" for these {most} starts"),
+    }
+}
+
 fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
-    if most < 2 {
-        return "Each server was started once: the result is of these processes alone.".to_owned();
-    }
     if most < FEWEST_ALIKE {
+        let times = match most {
+            0 | 1 => "once".to_owned(),
+            most => format!("{most} times"),
+        };
         return format!(
-            "Servers were started {most} times: too few to tell whether starts differ."
+            "Each server was started {times}: other starts may differ. Five starts tell: use a smaller --rounds-per-start."
         );
     }
     let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding

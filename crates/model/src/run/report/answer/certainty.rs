@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::Report;
-use super::super::control;
+use super::super::{control, starts};
 use super::judged;
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
@@ -37,7 +37,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
         JudgeBy::Mean | JudgeBy::P95 => "about",
         JudgeBy::Shape | JudgeBy::Typical => "at least",
     };
-    let mut parts = vec![format!("How sure: {level} 95 %")];
+    let mut parts = vec![format!("How sure: {level} 95 %{}", starts::scope(report))];
     parts.extend(agreement(report));
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))

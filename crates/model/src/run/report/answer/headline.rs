@@ -31,7 +31,13 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
         ),
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
-            not_decided(report, &what, &row, &pair)
+            match better_for_another_reason(report, policy, &what) {
+                Some(lead) => not_decided(report, lead, &row, &pair),
+                None => {
+                    let lead = format!("Not decided whether huge pages help {what}");
+                    not_decided(report, lead, &row, &pair)
+                }
+            }
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
             decided(report, conclusion, &what, &row) + &remarks(report, &row, &pair)
@@ -92,7 +98,7 @@ fn where_backed(report: &Report<'_>, conclusion: &Conclusion, row: &Comparison) 
         && !conclusion.baseline_has_more
         && report.record.header.plan.service.is_none();
     match is_conditional {
-        true => " once the host backs its memory",
+        true => " where the host already backs its memory",
         false => "",
     }
 }
@@ -110,9 +116,24 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
     )
 }
 
-fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+/// That another policy than that of the answer is better: whether its huge pages are the reason is open as well.
+fn better_for_another_reason(report: &Report<'_>, policy: &str, what: &str) -> Option<String> {
+    let verdict = &report.table.verdict;
+    let best = verdict.best.as_deref()?;
+    let row = judged(report, best).filter(|_| best != policy && best != verdict.baseline)?;
     let metric = metric_of(report.record, &row.metric);
-    let lead = format!("Not decided whether huge pages help {what}");
+    Some(format!(
+        "{} {} {}{} for {what} {}. Whether huge pages are the reason is not decided",
+        plain(best),
+        Effect::of(&metric, &row)?.text(&metric),
+        plain(&verdict.baseline),
+        property(report),
+        evidence(report, &metric, &row, Sign::Left),
+    ))
+}
+
+fn not_decided(report: &Report<'_>, lead: String, row: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &row.metric);
     if let Some(shown) = provisional::sentence(report, &row.policy) {
         return format!(
             "{lead}. With {}, {}",

@@ -1,7 +1,7 @@
 //! The other policies: a clause each, those that did nothing last.
 
 use super::super::Report;
-use super::super::conclusion::Conclusion;
+use super::super::conclusion::{Conclusion, HugePages};
 use super::super::pages::changed_no_page;
 use super::effect::Effect;
 use super::sentence::{Sign, evidence};
@@ -16,7 +16,13 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     let verdict = &report.table.verdict;
     let policies = report.record.header.plan.policies.iter();
     let names = policies.map(|policy| policy.name.as_str());
-    let others = names.filter(|name| conclusion.policy.as_deref() != Some(*name));
+    let is_told = |name: &&str| {
+        // An open answer begins with the best policy.
+        let is_open = conclusion.huge_pages == HugePages::NotDecided;
+        let best = verdict.best.as_deref().filter(|_| is_open);
+        [conclusion.policy.as_deref(), best].contains(&Some(*name))
+    };
+    let others = names.filter(|name| !is_told(name));
     let judged_others = others.filter_map(|name| Some((name, *verdict.policies.get(name)?)));
     let mut clauses = Clauses::default();
     let mut sentences = Vec::new();

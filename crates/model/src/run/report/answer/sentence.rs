@@ -183,7 +183,7 @@ const FEWEST_FOR_P95: u32 = 20;
 
 /// What would decide it: enough rounds, or less noise.
 pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
-    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+    if comparison.low.zip(comparison.high).is_none() {
         let policies = report.record.header.plan.policies.len();
         let fewest = match report.table.verdict.judge_by {
             JudgeBy::Mean => FEWEST_FOR_A_MEAN,
@@ -192,14 +192,13 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
         };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
-    };
+    }
     comparison.ratio.map(|_| {
-        let noise = percent((high - low) / 2.0);
         let less = match report.record.header.plan.service {
             Some(_) => "longer loads have less",
             None => "trials that do the work several times have less",
         };
-        format!("The noise (±{noise} %) hides it; {less}.")
+        format!("The noise hides it; {less}.")
     })
 }
 

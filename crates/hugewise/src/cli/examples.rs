@@ -15,10 +15,13 @@ const EXAMPLES: [(&str, &str); 31] = [
   hugewise run --policy as-is --policy malloc=thp \\
     --metric 'tps:1/s:higher=tps = ([0-9.]+)' -- ./prog
   # Old against new, with and without huge pages
-  hugewise run --matrix program=./old,./new --matrix thp=never,always -- --size 10
+  hugewise run --matrix program=./old,./new --matrix thp=never,always \\
+    -- --size 10
   # A server under load
-  hugewise run --service 'redis-server --port {port}' --ready tcp:{port} \\
-    --load 'redis-benchmark -p {port} -t set' --latency redis-benchmark",
+  hugewise run --service 'redis-server --port {port} --dir {dir}' \\
+    --ready tcp:{port} --latency redis-benchmark \\
+    --load 'redis-benchmark -p {port} -t set -r 100000 -n 100000 -d 1024' \\
+    --judge-by set_throughput_per_second",
     ),
     (
         "report",
@@ -235,7 +238,8 @@ const EXAMPLES: [(&str, &str); 31] = [
         "completions",
         "
   # For bash
-  hugewise completions bash > ~/.local/share/bash-completion/completions/hugewise
+  hugewise completions bash \\
+    > ~/.local/share/bash-completion/completions/hugewise
   # For fish
   hugewise completions fish > ~/.config/fish/completions/hugewise.fish",
     ),
@@ -273,7 +277,8 @@ const EXAMPLES: [(&str, &str); 31] = [
         "fleet agent",
         "
   # The arm of this host, until the plan ends
-  sudo hugewise fleet agent /etc/hugewise/plan.toml --out /var/lib/hugewise/fleet
+  sudo hugewise fleet agent /etc/hugewise/plan.toml \\
+    --out /var/lib/hugewise/fleet
   # One period, for a job of Slurm or Ansible
   sudo hugewise fleet agent plan.toml --once --out rows",
     ),

@@ -32,7 +32,7 @@ const VERSION: &str = concat!(
     after_long_help = "Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
                        \x20            4 not possible on this machine, 5 a --fail-if condition\n\
                        \x20            holds or advise --check fails, 6 another experiment\n\
-                       \x20            has the machine, 7 --strict: not to be relied on,\n\
+                       \x20            has the machine, 7 --strict: in doubt,\n\
                        \x20            130 interrupted",
     max_term_width = 100
 )]
@@ -187,7 +187,10 @@ mod tests {
             let wide = short.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None, "{name}");
             let long = verb.render_long_help().to_string();
-            assert!(long.contains("Examples:\n  # "), "{name}: {long}");
+            let examples = examples::text(&name);
+            assert!(examples.starts_with("Examples:\n  # "), "{name}");
+            // A command that is broken in two by the wrapping is pasted as two.
+            assert!(long.contains(&examples), "{name}: {long}");
         }
         assert!(too_long.is_empty(), "{}", too_long.join("\n"));
     }

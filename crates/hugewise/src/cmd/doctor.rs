@@ -23,6 +23,7 @@ use crate::{output, paths};
 
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
+#[command(mut_arg("verbose", |it| it.help("Show all features, with evidence and fixes")))]
 pub struct Arguments {
     /// Restore settings that a killed experiment left changed
     #[arg(long)]

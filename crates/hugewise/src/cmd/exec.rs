@@ -27,8 +27,9 @@ use crate::{exit, invoker, paths, program};
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With collapse=after:TIME this process only waits once that time is over, and the command\n\
-                  outlives it. With thp=always by tracing it never leaves, and the command dies with it.\n\n\
+    after_help = "With thp=always by a tracer, hugewise traces the command to its end: if hugewise\n\
+                  is killed, so is the command. With collapse=after:TIME it only waits once TIME\n\
+                  is over: if it is killed then, the command goes on.\n\n\
                   Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
                   \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
                   \x20            on this machine, 6 if another experiment has it"

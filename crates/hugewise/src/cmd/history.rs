@@ -19,6 +19,7 @@ use crate::stderr::{chain, message};
 
 /// Flags of `history`.
 #[derive(Debug, Args)]
+#[command(mut_arg("verbose", |it| it.help("Show all records and all levels")))]
 pub struct Arguments {
     /// Whole words of the command line, behind `--` if they begin with `-`; without them, all commands
     #[arg(value_name = "CMD")]

@@ -16,10 +16,11 @@ pub struct Demands {
     #[arg(long, value_name = "COND", help_heading = JUDGE)]
     pub fail_if: Vec<Gate>,
 
-    /// Exit with code 7 if the result cannot be relied on
+    /// Exit with code 7 if anything about the result is in doubt
     ///
-    /// That is so if the control failed or is too wide to say anything, a policy was not applied,
-    /// nothing is decided, or a --fail-if is not decided.
+    /// That is so if the control failed, a policy was not applied, nothing is decided, or a --fail-if
+    /// is not decided. An inconclusive control counts too, to be safe: it takes nothing from the
+    /// answer, but confirms nothing.
     #[arg(long, hide_short_help = true, help_heading = JUDGE)]
     pub strict: bool,
 }

@@ -145,7 +145,10 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_share, help_heading = STOP)]
     pub threshold: Option<f64>,
 
-    /// Decide nothing before N rounds [default: 1; 10 for one policy]
+    /// Decide nothing before N rounds [default: the fewest that can]
+    ///
+    /// Times need at least 5 rounds to decide, and up to 7 with many policies; a policy that changes
+    /// no page is told by 3. A policy alone, which is compared with nothing, is run 10 times.
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 

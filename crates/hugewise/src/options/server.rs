@@ -30,9 +30,10 @@ const ROUNDS_PER_START: u32 = 5;
 pub struct ServerOptions {
     /// Server to measure instead of a command (shell line)
     ///
-    /// A trial starts it under the policy, waits until it is --ready, runs --load, and stops it.
-    /// Only its process tree is measured, while the load runs. In its line and in those of the
-    /// load, {port} is a free port and {dir} a temporary folder of the trial.
+    /// It is started under each policy, and loaded by --load once it is --ready. Its process tree is
+    /// measured, and only while the load runs. In its line and in those of the load, {port} is a
+    /// free port and {dir} a temporary folder; each server that is started has its own. Whether it
+    /// lives for one trial or for several: see --interleave.
     #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub service: Option<CommandLine>,
 
@@ -76,10 +77,10 @@ pub struct ServerOptions {
 
     /// Keep the servers of all policies running: auto, yes, no [default: auto]
     ///
-    /// Each server is started once for several rounds, on a port of its own, and each trial is one
+    /// Each server is started once for several rounds (--rounds-per-start), and each trial is one
     /// run of --load against one of them while the others idle. `auto` does so where {port} or
     /// {dir} is in the lines of the server and its load, and where the servers take no more than
-    /// 60 % of the available memory. With `no` each trial starts its server.
+    /// 60 % of the available memory. With `no` each trial starts its server and stops it.
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
     pub interleave: Option<InterleaveChoice>,
 

@@ -173,25 +173,25 @@ impl Effects {
         let wall = self.wall.map(|change| match change {
             Change::Better => "less time",
             Change::Worse => "more time",
-            Change::None => "no less time",
+            Change::None => "time unchanged",
             Change::Depends => "less or more time",
         });
         let p99 = self.p99.map(|change| match change {
             Change::Better => "slow requests become faster",
             Change::Worse => "slow requests become slower",
-            Change::None => "slow requests become no faster",
+            Change::None => "slow requests unchanged",
             Change::Depends => "slow requests become faster or slower",
         });
         let memory = self.memory.map(|change| match change {
             Change::Better => "less memory",
             Change::Worse => "more memory",
-            Change::None => "no less memory",
+            Change::None => "memory unchanged",
             Change::Depends => "less or more memory",
         });
         let start = self.start.map(|change| match change {
             Change::Better => "a faster start",
             Change::Worse => "a slower start",
-            Change::None => "no faster start",
+            Change::None => "start unchanged",
             Change::Depends => "a faster or slower start",
         });
         let said = [wall, p99, memory, start].into_iter().flatten();

@@ -21,7 +21,7 @@ pub enum Exit {
     Gate = 5,
     /// Another experiment has the machine.
     Busy = 6,
-    /// With `--strict`: the result cannot be relied on.
+    /// With `--strict`: something about the result is in doubt.
     Doubtful = 7,
     /// A signal ended the experiment early; what was measured is reported.
     Interrupted = 130,
@@ -51,7 +51,7 @@ impl Exit {
             }
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Doubtful => {
-                "--strict: the control failed or says nothing, a policy was not applied, or nothing is decided"
+                "--strict: the control failed or is inconclusive, a policy was not applied, or the result or a --fail-if is not decided"
             }
             Self::Interrupted => "a signal ended the run; what was measured is reported",
         }

@@ -21,6 +21,7 @@ mod write;
 
 /// Flags of `advise`.
 #[derive(Debug, Args)]
+#[command(mut_arg("verbose", |it| it.help("Show reasons, ways to set it, costs and sources")))]
 pub struct Arguments {
     /// PIDs or names of programs [default: all processes]
     #[arg(value_name = "PID|NAME")]
@@ -39,6 +40,8 @@ pub struct Arguments {
     app: Vec<String>,
 
     /// Exit with 5 where a rule of the kernel or a vendor is not followed
+    ///
+    /// Each such rule is a line on stderr; stdout has the whole advice all the same.
     #[arg(long)]
     check: bool,
 
@@ -50,12 +53,12 @@ pub struct Arguments {
     #[arg(long, hide = true, value_name = "DIR")]
     host: Option<PathBuf>,
 
-    #[command(flatten)]
-    output: Output,
-
     /// The command and its arguments, which is not started
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["targets", "all", "cgroup", "app"])]
     command: Vec<OsString>,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Runs the verb.

@@ -33,6 +33,9 @@ use by::By;
 
 /// Flags of `attribute`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "The flags of `run` for a workload and a server work too: hugewise help attribute"
+)]
 pub struct Arguments {
     // First, because what follows the output's flags would be listed among them.
     #[command(flatten)]
@@ -91,9 +94,9 @@ const DESIGNED: [&str; 6] = [
 /// The help of this verb: the flags of `run` that it takes are in the long help alone, and those
 /// that it does not take are in neither.
 pub fn with_short_help(command: clap::Command) -> clap::Command {
-    const KEPT: [&str; 13] = [
-        "by", "rounds", "force", "sites", "best", "out", "from", "command", "html", "format",
-        "json", "verbose", "help",
+    const KEPT: [&str; 11] = [
+        "by", "rounds", "sites", "best", "out", "from", "command", "html", "format", "verbose",
+        "help",
     ];
     command.mut_args(|argument| {
         let name = argument.get_id().as_str();

@@ -24,6 +24,7 @@ mod process;
 /// Flags of `collapse`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show what was refused by its addresses")),
     after_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
                   CAP_DAC_READ_SEARCH.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\

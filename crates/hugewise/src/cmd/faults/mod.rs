@@ -26,6 +26,7 @@ use crate::recording::{self, PageLines};
 /// Flags of `faults`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show call sites, histograms and all mappings")),
     after_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 not possible on this\n\
                   \x20            machine, 130 interrupted (the report covers what was seen)"
 )]

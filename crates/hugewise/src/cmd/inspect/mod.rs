@@ -28,6 +28,7 @@ use target::Targets;
 
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
+#[command(mut_arg("verbose", |it| it.help("Show every mapping, with the evidence")))]
 pub struct Arguments {
     /// PIDs or names of programs [default: all processes]
     #[arg(value_name = "PID|NAME")]

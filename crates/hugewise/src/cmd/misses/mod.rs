@@ -25,6 +25,7 @@ const EXPERIMENTAL: &str = "Experimental: the decoders of samples (PEBS, IBS, SP
 /// Flags of `misses`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show mappings, page sizes and functions")),
     after_help = "Experimental: not yet tried on the hardware that it needs.",
     after_long_help = EXPERIMENTAL,
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "replay"]))

@@ -27,6 +27,7 @@ use model::Model;
 /// Flags of `simulate`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show all mappings, and what the model leaves out")),
     after_help = "The command runs under valgrind, which is slow; no hardware counters are needed."
 )]
 pub struct Arguments {

@@ -25,6 +25,7 @@ mod replay;
 /// Flags of `stat`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show each event that was counted")),
     after_help = "Without a target the whole machine is observed until Ctrl-C.",
     after_long_help = "Without a target the whole machine is observed until Ctrl-C.\n\n\
                   Columns: walk% share of cycles with a page walk in progress (upper bound);\n\

@@ -31,6 +31,7 @@ use session::Session;
 /// Flags of `trace`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("verbose", |it| it.help("Show histograms, and how each point is attached")),
     after_help = "Presets:  alloc, compaction, reclaim, khugepaged, zeroing, split (the default);\n\
                   \x20         fault and lock (these cost something per page fault and per lock); all"
 )]

@@ -40,7 +40,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", requires = "prometheus")]
     from: Option<Moment>,
 
-    /// Draw p-values by the rule of PLAN; turns need it
+    /// The agents' plan; needed for switchbacks
+    ///
+    /// P-values are then drawn by its rule.
     #[arg(long, value_name = "PLAN")]
     plan: Option<PathBuf>,
 
@@ -48,7 +50,9 @@ pub struct Arguments {
     #[arg(long, value_name = "ARM")]
     control: Option<String>,
 
-    /// What decides; else --lower, --higher, or p99_seconds
+    /// Metric that decides [default: p99_seconds]
+    ///
+    /// Where --lower or --higher names a metric, that one decides.
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
@@ -60,11 +64,11 @@ pub struct Arguments {
     #[arg(long, value_name = "METRIC")]
     higher: Vec<String>,
 
-    /// Changes of less are no difference
+    /// Smallest change that matters
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "1%")]
     threshold: f64,
 
-    /// Looks in all [default: the stages of PLAN, or 1]
+    /// Number of looks planned [default: PLAN's stages or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     looks: Option<u32>,
 

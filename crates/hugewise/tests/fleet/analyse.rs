@@ -129,9 +129,22 @@ fn lines_and_parquet_say_the_same_together_as_alone() {
 fn what_is_no_row_is_named_with_its_line() {
     let case = Case::new();
     let file = case.path("bad.jsonl");
-    fs::write(&file, "\n{}\n").expect("a file");
-    let refused = analyse(&case, &file).code(2);
-    refused.stderr(contains("bad.jsonl, line 2: not a row").and(contains("experiment")));
+    let foreign = |text: &str| {
+        fs::write(&file, text).expect("a file");
+        let refused = analyse(&case, &file).code(2);
+        refused.stderr(contains("`fleet agent --out` wrote").and(contains("column").not()))
+    };
+    let holds_none = "bad.jsonl holds no rows of an experiment (line 2: ";
+    foreign("\n{}\n").stderr(contains(format!("{holds_none}missing field `experiment`)")));
+    foreign("\nhello\n").stderr(contains(format!("{holds_none}no JSON)")));
+    let row = serde_json::to_string(&Fleet::quiet().rows(1)[0]).expect("JSON");
+    fs::write(&file, format!("{row}\n{{}}\n")).expect("a file");
+    analyse(&case, &file)
+        .code(2)
+        .stderr(contains("bad.jsonl, line 2: no row of `fleet agent`"));
+    analyse(&case, &case.path("nowhere"))
+        .code(2)
+        .stderr(contains("there is no folder or file").and(contains("nowhere with rows; give")));
     let empty = case.path("empty");
     fs::create_dir_all(&empty).expect("a folder");
     let refused = analyse(&case, &empty).code(2);

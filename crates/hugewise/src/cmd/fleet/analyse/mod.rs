@@ -203,8 +203,8 @@ fn control(arguments: &Arguments, plan: Option<&Plan>, tally: &Tally) -> Result<
     if !arms.contains(&name) {
         let arms = arms.join(", ");
         return Err(exit::usage(format!(
-            "no unit has the arm {name}, which the others are compared with; there are: {arms} \
-             (--control)"
+            "no unit has the arm {name}, which the others are compared with; there are: {arms}. \
+             Add the rows of its units, or name another arm (--control)"
         )));
     }
     Ok(name)

@@ -1,6 +1,6 @@
 //! The analysis as a document and as rows.
 
-use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, Word};
+use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, TURNS, Word};
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
 use super::scale::Scale;
@@ -76,11 +76,12 @@ fn sentence(analysis: &Analysis, arm: &ArmReport) -> String {
             let band = chosen_percent(analysis.band);
             format!("{name} makes no difference of more than {band} % to {metric}.")
         }
-        _ => format!("{name}: not decided: {}.", undecided(metric, report)),
+        _ => format!("{name}: not decided: {}.", undecided(analysis, report)),
     }
 }
 
-fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
+fn undecided(analysis: &Analysis, report: Option<&MetricReport>) -> String {
+    let metric = &analysis.metric;
     let Some(report) = report else {
         return format!("no row has the metric {metric}");
     };
@@ -98,6 +99,9 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
         Some(size) => format!("{metric} changes by {size}"),
         None => match report.detectable {
             Some(effect) => promise(report, effect),
+            None if analysis.lot == TURNS => {
+                format!("too few pairs of turns, of the past or of the plan, have {metric}")
+            }
             None => format!("no stratum has two units of both arms with {metric}"),
         },
     }
@@ -106,16 +110,22 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
 /// What an experiment that is to come will find. Without the last full stop.
 fn promise(report: &MetricReport, effect: f64) -> String {
     let (metric, change) = (&report.metric, either_way(report.scale, effect));
-    let rest = match report.detectable_by {
-        Some(Basis::Halves) => {
-            format!("An experiment half as long as this past finds {metric} changed by {change}")
-        }
-        _ => format!(
+    let (state, who) = match report.detectable_by {
+        Some(Basis::Halves) => (
+            "no unit was under an arm yet",
+            "An experiment half as long as this past finds",
+        ),
+        Some(Basis::Turns) => (
+            "no two pairs of turns are over yet",
+            "All pairs that the plan gives these units together find",
+        ),
+        _ => (
+            "no unit was under an arm yet",
             "One period of past does not tell how well the past predicts, so that this is the \
-             most: an experiment finds {metric} changed by {change}"
+             most: an experiment finds",
         ),
     };
-    format!("no unit was under an arm yet. {rest} with a chance of 80 %")
+    format!("{state}. {who} {metric} changed by {change} with a chance of 80 %")
 }
 
 /// A change in both directions: a factor that is found as a rise is found as a fall too.

@@ -48,6 +48,8 @@ pub(super) struct Means {
     past: Past,
     covered: Covered,
     pub(super) turns: BTreeMap<i64, Turn>,
+    /// The past by the turns that the plan would have had then, without their washout.
+    pub(super) past_turns: BTreeMap<i64, Sums>,
 }
 
 /// One turn of a unit.
@@ -164,6 +166,9 @@ impl Tally {
                 means.before.merge(&row.sums);
                 self.stretches.widen(row.start);
                 means.past.add(self.stretches, row.start, &row.sums);
+                if let Some(turns) = self.turns {
+                    means.add_past_turn(turns, row);
+                }
             }
             Phase::Washout => {}
             Phase::During => {
@@ -364,7 +369,16 @@ impl Means {
     fn compared(&self) -> impl Iterator<Item = Sums> {
         let turns = self.turns.values();
         let turns = turns.flat_map(|turn| [turn.first, turn.rest]);
-        [self.before, self.during].into_iter().chain(turns)
+        let means = [self.before, self.during].into_iter().chain(turns);
+        means.chain(self.past_turns.values().copied())
+    }
+
+    fn add_past_turn(&mut self, turns: Turns, row: &Row) {
+        let start = Moment(row.start);
+        if !turns.is_washout(start) {
+            let turn = self.past_turns.entry(turns.number(start)).or_default();
+            turn.merge(&row.sums);
+        }
     }
 
     fn add_turn(&mut self, turns: Turns, row: &Row) {

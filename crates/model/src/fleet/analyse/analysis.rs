@@ -200,6 +200,8 @@ pub struct MetricReport {
     pub scale: Scale,
     /// Which direction is good.
     pub better: Better,
+    /// Mean under the control; `None` on the logarithmic scale.
+    pub base: Option<f64>,
     /// Share on the logarithmic scale (−0.05 is five percent less), else the difference.
     pub effect: Option<f64>,
     /// Its interval at the level of this look.
@@ -381,7 +383,8 @@ impl MetricReport {
         let (Some((low, high)), Some(p)) = (self.interval, self.p_adjusted) else {
             return Word::NotDecided;
         };
-        let is_within = self.scale == Scale::Log && low > -band && high < band;
+        let limit = self.limit(band);
+        let is_within = low > -limit && high < limit;
         match self.better {
             _ if is_within => Word::NoDifference,
             Better::Lower if p <= level && high < 0.0 => Word::Better,
@@ -390,6 +393,14 @@ impl MetricReport {
             Better::Higher if p <= level && high < 0.0 => Word::Worse,
             Better::Neither => Word::Fact,
             _ => Word::NotDecided,
+        }
+    }
+
+    /// The change that is none, as `effect` has it: a share of the mean under the control.
+    fn limit(&self, band: f64) -> f64 {
+        match self.scale {
+            Scale::Log => band,
+            Scale::Plain | Scale::Share => band * self.base.unwrap_or(0.0).abs(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::forecast::{Bar, Expected, detectable};
 use super::foresight::{Basis, foresee};
 use super::loss::Loss;
 use super::lot::{Lot, Shuffle, randomisation_p};
+use super::scale::Scale;
 use super::shares::Shares;
 use super::switchback::{self, Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
@@ -65,6 +66,7 @@ impl Asked<'_> {
         if let Some(estimate) = &estimate {
             let p = randomisation_p(&sample, lot, self.bar.draws);
             report.take(estimate, p, self.bar.level);
+            report.compare_with(sample.untreated());
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| harm_p(estimate, p)).flatten();
         }
@@ -121,6 +123,7 @@ impl Asked<'_> {
                 randomisation_p(&sample, &shuffle, self.bar.draws),
                 self.bar.level,
             );
+            report.compare_with(sample.untreated());
             Some(report)
         };
         let mut found: Vec<_> = self.tally.metrics.keys().filter_map(report).collect();
@@ -211,6 +214,7 @@ impl Asked<'_> {
             metric: metric.to_owned(),
             scale: self.tally.scale(metric),
             better: self.question.better_of(metric),
+            base: None,
             effect: None,
             interval: None,
             error: None,
@@ -255,8 +259,14 @@ impl MetricReport {
         self.p = Some(found.p);
         self.p_adjusted = Some(found.p);
         self.units = [found.pairs as u64; 2];
+        self.compare_with(Some(found.base));
         let carried = found.carry_over.zip(found.carry_over_p);
-        self.carry_over = carried.map(|(effect, p)| (self.scale.share(effect), p));
+        self.carry_over = carried.map(|(effect, p)| (self.scale.change(effect), p));
+    }
+
+    /// Takes in the mean under the control, which logarithms do not need.
+    fn compare_with(&mut self, base: Option<f64>) {
+        self.base = base.filter(|_| self.scale != Scale::Log);
     }
 
     /// Takes in what an experiment that is expected would find.
@@ -264,7 +274,7 @@ impl MetricReport {
         if let Some((expected, basis)) = expected
             && let Some(effect) = detectable(expected, bar)
         {
-            self.detectable = Some(self.scale.share(effect));
+            self.detectable = Some(self.scale.change(effect));
             self.detectable_by = Some(basis);
         }
     }
@@ -272,8 +282,8 @@ impl MetricReport {
     fn size(&mut self, size: [f64; 3], level: f64) {
         let [effect, error, freedom] = size;
         let (low, high) = interval(size, level);
-        self.effect = Some(self.scale.share(effect));
-        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.effect = Some(self.scale.change(effect));
+        self.interval = Some((self.scale.change(low), self.scale.change(high)));
         self.error = Some(error);
         self.freedom = Some(freedom);
     }

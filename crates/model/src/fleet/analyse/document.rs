@@ -74,7 +74,14 @@ fn sentence(analysis: &Analysis, arm: &ArmReport) -> String {
         Answer::Worse => format!("{name} hurts: it changes {metric}{size}."),
         Answer::NoDifference => {
             let band = chosen_percent(analysis.band);
-            format!("{name} makes no difference of more than {band} % to {metric}.")
+            match report.and_then(|it| it.base) {
+                Some(_) => format!(
+                    "{name} makes no difference to {metric} of more than {band} % of its mean \
+                     under {}.",
+                    analysis.control
+                ),
+                None => format!("{name} makes no difference of more than {band} % to {metric}."),
+            }
         }
         _ => format!("{name}: not decided: {}.", undecided(analysis, report)),
     }
@@ -136,6 +143,7 @@ fn either_way(scale: Scale, effect: f64) -> String {
             format!("{} or {} %", percent_change(fall), percent_change(effect))
         }
         Scale::Plain => format!("\u{b1}{}", three_digits(effect.abs())),
+        Scale::Share => format!("\u{b1}{} points", percent(effect.abs())),
     }
 }
 
@@ -146,6 +154,7 @@ pub(super) fn shown(scale: Scale, effect: f64) -> String {
             let plus = if effect > 0.0 { "+" } else { "" };
             format!("{plus}{}", three_digits(effect))
         }
+        Scale::Share => format!("{} points", percent_change(effect)),
     }
 }
 
@@ -163,7 +172,9 @@ fn with_interval(report: &MetricReport) -> Option<String> {
 pub(super) fn interval(report: &MetricReport) -> Option<String> {
     let (low, high) = report.interval?;
     Some(match report.scale {
-        Scale::Log => format!("{}, {}", percent_change(low), percent_change(high)),
+        Scale::Log | Scale::Share => {
+            format!("{}, {}", percent_change(low), percent_change(high))
+        }
         Scale::Plain => format!("{}, {}", three_digits(low), three_digits(high)),
     })
 }
@@ -406,10 +417,7 @@ pub fn csv(analysis: &Analysis) -> String {
             csv.row([
                 arm.arm.clone(),
                 report.metric.clone(),
-                match report.scale {
-                    Scale::Log => "log".to_owned(),
-                    Scale::Plain => "plain".to_owned(),
-                },
+                <&str>::from(report.scale).to_owned(),
                 edge(report.effect),
                 edge(report.interval.map(|it| it.0)),
                 edge(report.interval.map(|it| it.1)),

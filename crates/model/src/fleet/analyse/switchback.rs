@@ -14,6 +14,8 @@ use super::tally::{Tally, Turn};
 pub struct Pairs {
     /// Mean difference of the two turns, treated less control, on the scale of the metric.
     pub effect: f64,
+    /// Mean of the control's turns, on the scale of the metric.
+    pub base: f64,
     /// Its standard error: the order of each pair was drawn alone.
     pub error: f64,
     /// Complete pairs.
@@ -38,7 +40,7 @@ pub fn pairs(
     draws: u32,
 ) -> Option<Pairs> {
     let scale = tally.scale(metric);
-    let (mut differences, mut carried) = (Vec::new(), Vec::new());
+    let (mut differences, mut carried, mut base) = (Vec::new(), Vec::new(), 0.0);
     for means in tally.metrics.get(metric)?.values() {
         for (first, second) in in_pairs(&means.turns) {
             let sign = match (first.arm.as_str(), second.arm.as_str()) {
@@ -51,6 +53,7 @@ pub fn pairs(
                 continue;
             };
             differences.push(sign * (one - other));
+            base += if sign > 0.0 { other } else { one };
             // Within a pair only the second turn is sure to follow the other arm.
             carried.extend(lag(second, scale).map(|lag| -sign * lag));
         }
@@ -59,6 +62,7 @@ pub fn pairs(
     let carry = mean_and_error(&carried);
     Some(Pairs {
         effect,
+        base: base / differences.len() as f64,
         error,
         pairs: differences.len(),
         p: sign_p(&differences, draws, SEED),

@@ -279,15 +279,11 @@ impl Tally {
         ends.fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The scale of a metric: logarithms unless a mean that is compared has none.
+    /// The scale of a metric: logarithms unless it is a share, or a mean that is compared has none.
     #[must_use]
     pub fn scale(&self, metric: &str) -> Scale {
         let units = self.metrics.get(metric).into_iter().flatten();
-        let mut sums = units.flat_map(|(_, means)| means.compared());
-        match sums.all(|sums| sums.n == 0 || sums.mean > 0.0) {
-            true => Scale::Log,
-            false => Scale::Plain,
-        }
+        Scale::of_metric(metric, units.flat_map(|(_, means)| means.compared()))
     }
 
     /// Values in the earlier and the later half of the past, all units together.

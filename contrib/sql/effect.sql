@@ -10,10 +10,11 @@ unit_means AS (
     sum(CASE WHEN phase = 'before' THEN n * mean ELSE 0.0 END)
       / nullif(sum(CASE WHEN phase = 'before' THEN n ELSE 0 END), 0) AS before_mean
   FROM fleet_rows WHERE arm <> 'outside' GROUP BY metric, unit),
--- Logarithms, unless a unit has a mean that has none.
+-- Logarithms, unless the metric is a share, or a unit has a mean that has none.
 scales AS (
   SELECT m AS scale_m,
-    CASE WHEN coalesce(min(during_mean), 1.0) > 0 AND coalesce(min(before_mean), 1.0) > 0
+    CASE WHEN right(m, 6) <> '_ratio'
+        AND coalesce(min(during_mean), 1.0) > 0 AND coalesce(min(before_mean), 1.0) > 0
       THEN 1 ELSE 0 END AS is_log
   FROM unit_means GROUP BY m),
 scaled AS (

@@ -1,7 +1,8 @@
 """Holds contrib/sql/effect.sql against `hugewise fleet analyse`: sql.py PROGRAM FOLDER [ENGINE...]
 
 Rows are generated with fixed seeds: single hosts as units, hosts that are treated whole, and hosts
-with both arms; some units have no past, one metric has means of zero, and one has no scatter within arms.
+with both arms; some units have no past, one metric has means of zero, one has no scatter within arms, and one
+is a share.
 """
 
 import json
@@ -31,7 +32,7 @@ def rows(seed, hosts, pods, whole):
                     continue
                 # Every treated unit is harmed alike; a power of two stays what it is in a mean.
                 harm = 0.25 if treated and phase == "during" else 0.0
-                for metric, size in (("p99_seconds", 0.01), ("anon_bytes", 8e9), ("stalls", 0), ("kills", None)):
+                for metric, size in (("p99_seconds", 0.01), ("anon_bytes", 8e9), ("stalls", 0), ("kills", None), ("busy_ratio", 0.3)):
                     away = base + dice.gauss(0, 0.1)
                     if treated and phase == "during":
                         away -= 0.05
@@ -114,7 +115,7 @@ def main(program, folder, *names):
         path = folder / f"{fleet}.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows(*shape)))
         expected = ours(program, path.resolve())
-        assert len(expected) == 4, expected
+        assert len(expected) == 5, expected
         for name in names or ENGINES:
             try:
                 found = ENGINES[name](path.resolve())

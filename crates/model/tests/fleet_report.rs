@@ -13,9 +13,15 @@ const PLAN: &str = "name = 'simulated'\nuntil = 10000\nstage = 1\n\
     [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
     [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
 
+/// Turns of two periods after twelve periods of past.
+const TURNS: &str = "name = 'simulated'\nstarts = 3600\nuntil = 10800\n\
+    switchback = {turn = '10m', washout = '5m'}\n\
+    [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+    [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
+
 fn analysis(rows: impl IntoIterator<Item = Row>, plan: Option<&str>) -> Analysis {
     let plan: Option<Plan> = plan.map(|text| text.parse().expect("a plan"));
-    let mut tally = Tally::new(None);
+    let mut tally = Tally::new(plan.as_ref().and_then(Plan::turns));
     for row in rows {
         tally.add(&row).expect("a row of an agent");
     }
@@ -130,4 +136,15 @@ fn the_past_alone_is_a_forecast() {
 #[test]
 fn a_past_of_one_period_is_a_forecast_that_promises_too_much() {
     check("fleet-forecast-short", &analysis(past(1), None));
+}
+
+/// A plan with turns has an end, so that the forecast is of all its pairs; with too short a past there
+/// is none.
+#[test]
+fn the_past_of_turns_is_a_forecast_of_the_plan() {
+    check("fleet-forecast-turns", &analysis(past(12), Some(TURNS)));
+    let short = analysis(past(2), Some(TURNS));
+    assert_eq!(short.arms[0].metrics[0].detectable, None);
+    let text = to_text(&document(&short), &Style::default());
+    assert!(text.contains("too few pairs of turns"), "{text}");
 }

@@ -101,8 +101,10 @@ pub fn command() -> Command {
 /// The experiment file cannot be read, or is wrong.
 pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = options::with_file(Cli::command(), words)?;
-    let matches = command().try_get_matches_from(words);
-    let matches = matches.unwrap_or_else(|error| end(&with_nearest_verb(error)));
+    let command = command();
+    let matches = command.clone().try_get_matches_from(&words);
+    let matches =
+        matches.unwrap_or_else(|error| end(&with_nearest_verb(error, innermost(&command, &words))));
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| end(&error)))
 }
 
@@ -116,17 +118,34 @@ fn end(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// The same error with the verb that was meant: clap does not recognise swapped letters (`rnu`).
-fn with_nearest_verb(mut error: clap::Error) -> clap::Error {
+/// The command that the first words lead to: `hugewise`, or `fleet` of `hugewise fleet …`.
+fn innermost<'a>(command: &'a Command, words: &[OsString]) -> &'a Command {
+    let mut below = words.iter().skip(1).map_while(|word| word.to_str());
+    let found = below.try_fold(command, |command, word| {
+        command.find_subcommand(word).ok_or(command)
+    });
+    found.unwrap_or_else(|last| last)
+}
+
+/// The same error with the verb of `command` that was meant, or the few that there are: clap does not
+/// recognise swapped letters (`rnu`).
+fn with_nearest_verb(mut error: clap::Error, command: &Command) -> clap::Error {
+    const FEW: usize = 5;
     if error.get(ContextKind::SuggestedSubcommand).is_none()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(near) = nearest(
-            typed,
-            Cli::command().get_subcommands().map(Command::get_name),
-        )
     {
-        let near = ContextValue::Strings(vec![near.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, near);
+        let verbs = || command.get_subcommands().map(Command::get_name);
+        if let Some(near) = nearest(typed, verbs()) {
+            let near = ContextValue::Strings(vec![near.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, near);
+        } else if verbs().count() <= FEW {
+            let all = verbs().collect::<Vec<_>>().join(", ");
+            let tip = format!("{} has {all}", command.get_name());
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![tip.into()]),
+            );
+        }
     }
     error
 }

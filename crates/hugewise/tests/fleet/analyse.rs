@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use hugewise_model::fleet::assign::assign;
+use hugewise_model::fleet::plan::Plan;
 use hugewise_model::fleet::row::parquet;
 use hugewise_model::fleet::simulate::{Fleet, Rule};
+use hugewise_model::fleet::{Phase, Row};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -129,9 +132,22 @@ fn lines_and_parquet_say_the_same_together_as_alone() {
 fn what_is_no_row_is_named_with_its_line() {
     let case = Case::new();
     let file = case.path("bad.jsonl");
-    fs::write(&file, "\n{}\n").expect("a file");
-    let refused = analyse(&case, &file).code(2);
-    refused.stderr(contains("bad.jsonl, line 2: not a row").and(contains("experiment")));
+    let foreign = |text: &str| {
+        fs::write(&file, text).expect("a file");
+        let refused = analyse(&case, &file).code(2);
+        refused.stderr(contains("`fleet agent --out` wrote").and(contains("column").not()))
+    };
+    let holds_none = "bad.jsonl holds no rows of an experiment (line 2: ";
+    foreign("\n{}\n").stderr(contains(format!("{holds_none}missing field `experiment`)")));
+    foreign("\nhello\n").stderr(contains(format!("{holds_none}no JSON)")));
+    let row = serde_json::to_string(&Fleet::quiet().rows(1)[0]).expect("JSON");
+    fs::write(&file, format!("{row}\n{{}}\n")).expect("a file");
+    analyse(&case, &file)
+        .code(2)
+        .stderr(contains("bad.jsonl, line 2: no row of `fleet agent`"));
+    analyse(&case, &case.path("nowhere"))
+        .code(2)
+        .stderr(contains("there is no folder or file").and(contains("nowhere with rows; give")));
     let empty = case.path("empty");
     fs::create_dir_all(&empty).expect("a folder");
     let refused = analyse(&case, &empty).code(2);
@@ -184,6 +200,29 @@ fn turns_without_their_plan_have_no_answer() {
     analyse(&case, &path)
         .success()
         .stdout(contains("60 of 60 units changed their arm").and(contains("(--plan)")));
+}
+
+/// Before the first turn all units have the arm with which they begin, which may be the treated one.
+#[test]
+fn turns_need_no_unit_of_the_control_before_the_start() {
+    let case = Case::new();
+    let text = "name = 'simulated'\nstarts = 3600\nuntil = 7200\nswitchback = {turn = '10m'}\n\
+                [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
+                [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
+    let plan: Plan = text.parse().expect("a plan");
+    let mut rows = Fleet::quiet().rows(1).into_iter().map(|row| Row {
+        arm: assign(&plan, &row.unit, plan.starts.expect("a start")).arm,
+        phase: Phase::Before,
+        ..row
+    });
+    let row = rows.find(|row| row.arm == "treated").expect("a unit");
+    let (path, file) = (case.path("plan.toml"), case.path("one.jsonl"));
+    fs::write(&path, text).expect("a plan");
+    fs::write(&file, serde_json::to_string(&row).expect("JSON")).expect("a row");
+    let mut command = case.hugewise();
+    command.args(["fleet", "analyse", "--plan"]).arg(&path);
+    let asked = command.arg(&file).assert().success();
+    asked.stdout(contains("too few pairs of turns"));
 }
 
 const STARTS: i64 = 1_796_083_200;

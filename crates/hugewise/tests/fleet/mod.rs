@@ -92,6 +92,28 @@ fn a_wrong_plan_is_shown_with_its_line() {
 }
 
 #[test]
+fn what_is_missing_is_said_with_the_fix() {
+    let case = Case::new();
+    let fleet = |words: &[&str]| {
+        let mut command = case.hugewise();
+        command.arg("fleet").args(words).assert()
+    };
+    for verb in ["assign", "agent"] {
+        let absent = contains("there is no plan nowhere.toml; a plan is the TOML file");
+        fleet(&[verb, "nowhere.toml"]).code(2).stderr(absent);
+    }
+    let path = plan(&case, "x", "thp=never", "");
+    fleet(&["assign", path.to_str().expect("a name")])
+        .success()
+        .stderr(contains("stdin named no unit: give names"));
+    let other = fleet(&["simulate"]).code(2);
+    other.stderr(contains("tip: fleet has assign, agent, analyse"));
+    fleet(&["asisgn"])
+        .code(2)
+        .stderr(contains("a similar subcommand exists: 'assign'"));
+}
+
+#[test]
 fn an_ordinary_user_is_refused_and_nothing_is_changed() {
     if !is_root() {
         return skip(

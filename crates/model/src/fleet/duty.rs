@@ -2,7 +2,7 @@
 
 use super::Phase;
 use super::assign::rules;
-use super::plan::{Moment, Plan, Switchback};
+use super::plan::{Moment, Plan};
 
 /// What a plan asks of a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,16 +51,10 @@ fn phase(plan: &Plan, now: Moment) -> Phase {
     if plan.starts.is_some_and(|starts| now < starts) {
         return Phase::Before;
     }
-    match (plan.switchback, plan.turns()) {
-        (Some(switchback), Some(turns)) if turns.into_turn(now) < washout(switchback) => {
-            Phase::Washout
-        }
+    match plan.turns() {
+        Some(turns) if turns.is_washout(now) => Phase::Washout,
         _ => Phase::During,
     }
-}
-
-fn washout(switchback: Switchback) -> i64 {
-    switchback.washout.as_secs_f64().ceil() as i64
 }
 
 /// The next moment at which the duty may change: no period goes beyond it.
@@ -74,12 +68,11 @@ pub fn next_change(plan: &Plan, now: Moment) -> Moment {
 }
 
 fn turns(plan: &Plan, now: Moment) -> Vec<Moment> {
-    let begun = plan.turns().filter(|turns| turns.starts <= now);
-    let (Some(switchback), Some(turns)) = (plan.switchback, begun) else {
+    let Some(turns) = plan.turns().filter(|turns| turns.starts <= now) else {
         return Vec::new();
     };
     let into = turns.into_turn(now);
-    let edges = [washout(switchback), turns.seconds];
+    let edges = [turns.washout, turns.seconds];
     let later = edges.into_iter().filter(|&edge| edge > into);
     later.map(|edge| Moment(now.0 - into + edge)).collect()
 }

@@ -105,6 +105,8 @@ pub struct Turns {
     pub starts: Moment,
     /// Length of a turn, at least 1 second.
     pub seconds: i64,
+    /// Seconds at the begin of a turn that are not compared.
+    pub washout: i64,
 }
 
 impl Turns {
@@ -118,6 +120,18 @@ impl Turns {
     #[must_use]
     pub fn into_turn(self, at: Moment) -> i64 {
         self.since_starts(at).rem_euclid(self.seconds.max(1))
+    }
+
+    /// Whether a moment lies in the washout of its turn.
+    #[must_use]
+    pub fn is_washout(self, at: Moment) -> bool {
+        self.into_turn(at) < self.washout
+    }
+
+    /// Whole pairs of turns from the first turn to a moment.
+    #[must_use]
+    pub fn pairs(self, until: Moment) -> u64 {
+        u64::try_from(self.number(until).div_euclid(2)).unwrap_or(0)
     }
 
     fn since_starts(self, at: Moment) -> i64 {
@@ -163,9 +177,11 @@ impl Plan {
     /// When arms take turns, if they do.
     #[must_use]
     pub fn turns(&self) -> Option<Turns> {
+        let switchback = self.switchback?;
         Some(Turns {
             starts: self.starts?,
-            seconds: i64::try_from(self.switchback?.turn.as_secs()).unwrap_or(i64::MAX),
+            seconds: i64::try_from(switchback.turn.as_secs()).unwrap_or(i64::MAX),
+            washout: switchback.washout.as_secs_f64().ceil() as i64,
         })
     }
 

@@ -1,6 +1,6 @@
 //! `hugewise fleet assign`: the arm of each unit.
 
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -116,11 +116,18 @@ fn units(arguments: &Arguments) -> Result<Vec<String>> {
     if !arguments.units.is_empty() {
         return Ok(arguments.units.clone());
     }
-    let lines = std::io::stdin().lock().lines();
+    if stdin().is_terminal() {
+        message("units are read from this terminal, a name a line; Ctrl-D ends them");
+    }
+    let lines = stdin().lock().lines();
     let lines = lines.map(|line| Ok(line.context("reading units from stdin")?.trim().to_owned()));
-    lines
+    let units: Vec<String> = lines
         .filter(|line: &Result<String>| !line.as_ref().is_ok_and(String::is_empty))
-        .collect()
+        .collect::<Result<_>>()?;
+    if units.is_empty() {
+        message("stdin named no unit: give names behind the plan, or a name a line on stdin");
+    }
+    Ok(units)
 }
 
 fn policy<'a>(plan: &'a Plan, assignment: &Assignment) -> &'a str {

@@ -29,7 +29,7 @@ enum Task {
     Assign(assign::Arguments),
     /// Carry out the arm of this host, with proof, and write its rows
     Agent(agent::Arguments),
-    /// Say what the rows of the agents show of each arm
+    /// Say what the rows show of each arm; before the start, what they can show
     Analyse(analyse::Arguments),
 }
 

@@ -1,5 +1,6 @@
 //! The plan as a file.
 
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use anyhow::Result;
@@ -21,11 +22,21 @@ pub(super) struct PlanFile {
 /// It cannot be read, or is wrong; with the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile> {
     let wrong = |problem: String| exit::usage(format!("the plan {}: {problem}", path.display()));
-    let bytes = file::read(path).map_err(|error| wrong(error.to_string()))?;
+    let bytes = file::read(path).map_err(|error| exit::usage(unread(path, &error)))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
     let plan = text.parse().map_err(wrong)?;
     Ok(PlanFile {
         plan,
         digest: digest(&text),
     })
+}
+
+/// What keeps a plan from being read, and what to give.
+fn unread(path: &Path, error: &Error) -> String {
+    let path = path.display();
+    let problem = match error.kind() {
+        ErrorKind::NotFound => format!("there is no plan {path}"),
+        _ => format!("the plan {path} cannot be read: {error}"),
+    };
+    format!("{problem}; a plan is the TOML file of an experiment (docs/guide/fleet.md)")
 }

@@ -22,6 +22,9 @@ use crate::run::stats::holm;
 
 const SEED: u64 = 0x666c_6565;
 
+/// How p-values are drawn where arms take turns.
+pub(super) const TURNS: &str = "the order of the turns";
+
 /// What is asked of the rows.
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -197,6 +200,8 @@ pub struct MetricReport {
     pub scale: Scale,
     /// Which direction is good.
     pub better: Better,
+    /// Mean under the control; `None` on the logarithmic scale.
+    pub base: Option<f64>,
     /// Share on the logarithmic scale (−0.05 is five percent less), else the difference.
     pub effect: Option<f64>,
     /// Its interval at the level of this look.
@@ -235,11 +240,11 @@ impl Analysis {
     pub fn of(tally: &Tally, question: &Question) -> Self {
         let level = question.spending.level(tally.stage);
         let arms = arms(tally, question);
-        let family = family(tally, question, arms.len());
+        let family = claims(tally, question, arms.len());
         let bar = Bar {
             level,
             family,
-            draws: draws(level, family),
+            draws: draws(level, p_values(tally, question, family)),
         };
         let began: Vec<&Unit> = tally.units.iter().filter(|unit| unit.began).collect();
         let takes_turns = question.takes_turns();
@@ -265,7 +270,7 @@ impl Analysis {
             metric,
             draws: bar.draws,
             lot: match (takes_turns, &question.plan) {
-                (true, _) => "the order of the turns",
+                (true, _) => TURNS,
                 (false, Some(_)) => "the rule of the plan",
                 (false, None) => "a shuffle within strata",
             },
@@ -378,7 +383,8 @@ impl MetricReport {
         let (Some((low, high)), Some(p)) = (self.interval, self.p_adjusted) else {
             return Word::NotDecided;
         };
-        let is_within = self.scale == Scale::Log && low > -band && high < band;
+        let limit = self.limit(band);
+        let is_within = low > -limit && high < limit;
         match self.better {
             _ if is_within => Word::NoDifference,
             Better::Lower if p <= level && high < 0.0 => Word::Better,
@@ -387,6 +393,14 @@ impl MetricReport {
             Better::Higher if p <= level && high < 0.0 => Word::Worse,
             Better::Neither => Word::Fact,
             _ => Word::NotDecided,
+        }
+    }
+
+    /// The change that is none, as `effect` has it: a share of the mean under the control.
+    fn limit(&self, band: f64) -> f64 {
+        match self.scale {
+            Scale::Log => band,
+            Scale::Plain | Scale::Share => band * self.base.unwrap_or(0.0).abs(),
         }
     }
 
@@ -425,15 +439,19 @@ fn arms(tally: &Tally, question: &Question) -> Vec<String> {
     arms
 }
 
-/// How many p-values are corrected for one another, at most.
-fn family(tally: &Tally, question: &Question, arms: usize) -> usize {
+/// How many changes can be claimed.
+fn claims(tally: &Tally, question: &Question, arms: usize) -> usize {
     let names = tally.metric_names();
-    if question.takes_turns() {
-        // Carry-over is looked for in all.
-        return names.count();
-    }
     let claims = names.filter(|it| question.better_of(it) != Better::Neither);
     claims.count() * arms
+}
+
+/// How many p-values are corrected for one another, at most: carry-over is looked for in all metrics.
+fn p_values(tally: &Tally, question: &Question, claims: usize) -> usize {
+    match question.takes_turns() {
+        true => tally.metric_names().count(),
+        false => claims,
+    }
 }
 
 /// The lot of each arm against the control. Turns have a test of their own.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use super::analysis::{ArmReport, MetricReport, Question, Word};
 use super::estimate::{Estimate, interval};
-use super::forecast::{Bar, detectable};
+use super::forecast::{Bar, Expected, detectable};
 use super::foresight::{Basis, foresee};
 use super::loss::Loss;
 use super::lot::{Lot, Shuffle, randomisation_p};
+use super::scale::Scale;
 use super::shares::Shares;
-use super::switchback::{Pairs, pairs};
+use super::switchback::{self, Pairs, pairs};
 use super::tally::{Tally, Time, Unit};
 use crate::fleet::Ending;
 use crate::fleet::period::{GUARDRAILS, OOM_KILLS};
@@ -65,6 +66,7 @@ impl Asked<'_> {
         if let Some(estimate) = &estimate {
             let p = randomisation_p(&sample, lot, self.bar.draws);
             report.take(estimate, p, self.bar.level);
+            report.compare_with(sample.untreated());
             let guards = GUARDRAILS.contains(&metric);
             report.harm_p = guards.then(|| harm_p(estimate, p)).flatten();
         }
@@ -72,22 +74,33 @@ impl Asked<'_> {
         let result = scattered.map(|it| (it, Basis::Result));
         let past = || foresee(self.tally, metric, |unit| self.side(unit));
         let forecast = if estimate.is_some() { result } else { past() };
-        if let Some((estimate, basis)) = forecast
-            && let Some(effect) = detectable(&estimate, self.bar)
-        {
-            report.detectable = Some(report.scale.share(effect));
-            report.detectable_by = Some(basis);
-        }
+        report.promise(
+            forecast.map(|(it, basis)| (Expected::from(&it), basis)),
+            self.bar,
+        );
         report
     }
 
     fn by_pairs(&self, metric: &str) -> MetricReport {
         let mut report = self.blank(metric);
         let arms = [self.question.control.as_str(), self.arm];
-        if let Some(found) = pairs(self.tally, metric, arms, self.bar.draws) {
-            report.take_pairs(&found, self.bar.level);
+        let found = pairs(self.tally, metric, arms, self.bar.draws);
+        if let Some(found) = &found {
+            report.take_pairs(found, self.bar.level);
         }
+        let forecast = match found {
+            Some(found) => found.again().zip(Some(Basis::Result)),
+            None => self.foresee_turns(metric).zip(Some(Basis::Turns)),
+        };
+        let forecast = forecast.filter(|(it, _)| switchback::has_enough_pairs(it, self.bar));
+        report.promise(forecast, self.bar);
         report
+    }
+
+    /// What the past says of all pairs of turns that the plan has.
+    fn foresee_turns(&self, metric: &str) -> Option<Expected> {
+        let plan = self.question.plan.as_ref()?;
+        switchback::foresee(self.tally, metric, plan.turns()?.pairs(plan.until))
     }
 
     /// The units of the control arm: those in clusters with treated units against those without.
@@ -110,6 +123,7 @@ impl Asked<'_> {
                 randomisation_p(&sample, &shuffle, self.bar.draws),
                 self.bar.level,
             );
+            report.compare_with(sample.untreated());
             Some(report)
         };
         let mut found: Vec<_> = self.tally.metrics.keys().filter_map(report).collect();
@@ -200,6 +214,7 @@ impl Asked<'_> {
             metric: metric.to_owned(),
             scale: self.tally.scale(metric),
             better: self.question.better_of(metric),
+            base: None,
             effect: None,
             interval: None,
             error: None,
@@ -244,15 +259,31 @@ impl MetricReport {
         self.p = Some(found.p);
         self.p_adjusted = Some(found.p);
         self.units = [found.pairs as u64; 2];
+        self.compare_with(Some(found.base));
         let carried = found.carry_over.zip(found.carry_over_p);
-        self.carry_over = carried.map(|(effect, p)| (self.scale.share(effect), p));
+        self.carry_over = carried.map(|(effect, p)| (self.scale.change(effect), p));
+    }
+
+    /// Takes in the mean under the control, which logarithms do not need.
+    fn compare_with(&mut self, base: Option<f64>) {
+        self.base = base.filter(|_| self.scale != Scale::Log);
+    }
+
+    /// Takes in what an experiment that is expected would find.
+    fn promise(&mut self, expected: Option<(Expected, Basis)>, bar: Bar) {
+        if let Some((expected, basis)) = expected
+            && let Some(effect) = detectable(expected, bar)
+        {
+            self.detectable = Some(self.scale.change(effect));
+            self.detectable_by = Some(basis);
+        }
     }
 
     fn size(&mut self, size: [f64; 3], level: f64) {
         let [effect, error, freedom] = size;
         let (low, high) = interval(size, level);
-        self.effect = Some(self.scale.share(effect));
-        self.interval = Some((self.scale.share(low), self.scale.share(high)));
+        self.effect = Some(self.scale.change(effect));
+        self.interval = Some((self.scale.change(low), self.scale.change(high)));
         self.error = Some(error);
         self.freedom = Some(freedom);
     }

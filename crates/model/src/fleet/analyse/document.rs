@@ -1,6 +1,6 @@
 //! The analysis as a document and as rows.
 
-use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, Word};
+use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, TURNS, Word};
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
 use super::scale::Scale;
@@ -74,13 +74,21 @@ fn sentence(analysis: &Analysis, arm: &ArmReport) -> String {
         Answer::Worse => format!("{name} hurts: it changes {metric}{size}."),
         Answer::NoDifference => {
             let band = chosen_percent(analysis.band);
-            format!("{name} makes no difference of more than {band} % to {metric}.")
+            match report.and_then(|it| it.base) {
+                Some(_) => format!(
+                    "{name} makes no difference to {metric} of more than {band} % of its mean \
+                     under {}.",
+                    analysis.control
+                ),
+                None => format!("{name} makes no difference of more than {band} % to {metric}."),
+            }
         }
-        _ => format!("{name}: not decided: {}.", undecided(metric, report)),
+        _ => format!("{name}: not decided: {}.", undecided(analysis, report)),
     }
 }
 
-fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
+fn undecided(analysis: &Analysis, report: Option<&MetricReport>) -> String {
+    let metric = &analysis.metric;
     let Some(report) = report else {
         return format!("no row has the metric {metric}");
     };
@@ -98,6 +106,9 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
         Some(size) => format!("{metric} changes by {size}"),
         None => match report.detectable {
             Some(effect) => promise(report, effect),
+            None if analysis.lot == TURNS => {
+                format!("too few pairs of turns, of the past or of the plan, have {metric}")
+            }
             None => format!("no stratum has two units of both arms with {metric}"),
         },
     }
@@ -106,16 +117,22 @@ fn undecided(metric: &str, report: Option<&MetricReport>) -> String {
 /// What an experiment that is to come will find. Without the last full stop.
 fn promise(report: &MetricReport, effect: f64) -> String {
     let (metric, change) = (&report.metric, either_way(report.scale, effect));
-    let rest = match report.detectable_by {
-        Some(Basis::Halves) => {
-            format!("An experiment half as long as this past finds {metric} changed by {change}")
-        }
-        _ => format!(
+    let (state, who) = match report.detectable_by {
+        Some(Basis::Halves) => (
+            "no unit was under an arm yet",
+            "An experiment half as long as this past finds",
+        ),
+        Some(Basis::Turns) => (
+            "no two pairs of turns are over yet",
+            "All pairs that the plan gives these units together find",
+        ),
+        _ => (
+            "no unit was under an arm yet",
             "One period of past does not tell how well the past predicts, so that this is the \
-             most: an experiment finds {metric} changed by {change}"
+             most: an experiment finds",
         ),
     };
-    format!("no unit was under an arm yet. {rest} with a chance of 80 %")
+    format!("{state}. {who} {metric} changed by {change} with a chance of 80 %")
 }
 
 /// A change in both directions: a factor that is found as a rise is found as a fall too.
@@ -126,6 +143,7 @@ fn either_way(scale: Scale, effect: f64) -> String {
             format!("{} or {} %", percent_change(fall), percent_change(effect))
         }
         Scale::Plain => format!("\u{b1}{}", three_digits(effect.abs())),
+        Scale::Share => format!("\u{b1}{} points", percent(effect.abs())),
     }
 }
 
@@ -136,6 +154,7 @@ pub(super) fn shown(scale: Scale, effect: f64) -> String {
             let plus = if effect > 0.0 { "+" } else { "" };
             format!("{plus}{}", three_digits(effect))
         }
+        Scale::Share => format!("{} points", percent_change(effect)),
     }
 }
 
@@ -153,7 +172,9 @@ fn with_interval(report: &MetricReport) -> Option<String> {
 pub(super) fn interval(report: &MetricReport) -> Option<String> {
     let (low, high) = report.interval?;
     Some(match report.scale {
-        Scale::Log => format!("{}, {}", percent_change(low), percent_change(high)),
+        Scale::Log | Scale::Share => {
+            format!("{}, {}", percent_change(low), percent_change(high))
+        }
         Scale::Plain => format!("{}, {}", three_digits(low), three_digits(high)),
     })
 }
@@ -396,10 +417,7 @@ pub fn csv(analysis: &Analysis) -> String {
             csv.row([
                 arm.arm.clone(),
                 report.metric.clone(),
-                match report.scale {
-                    Scale::Log => "log".to_owned(),
-                    Scale::Plain => "plain".to_owned(),
-                },
+                <&str>::from(report.scale).to_owned(),
                 edge(report.effect),
                 edge(report.interval.map(|it| it.0)),
                 edge(report.interval.map(|it| it.1)),

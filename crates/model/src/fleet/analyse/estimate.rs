@@ -87,6 +87,17 @@ impl Sample {
         self.estimate_of(&self.treated, &self.ground())
     }
 
+    /// Mean of the values of untreated units. `None` without one.
+    #[must_use]
+    pub(super) fn untreated(&self) -> Option<f64> {
+        let values = self.value.iter().zip(&self.treated);
+        let untreated: Vec<f64> = values
+            .filter(|(_, treated)| !**treated)
+            .map(|(value, _)| *value)
+            .collect();
+        (!untreated.is_empty()).then(|| untreated.iter().sum::<f64>() / untreated.len() as f64)
+    }
+
     /// The same under other arms, as a randomisation test asks.
     pub(super) fn estimate_of(&self, treated: &[bool], ground: &Ground) -> Option<Estimate> {
         let mut strata = self.strata(treated, ground);

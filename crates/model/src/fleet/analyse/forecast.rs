@@ -18,6 +18,28 @@ pub struct Bar {
     pub draws: u32,
 }
 
+/// What is known beforehand of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// Standard error of its effect.
+    pub error: f64,
+    /// Degrees of freedom of what gave that error.
+    pub known_by: f64,
+    /// Degrees of freedom of the error by which the experiment itself will be judged.
+    pub freedom: f64,
+}
+
+/// Another such experiment.
+impl From<&Estimate> for Expected {
+    fn from(estimate: &Estimate) -> Self {
+        Self {
+            error: estimate.error,
+            known_by: estimate.freedom,
+            freedom: estimate.freedom,
+        }
+    }
+}
+
 /// Midpoints of so many equal parts stand for a distribution.
 const PARTS: usize = 16;
 /// Halvings until the effect is known to a ten-thousandth.
@@ -25,17 +47,18 @@ const STEPS: usize = 14;
 /// Errors that no effect has: there is no chance then.
 const MOST: f64 = 1e6;
 
-/// The effect on the scale of the values that is found with a chance of [`POWER`] where the past, or
-/// another such experiment, gave `estimate`. `None` where the draws cannot pass the bar.
+/// The effect on the scale of the values that is found with a chance of [`POWER`] in the experiment
+/// that is expected. `None` where the draws cannot pass the bar.
 ///
 /// It reckons with three things that chance moves: the effect that will be seen, the error by which
-/// it will be judged, and the error of `estimate` itself, from which the true one differs. A fourth
+/// it will be judged, and the error of what is expected, from which the true one differs. A fourth
 /// is the p-value by draws: of m draws r − 1 may reach the effect, so that a claim is made as if its
 /// level were drawn from a Beta distribution (r, m − r + 1). Student's p-value stands for that of
 /// endless draws, and is a bar of its own.
 #[must_use]
-pub fn detectable(estimate: &Estimate, bar: Bar) -> Option<f64> {
-    let chance = Chance::new(estimate.freedom, bar)?;
+pub fn detectable(expected: impl Into<Expected>, bar: Bar) -> Option<f64> {
+    let expected = expected.into();
+    let chance = Chance::new(expected, bar)?;
     let (mut low, mut high) = (0.0, 1.0);
     while chance.of(high) < POWER {
         (low, high) = (high, 2.0 * high);
@@ -50,7 +73,7 @@ pub fn detectable(estimate: &Estimate, bar: Bar) -> Option<f64> {
             false => high = middle,
         }
     }
-    Some(estimate.error * high)
+    Some(expected.error * high)
 }
 
 /// What the past says of an experiment whose slope on the past is not known yet: it takes one degree of
@@ -69,38 +92,46 @@ pub fn before_the_slope(past: Estimate) -> Estimate {
 struct Chance {
     /// Of the ratio of effect and error, the least that is claimed.
     least: Vec<f64>,
-    /// An estimated error over the true one.
+    /// The error that is expected, over the true one.
+    known: Vec<f64>,
+    /// The error that the experiment will find, over the true one.
     errors: Vec<f64>,
     normal: Normal,
 }
 
 impl Chance {
-    fn new(freedom: f64, bar: Bar) -> Option<Self> {
+    fn new(expected: Expected, bar: Bar) -> Option<Self> {
         let level = bar.level / bar.family.max(1) as f64;
         let draws = f64::from(bar.draws);
         let reached = (level * (draws + 1.0) * (1.0 + 1e-9)).floor();
-        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        let student = StudentsT::new(0.0, 1.0, expected.freedom).ok()?;
         let levels = Beta::new(reached, draws + 1.0 - reached).ok()?;
-        let squares = ChiSquared::new(freedom).ok()?;
         let least = |part| student.inverse_cdf(1.0 - levels.inverse_cdf(part).min(level) / 2.0);
-        let error = |part| (squares.inverse_cdf(part) / freedom).sqrt();
         Some(Self {
             least: parts().map(least).collect(),
-            errors: parts().map(error).collect(),
+            known: errors(expected.known_by)?,
+            errors: errors(expected.freedom)?,
             normal: Normal::standard(),
         })
     }
 
     fn of(&self, effect: f64) -> f64 {
         let mut sum = 0.0;
-        for past in &self.errors {
+        for known in &self.known {
             for error in &self.errors {
-                let above = |least: &f64| self.normal.cdf(effect * past - error * least);
+                let above = |least: &f64| self.normal.cdf(effect * known - error * least);
                 sum += self.least.iter().map(above).sum::<f64>();
             }
         }
-        sum / (self.least.len() * self.errors.len().pow(2)) as f64
+        sum / (self.least.len() * self.known.len() * self.errors.len()) as f64
     }
+}
+
+/// Errors that chance gives where the true one is 1.
+fn errors(freedom: f64) -> Option<Vec<f64>> {
+    let squares = ChiSquared::new(freedom).ok()?;
+    let error = |part| (squares.inverse_cdf(part) / freedom).sqrt();
+    Some(parts().map(error).collect())
 }
 
 fn parts() -> impl Iterator<Item = f64> {

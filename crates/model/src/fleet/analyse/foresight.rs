@@ -17,6 +17,8 @@ pub enum Basis {
     Halves,
     /// The scatter of the past, which cannot say how well it predicts: too large a promise.
     Past,
+    /// Pairs of turns that the past would have had: the experiment is to last as the plan says.
+    Turns,
 }
 
 /// The estimate of an experiment that is to come, from the past of the units that `side` gives an

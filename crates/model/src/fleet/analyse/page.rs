@@ -39,7 +39,8 @@ fn figure(analysis: &Analysis, at: usize, arm: &ArmReport) -> Option<Figure> {
         svg: draw(&drawn, analysis.band, &title)?,
         title,
         caption: "A line is the interval; a filled mark is an answer, a hollow one is not decided \
-                  or a fact. Metrics with means of zero have no share, and stand in the table below."
+                  or a fact. Shares, and metrics with means of zero, change by no factor, and stand \
+                  in the table below."
             .to_owned(),
         table: numbers(&drawn),
     })

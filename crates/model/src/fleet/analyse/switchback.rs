@@ -1,7 +1,10 @@
 //! Arms that take turns: the two turns of a pair are compared within their unit.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::forecast::{Bar, Expected};
 use super::lot::sign_p;
 use super::scale::Scale;
 use super::tally::{Tally, Turn};
@@ -11,6 +14,8 @@ use super::tally::{Tally, Turn};
 pub struct Pairs {
     /// Mean difference of the two turns, treated less control, on the scale of the metric.
     pub effect: f64,
+    /// Mean of the control's turns, on the scale of the metric.
+    pub base: f64,
     /// Its standard error: the order of each pair was drawn alone.
     pub error: f64,
     /// Complete pairs.
@@ -35,13 +40,9 @@ pub fn pairs(
     draws: u32,
 ) -> Option<Pairs> {
     let scale = tally.scale(metric);
-    let (mut differences, mut carried) = (Vec::new(), Vec::new());
+    let (mut differences, mut carried, mut base) = (Vec::new(), Vec::new(), 0.0);
     for means in tally.metrics.get(metric)?.values() {
-        for (&number, first) in means.turns.range(..) {
-            let second = means.turns.get(&(number + 1));
-            let Some(second) = second.filter(|_| number.rem_euclid(2) == 0) else {
-                continue;
-            };
+        for (first, second) in in_pairs(&means.turns) {
             let sign = match (first.arm.as_str(), second.arm.as_str()) {
                 (one, other) if one == treated && other == control => 1.0,
                 (one, other) if one == control && other == treated => -1.0,
@@ -52,6 +53,7 @@ pub fn pairs(
                 continue;
             };
             differences.push(sign * (one - other));
+            base += if sign > 0.0 { other } else { one };
             // Within a pair only the second turn is sure to follow the other arm.
             carried.extend(lag(second, scale).map(|lag| -sign * lag));
         }
@@ -60,12 +62,58 @@ pub fn pairs(
     let carry = mean_and_error(&carried);
     Some(Pairs {
         effect,
+        base: base / differences.len() as f64,
         error,
         pairs: differences.len(),
         p: sign_p(&differences, draws, SEED),
         carry_over: carry.map(|(mean, _)| mean),
         carry_over_p: carry.map(|_| sign_p(&carried, draws, SEED)),
     })
+}
+
+/// The turns of which a pair is complete.
+fn in_pairs<T>(turns: &BTreeMap<i64, T>) -> impl Iterator<Item = (&T, &T)> {
+    let firsts = turns.iter().filter(|(number, _)| number.rem_euclid(2) == 0);
+    firsts.filter_map(|(number, first)| Some((first, turns.get(&(number + 1))?)))
+}
+
+/// What the past says of an experiment in which each unit that has a past has `pairs` pairs of turns.
+/// `None` with fewer than two pairs of the past.
+///
+/// A coin gives each difference its sign, so that the mean of the squares is the variance, also where
+/// all units drift alike.
+#[must_use]
+pub fn foresee(tally: &Tally, metric: &str, pairs: u64) -> Option<Expected> {
+    let scale = tally.scale(metric);
+    let units = tally.metrics.get(metric)?.values();
+    let (mut squares, mut known, mut enrolled) = (0.0, 0, 0);
+    for turns in units.map(|means| &means.past_turns) {
+        enrolled += u64::from(!turns.is_empty());
+        for (first, second) in in_pairs(turns) {
+            if let Some((one, other)) = scale.of(first).zip(scale.of(second)) {
+                squares += (one - other).powi(2);
+                known += 1;
+            }
+        }
+    }
+    let planned = (enrolled * pairs) as f64;
+    (known >= 2 && planned >= 2.0).then(|| Expected {
+        error: (squares / f64::from(known) / planned).sqrt(),
+        known_by: f64::from(known - 1),
+        freedom: planned - 1.0,
+    })
+}
+
+/// So many outcomes of the coins must lie within the level of a claim: with fewer the p-value moves in
+/// steps that Student's distribution does not know.
+const FEWEST: f64 = 4.0;
+
+/// Whether an experiment has enough pairs for a promise.
+#[must_use]
+pub fn has_enough_pairs(expected: &Expected, bar: Bar) -> bool {
+    let level = bar.level / bar.family.max(1) as f64;
+    // One coin gives both signs of the whole: two outcomes that are equally far from zero.
+    level * expected.freedom.exp2() >= FEWEST
 }
 
 fn lag(turn: &Turn, scale: Scale) -> Option<f64> {
@@ -84,5 +132,14 @@ impl Pairs {
     #[must_use]
     pub fn freedom(&self) -> f64 {
         self.pairs as f64 - 1.0
+    }
+
+    /// What they say of another such experiment.
+    pub(super) fn again(&self) -> Option<Expected> {
+        (self.error > 0.0).then(|| Expected {
+            error: self.error,
+            known_by: self.freedom(),
+            freedom: self.freedom(),
+        })
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Means {
     past: Past,
     covered: Covered,
     pub(super) turns: BTreeMap<i64, Turn>,
+    /// The past by the turns that the plan would have had then, without their washout.
+    pub(super) past_turns: BTreeMap<i64, Sums>,
 }
 
 /// One turn of a unit.
@@ -164,6 +166,9 @@ impl Tally {
                 means.before.merge(&row.sums);
                 self.stretches.widen(row.start);
                 means.past.add(self.stretches, row.start, &row.sums);
+                if let Some(turns) = self.turns {
+                    means.add_past_turn(turns, row);
+                }
             }
             Phase::Washout => {}
             Phase::During => {
@@ -274,15 +279,11 @@ impl Tally {
         ends.fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The scale of a metric: logarithms unless a mean that is compared has none.
+    /// The scale of a metric: logarithms unless it is a share, or a mean that is compared has none.
     #[must_use]
     pub fn scale(&self, metric: &str) -> Scale {
         let units = self.metrics.get(metric).into_iter().flatten();
-        let mut sums = units.flat_map(|(_, means)| means.compared());
-        match sums.all(|sums| sums.n == 0 || sums.mean > 0.0) {
-            true => Scale::Log,
-            false => Scale::Plain,
-        }
+        Scale::of_metric(metric, units.flat_map(|(_, means)| means.compared()))
     }
 
     /// Values in the earlier and the later half of the past, all units together.
@@ -364,7 +365,16 @@ impl Means {
     fn compared(&self) -> impl Iterator<Item = Sums> {
         let turns = self.turns.values();
         let turns = turns.flat_map(|turn| [turn.first, turn.rest]);
-        [self.before, self.during].into_iter().chain(turns)
+        let means = [self.before, self.during].into_iter().chain(turns);
+        means.chain(self.past_turns.values().copied())
+    }
+
+    fn add_past_turn(&mut self, turns: Turns, row: &Row) {
+        let start = Moment(row.start);
+        if !turns.is_washout(start) {
+            let turn = self.past_turns.entry(turns.number(start)).or_default();
+            turn.merge(&row.sums);
+        }
     }
 
     fn add_turn(&mut self, turns: Turns, row: &Row) {

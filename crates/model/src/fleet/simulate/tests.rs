@@ -3,12 +3,15 @@
 use std::ops::Range;
 
 use super::{ARMS, Fleet, Rule};
+use crate::fleet::analyse::analysis::Word;
 use crate::fleet::analyse::forecast::{Bar, POWER, before_the_slope, detectable};
 use crate::fleet::analyse::foresight::{Basis, foresee};
 use crate::fleet::analyse::lot::{Shuffle, draws, randomisation_p};
+use crate::fleet::analyse::scale::Scale;
 use crate::fleet::analyse::tally::{Time, Unit};
 use crate::fleet::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};
 use crate::fleet::period::LATENCY;
+use crate::fleet::{Phase, Row, Sums};
 use crate::run::stats::ALPHA;
 
 mod shares;
@@ -311,6 +314,93 @@ fn the_effect_that_the_past_promises_is_found_as_often_as_it_says() {
         let share = as_forecast(hosts, family, 0..400);
         let away = (share - POWER).abs();
         assert!(away <= room(POWER, 400.0), "{hosts} {family}: {share}");
+    }
+}
+
+/// Rows of a share that is zero in most periods, as waiting for memory is.
+fn shares_of(fleet: &Fleet, seed: u64) -> Tally {
+    let mut tally = Tally::new(None);
+    fleet.each_row(seed, |row| {
+        let share = (0.1 * (row.sums.mean - 1.2)).clamp(0.0, 1.0);
+        let row = Row {
+            metric: "memory_waiting_some_ratio".to_owned(),
+            sums: Sums::one(share),
+            ..row.clone()
+        };
+        tally.add(&row).expect("a row of an agent");
+    });
+    tally
+}
+
+/// How often a change of such a share is claimed.
+fn claimed_of_shares(fleet: &Fleet, of: u32) -> f64 {
+    share(0..of.into(), |seed| {
+        let analysis = analysis(&shares_of(fleet, seed));
+        let report = &analysis.arms[0].metrics[0];
+        assert_eq!(report.scale, Scale::Share);
+        report.answer != Word::NotDecided
+    })
+}
+
+/// Fleets of hosts that scatter from period to period, so that a share is zero here and there.
+fn waiting(rule: Rule, effect: f64) -> Fleet {
+    Fleet {
+        rule,
+        effect,
+        period: 0.1,
+        ..Fleet::quiet()
+    }
+}
+
+#[test]
+fn a_share_is_compared_as_it_is() {
+    let none = claimed_of_shares(&waiting(Rule::Hosts, 0.0), 200);
+    assert!(none <= ALPHA + room(ALPHA, 200.0), "{none}");
+    let planted = claimed_of_shares(&waiting(Rule::Hosts, 0.3), 50);
+    assert!(planted >= 0.9, "{planted}");
+}
+
+#[test]
+#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "its figures are what it is run for"
+)]
+fn ten_thousand_fleets_of_shares() {
+    for rule in [Rule::Hosts, Rule::Units] {
+        let wrong = claimed_of_shares(&waiting(rule, 0.0), MANY);
+        println!(
+            "| {rule:?} | a share is claimed to change | {MANY} | {} |",
+            percent(wrong)
+        );
+        let room = room(ALPHA, MANY.into());
+        assert!(wrong <= ALPHA + room, "{rule:?}: {wrong}");
+    }
+}
+
+/// An interval of nearly no width is none of no difference unless the share itself is large.
+#[test]
+fn no_difference_in_a_share_is_one_of_its_mean() {
+    for (share, word) in [(0.5, Word::NoDifference), (0.005, Word::Worse)] {
+        let mut tally = Tally::new(None);
+        Fleet::quiet().each_row(1, |row| {
+            let change = if row.arm == ARMS[1] { 0.001 } else { 0.0 };
+            let own = 1e-4 * (row.sums.mean - 1.0);
+            let row = Row {
+                metric: "memory_waiting_some_ratio".to_owned(),
+                phase: Phase::During,
+                sums: Sums::one(share + change + own),
+                ..row.clone()
+            };
+            tally.add(&row).expect("a row of an agent");
+        });
+        let analysis = analysis(&tally);
+        let report = &analysis.arms[0].metrics[0];
+        assert_eq!(report.answer, word, "{report:?}");
+        let base = report.base.expect("a mean");
+        assert!((base - share).abs() < 1e-4, "{base}");
+        let effect = report.effect.expect("an effect");
+        assert!((effect - 0.001).abs() < 1e-4, "{effect}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows in files.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,6 +10,9 @@ use hugewise_model::fleet::analyse::Tally;
 use hugewise_model::fleet::row::parquet;
 
 use crate::{exit, file};
+
+/// What has rows.
+const GIVE: &str = "give the folder that `fleet agent --out` wrote";
 
 /// Adds the rows of a file, or of all files `*.jsonl` and `*.parquet` below a folder.
 pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
@@ -21,22 +24,21 @@ pub(super) fn add(tally: &mut Tally, path: &Path) -> Result<()> {
     if tally.rows == before {
         let folder = path.display();
         return Err(exit::usage(format!(
-            "{folder}: no file below this folder ends in .jsonl or .parquet and has rows; give \
-             the folder that `fleet agent --out` wrote"
+            "{folder}: no file below this folder ends in .jsonl or .parquet and has rows; {GIVE}"
         )));
     }
     Ok(())
 }
 
 fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| exit::usage(format!("{}: {error}", folder.display())))?;
+    let entries = fs::read_dir(folder).map_err(|error| unread(folder, &error))?;
     // A link to a folder is not followed: it may lead back to where it lies.
     let found = entries.map(|entry| {
         let entry = entry?;
         Ok((entry.path(), entry.file_type()?.is_dir()))
     });
-    let mut found: Vec<(PathBuf, bool)> = found.collect::<std::io::Result<_>>()?;
+    let found = found.collect::<std::io::Result<Vec<(PathBuf, bool)>>>();
+    let mut found = found.map_err(|error| unread(folder, &error))?;
     found.sort();
     for (path, is_folder) in found {
         if is_folder {
@@ -49,12 +51,20 @@ fn add_folder(tally: &mut Tally, folder: &Path) -> Result<()> {
 }
 
 fn add_file(tally: &mut Tally, path: &Path) -> Result<()> {
-    let name = path.display();
-    let opened = file::open(path).map_err(|error| exit::usage(format!("{name}: {error}")))?;
+    let opened = file::open(path).map_err(|error| unread(path, &error))?;
     match is_parquet(path) {
         true => add_columns(tally, path, opened),
         false => add_lines(tally, path, BufReader::with_capacity(1 << 16, opened)),
     }
+}
+
+/// What keeps rows from being read, and what to give.
+fn unread(path: &Path, error: &Error) -> anyhow::Error {
+    let path = path.display();
+    exit::usage(match error.kind() {
+        ErrorKind::NotFound => format!("there is no folder or file {path} with rows; {GIVE}"),
+        _ => format!("the rows in {path} cannot be read: {error}"),
+    })
 }
 
 fn is_parquet(path: &Path) -> bool {
@@ -87,6 +97,7 @@ fn experiment(path: &Path) -> &str {
 
 fn add_lines(tally: &mut Tally, path: &Path, mut reader: impl BufRead) -> Result<()> {
     let name = path.display();
+    let before = tally.rows;
     let mut line = String::new();
     for number in 1.. {
         line.clear();
@@ -100,9 +111,26 @@ fn add_lines(tally: &mut Tally, path: &Path, mut reader: impl BufRead) -> Result
         if line.trim().is_empty() {
             continue;
         }
-        let row: Row = serde_json::from_str(&line)
-            .map_err(|error| wrong(&format_args!("not a row of `fleet agent`: {error}")))?;
+        let row: Row = serde_json::from_str(&line).map_err(|error| {
+            let problem = problem(&error);
+            match tally.rows == before {
+                true => exit::usage(format!(
+                    "{name} holds no rows of an experiment (line {number}: {problem}); {GIVE}"
+                )),
+                false => wrong(&format_args!("no row of `fleet agent`: {problem}")),
+            }
+        })?;
         tally.add(&row).map_err(|error| wrong(&error))?;
     }
     Ok(())
+}
+
+/// Why a line is no row. Its place within the line is left out: `line 1` is not that of the file.
+fn problem(error: &serde_json::Error) -> String {
+    if error.is_syntax() {
+        return "no JSON".to_owned();
+    }
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }

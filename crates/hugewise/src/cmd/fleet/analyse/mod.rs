@@ -204,11 +204,13 @@ fn control(arguments: &Arguments, plan: Option<&Plan>, tally: &Tally) -> Result<
     let asked = arguments.control.clone();
     let name = asked.or(planned).unwrap_or_else(|| "control".to_owned());
     let arms = tally.arms();
-    if !arms.contains(&name) {
+    // Before the first turn all units have the arm with which they begin.
+    let is_planned = plan.is_some_and(|plan| plan.switchback.is_some());
+    if !is_planned && !arms.contains(&name) {
         let arms = arms.join(", ");
         return Err(exit::usage(format!(
-            "no unit has the arm {name}, which the others are compared with; there are: {arms} \
-             (--control)"
+            "no unit has the arm {name}, which the others are compared with; there are: {arms}. \
+             Add the rows of its units, or name another arm (--control)"
         )));
     }
     Ok(name)

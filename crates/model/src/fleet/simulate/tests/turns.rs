@@ -1,12 +1,72 @@
 //! Arms that take turns: how often one is said to reach into the next.
 
-use super::{ARMS, each, percent, room, share};
+use std::ops::Range;
+
+use super::{ARMS, MANY, each, percent, room, share};
+use crate::fleet::analyse::analysis::Word;
+use crate::fleet::analyse::forecast::POWER;
 use crate::fleet::analyse::{Analysis, Question, Spending, Tally, switchback};
 use crate::fleet::assign::assign;
 use crate::fleet::plan::{Moment, Plan};
 use crate::fleet::simulate::normal;
-use crate::fleet::{Row, Sums};
+use crate::fleet::{Phase, Row, Sums};
 use crate::run::stats::ALPHA;
+
+/// A host whose turns and periods scatter as its own.
+struct Host {
+    base: f64,
+    turn: f64,
+    period: f64,
+}
+
+impl Host {
+    fn new(random: &mut fastrand::Rng) -> Self {
+        Self {
+            base: 0.2 * normal(random),
+            turn: 0.02 + 0.06 * random.f64(),
+            period: 0.02 + 0.06 * random.f64(),
+        }
+    }
+}
+
+/// Rows of some turns of hosts that drift together. From the first turn on each pair has a coin for the
+/// order of its arms.
+fn each_turn(
+    hosts: &[Host],
+    turns: Range<i64>,
+    effect: f64,
+    random: &mut fastrand::Rng,
+    tally: &mut Tally,
+) {
+    for (at, host) in hosts.iter().enumerate() {
+        let mut first = false;
+        for turn in turns.clone() {
+            let is_first = turn.rem_euclid(2) == 0;
+            if is_first {
+                first = random.bool();
+            }
+            let treated = turn >= 0 && first == is_first;
+            let own = host.base + host.turn * normal(random) + if treated { effect } else { 0.0 };
+            for period in 1..PERIODS {
+                let start = (turn * PERIODS + period) * PERIOD;
+                let drift = 0.05 * (start as f64 / 400.0).sin();
+                let phase = if turn < 0 {
+                    Phase::Before
+                } else {
+                    Phase::During
+                };
+                let row = Row {
+                    start,
+                    phase,
+                    seconds: PERIOD as f64,
+                    sums: Sums::one((own + drift + host.period * normal(random)).exp()),
+                    ..super::super::row(at, 0, 1, ARMS[usize::from(treated)])
+                };
+                tally.add(&row).expect("a row of an agent");
+            }
+        }
+    }
+}
 
 const HOSTS: usize = 10;
 const PAIRS: i64 = 3;
@@ -18,12 +78,12 @@ const METRICS: usize = 15;
 const RARE: usize = 5;
 const EFFECT: f64 = 0.1;
 
-fn plan() -> Plan {
+fn plan(pairs: i64) -> Plan {
     let text = format!(
         "name = 'turns'\nstarts = 0\nuntil = {}\nperiod = '{PERIOD}s'\n\
          switchback = {{turn = '{}s'}}\n\
          [[arm]]\nname = '{}'\npolicy = 'as-is'\n[[arm]]\nname = '{}'\npolicy = 'thp=always'",
-        2 * PAIRS * PERIODS * PERIOD,
+        2 * pairs * PERIODS * PERIOD,
         PERIODS * PERIOD,
         ARMS[0],
         ARMS[1],
@@ -63,7 +123,7 @@ fn tally(plan: &Plan, carried: f64, seed: u64) -> Tally {
                         start,
                         metric: format!("metric_{metric:02}"),
                         sums: Sums::one(mean),
-                        phase: crate::fleet::Phase::During,
+                        phase: Phase::During,
                         ..super::super::row(host, 0, 1, ARMS[usize::from(arm)])
                     };
                     let row = Row {
@@ -78,17 +138,21 @@ fn tally(plan: &Plan, carried: f64, seed: u64) -> Tally {
     tally
 }
 
-/// Whether the page says of some metric that turns reach into the next.
-fn is_said(plan: &Plan, carried: f64, seed: u64) -> bool {
+fn analysis(plan: &Plan, tally: &Tally) -> Analysis {
     let question = Question {
         control: ARMS[0].to_owned(),
         metric: None,
         better: std::collections::BTreeMap::new(),
-        band: 0.01,
+        band: 0.0,
         spending: Spending::equal(1),
         plan: Some(plan.clone()),
     };
-    let analysis = Analysis::of(&tally(plan, carried, seed), &question);
+    Analysis::of(tally, &question)
+}
+
+/// Whether the page says of some metric that turns reach into the next.
+fn is_said(plan: &Plan, carried: f64, seed: u64) -> bool {
+    let analysis = analysis(plan, &tally(plan, carried, seed));
     let mut found = analysis.arms[0]
         .metrics
         .iter()
@@ -110,11 +174,80 @@ fn of_metrics(plan: &Plan, of: u64) -> f64 {
 
 #[test]
 fn turns_that_leave_nothing_behind_are_rarely_said_to() {
-    let plan = plan();
+    let plan = plan(PAIRS);
     let [none, half] =
         [0.0, 0.5].map(|carried| share(0..100, |seed| is_said(&plan, carried, seed)));
     assert!(none <= ALPHA + room(ALPHA, 100.0), "{none}");
     assert!(half > 0.9, "{half}");
+}
+
+/// How often hosts with so many pairs of turns find the effect that so many pairs of the past promise,
+/// and how often these promise one.
+fn as_the_past_promises(hosts: usize, [past, planned]: [i64; 2], seeds: Range<u64>) -> [f64; 2] {
+    let plan = plan(planned);
+    let found = each(seeds, |seed| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let hosts: Vec<Host> = (0..hosts).map(|_| Host::new(&mut random)).collect();
+        let mut of = |turns, effect| {
+            let mut tally = Tally::new(plan.turns());
+            each_turn(&hosts, turns, effect, &mut random, &mut tally);
+            let analysis = analysis(&plan, &tally);
+            analysis.arms[0].metrics[0].clone()
+        };
+        let change = of(-2 * past..0, 0.0).detectable?;
+        let result = of(0..2 * planned, change.ln_1p());
+        Some(result.answer == Word::Worse)
+    });
+    let of = found.len() as f64;
+    let promised: Vec<bool> = found.into_iter().flatten().collect();
+    let claimed = promised.iter().filter(|it| **it).count() as f64;
+    [claimed / promised.len() as f64, promised.len() as f64 / of]
+}
+
+#[test]
+fn the_effect_that_past_turns_promise_is_found_as_often_as_they_say() {
+    for (hosts, pairs) in [(2, [4, 6]), (10, [1, 3]), (10, [3, 10])] {
+        let [found, promised] = as_the_past_promises(hosts, pairs, 0..300);
+        let away = (found - POWER).abs();
+        assert!(
+            away <= room(POWER, 300.0),
+            "{hosts} hosts, {pairs:?}: {found}"
+        );
+        assert_eq!(promised, 1.0, "{hosts} hosts, {pairs:?}");
+    }
+}
+
+/// Six coins give one outcome in 32: nearly all of them would have to be as far from zero as they can.
+#[test]
+fn few_turns_promise_nothing() {
+    assert_eq!(as_the_past_promises(3, [2, 2], 0..20)[1], 0.0);
+    assert_eq!(as_the_past_promises(1, [1, 20], 0..20)[1], 0.0);
+}
+
+#[test]
+#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[expect(
+    clippy::disallowed_macros,
+    reason = "its figures are what it is run for"
+)]
+fn ten_thousand_forecasts_of_turns() {
+    for (hosts, [past, planned]) in [
+        (2, [4, 4]),
+        (2, [4, 10]),
+        (10, [1, 3]),
+        (10, [3, 3]),
+        (10, [1, 10]),
+    ] {
+        let [found, _] = as_the_past_promises(hosts, [past, planned], 0..MANY.into());
+        println!(
+            "| {hosts} | {past} | {planned} | {MANY} | {} |",
+            percent(found)
+        );
+        assert!(
+            (found - POWER).abs() <= 0.04,
+            "{hosts} {past} {planned}: {found}"
+        );
+    }
 }
 
 #[test]
@@ -125,7 +258,7 @@ fn turns_that_leave_nothing_behind_are_rarely_said_to() {
 )]
 fn a_fifth_of_ten_thousand_switchbacks() {
     const SOME: u64 = 2_000;
-    let plan = plan();
+    let plan = plan(PAIRS);
     let alone = of_metrics(&plan, SOME);
     println!(
         "| carry-over is claimed of one metric where there is none | {SOME} | {} |",

@@ -13,6 +13,8 @@ mod conclusions;
 mod documented;
 mod exports;
 mod figures;
+#[path = "../documented/mod.rs"]
+mod format;
 mod incomplete;
 mod numbers;
 mod page;

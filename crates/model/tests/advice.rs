@@ -327,7 +327,7 @@ fn files_of_two_rules_never_have_one_name() {
         .iter()
         .filter_map(|file| file.path.split_once("/etc/"));
     let places: Vec<_> = places.map(|(_, place)| place).collect();
-    let once: std::collections::BTreeSet<_> = places.iter().collect();
+    let once: BTreeSet<_> = places.iter().collect();
     assert!(places.len() >= 6, "{places:?}");
     assert_eq!(once.len(), places.len(), "{places:?}");
     // A file of the user's own is never replaced.

@@ -129,7 +129,7 @@ fn no_field_of_a_kept_document_is_undocumented() {
 }
 
 /// A file and those below a folder that hold JSON.
-fn json_files(place: &Path) -> Vec<PathBuf> {
+pub(super) fn json_files(place: &Path) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(place) else {
         let ends = place.extension().and_then(|it| it.to_str());
         let is_json = matches!(ends, Some("json" | "jsonl"));

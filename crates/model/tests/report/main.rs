@@ -23,6 +23,7 @@ mod recommended;
 mod records;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod screens;
 mod shapes;
 mod trials;
 mod width;

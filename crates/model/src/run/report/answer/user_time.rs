@@ -1,7 +1,7 @@
 //! User time, where wall time does not tell: it is often clear when wall time is not.
 
 use super::super::Report;
-use super::sentence::{Sign, interval};
+use super::super::interval::{Sign, interval};
 use crate::run::compare::Statistic;
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::metric::MetricId;

@@ -29,13 +29,6 @@ pub fn no_process(pid: u32) -> anyhow::Error {
     usage(format!("there is no process {pid}"))
 }
 
-/// There is no cgroup of that name.
-pub fn no_cgroup(name: &str) -> anyhow::Error {
-    usage(format!(
-        "--cgroup {name}: there is no such cgroup; /proc/PID/cgroup names that of a process"
-    ))
-}
-
 /// The machine cannot do what was required.
 pub fn refused(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Refused, message)

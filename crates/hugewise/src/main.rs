@@ -1,6 +1,7 @@
 //! hugewise: do huge pages and prefaulting help a program on this machine or hurt it, by how
 //! much, at what risk, why, and what should be set?
 
+mod cgroup_name;
 mod cli;
 mod cmd;
 mod exit;

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::WaitResult;
-use hugewise_linux::observe::stat::subject::{Cgroup, Process, Subject};
+use hugewise_linux::observe::stat::subject::{Process, Subject};
 use hugewise_linux::spawn;
 use hugewise_linux::spawn::{
     AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
@@ -21,7 +21,7 @@ use hugewise_model::run::trial::Outcome;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::process_name::parse_process;
-use crate::{invoker, program};
+use crate::{cgroup_name, invoker, program};
 
 /// How soon a signal, or the end of a process, is noticed.
 pub const SOON: Duration = Duration::from_millis(50);
@@ -110,10 +110,7 @@ impl TargetFlags {
             return Ok((Subject::Process(process), target));
         }
         if let Some(name) = &self.cgroup {
-            let group = Cgroup::find(root, name).map_err(|error| match error.kind {
-                Kind::NotFound => exit::no_cgroup(name),
-                _ => error.into(),
-            })?;
+            let group = cgroup_name::find(root, name)?;
             let target = Target::Cgroup { path: name.clone() };
             return Ok((Subject::Cgroup(group), target));
         }

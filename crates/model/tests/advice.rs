@@ -1,6 +1,8 @@
 //! What is advised for planted facts: contradictions, states that break programs, and rules that a
 //! measurement here refutes or confirms.
 
+use std::collections::BTreeSet;
+
 use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_model::advise::command::Command;
 use hugewise_model::advise::fact::{Facts, Value};
@@ -10,6 +12,8 @@ use hugewise_model::advise::persistent::files;
 use hugewise_model::advise::rule::Change;
 use hugewise_model::advise::ruling::Standing;
 use hugewise_model::text::{Style, Verbosity, to_text};
+
+mod documented;
 
 /// Knowledge of three programs, small enough to be read beside the tests.
 const KNOWLEDGE: &str = r#"
@@ -323,7 +327,7 @@ fn files_of_two_rules_never_have_one_name() {
         .iter()
         .filter_map(|file| file.path.split_once("/etc/"));
     let places: Vec<_> = places.map(|(_, place)| place).collect();
-    let once: std::collections::BTreeSet<_> = places.iter().collect();
+    let once: BTreeSet<_> = places.iter().collect();
     assert!(places.len() >= 6, "{places:?}");
     assert_eq!(once.len(), places.len(), "{places:?}");
     // A file of the user's own is never replaced.
@@ -422,4 +426,17 @@ fn each_claim_says_whose_it_is() {
     let text = to_text(&advice.document(), &style);
     assert!(text.contains("the vendor says: less time\n"), "{text}");
     assert!(text.contains("never by us\n"), "{text}");
+}
+
+#[test]
+fn format_md_names_all_fields() {
+    let advice = two(
+        "madvise",
+        &[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)],
+    );
+    let advice = serde_json::to_value(advice).expect("JSON");
+    let part = "`hugewise-advice 1`";
+    let own = ["host", "facts", "thp"];
+    let unknown = documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
+    assert_eq!(unknown, BTreeSet::new());
 }

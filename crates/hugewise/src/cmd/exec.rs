@@ -17,6 +17,7 @@ use hugewise_model::run::policy::realise::{Reach, Realisation};
 use hugewise_model::run::policy::{Policy, advice_by_chance};
 use hugewise_model::run::trial::Outcome;
 
+use crate::experiment::foresight::cannot_preload;
 use crate::experiment::plan::realise_one;
 use crate::experiment::runtimes;
 use crate::interrupt::Relay;
@@ -24,16 +25,34 @@ use crate::stderr::message;
 use crate::turn::{self, Wait};
 use crate::{exit, invoker, paths, program};
 
+/// How each kind of policy is made to last.
+const LASTING: &str = "\
+The policy holds for this command alone, and with --system while it runs. To last:
+  malloc=, env.NAME, options of a      put the variable or the option where the
+    runtime (java.…, go.…)             command starts
+  thp=never, thp=madvise               of a service: MemoryTHP=disable or madvise in
+                                       its unit (systemd 260)
+  collapse=, text=, sites=, and        start the command by `hugewise exec`
+    thp=always without root
+  a setting of the machine, FILE       as root, until reboot: echo VALUE > FILE; for good
+                                       a line of /etc/tmpfiles.d/hugewise.conf:
+                                       w FILE - - - - VALUE
+`hugewise run --system --dry-run` names FILE and VALUE; `hugewise advise --write DIR`
+writes such files.";
+
+/// What ends when, and how.
+const ENDINGS: &str = "\
+With thp=always by a tracer, hugewise traces the command to its end: if hugewise
+is killed, so is the command. With collapse=after:TIME it only waits once TIME
+is over: if it is killed then, the command goes on.
+
+Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could
+             not be run, 127 if there is none; 4 if the policy is not possible
+             on this machine, 6 if another experiment has it";
+
 /// Flags of `exec`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "With thp=always by a tracer, hugewise traces the command to its end: if hugewise\n\
-                  is killed, so is the command. With collapse=after:TIME it only waits once TIME\n\
-                  is over: if it is killed then, the command goes on.\n\n\
-                  Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
-                  \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
-                  \x20            on this machine, 6 if another experiment has it"
-)]
+#[command(after_help = ENDINGS, after_long_help = format!("{LASTING}\n\n{ENDINGS}"))]
 pub struct Arguments {
     /// Policy to run under, as in `run`
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
@@ -126,12 +145,8 @@ fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
 fn idle(policy: &Policy, realisation: &Realisation, program: &OsStr) -> Option<String> {
     let file = read_executable(&program::file(program, None)?)?;
     let path = program.to_string_lossy();
-    if realisation.library.is_some() && file.loader.is_none() {
-        return Some(format!(
-            "{path} is statically linked, and nothing is preloaded into it: the policy does nothing"
-        ));
-    }
-    let why = file.cannot_obey(&policy.settings, &path)?;
+    let why = cannot_preload(&file, realisation, &path);
+    let why = why.or_else(|| file.cannot_obey(&policy.settings, &path))?;
     Some(format!("{policy} does nothing here: {why}"))
 }
 

@@ -40,7 +40,8 @@ pub struct Arguments {
     ///
     /// With the same command, policies and flags: those of the record. --max-time and --max-rounds
     /// are about the rounds that are added. The machine must be the same, with the same kernel and
-    /// settings; it may have been booted meanwhile.
+    /// settings; it may have been booted meanwhile. It warms up again, because nothing tells whether
+    /// the page cache and the host still hold what they did.
     #[arg(long = "continue", value_name = "RECORD", conflicts_with_all = options::fixed_by_record(), conflicts_with_all = ["out", "dry_run"], help_heading = "Output")]
     record: Option<PathBuf>,
 

@@ -15,6 +15,9 @@ pub mod idle_policies;
 /// `run --continue`.
 pub mod continuation;
 
+/// What a run would leave out.
+pub mod foresight;
+
 /// `run --dry-run`.
 pub mod preview;
 

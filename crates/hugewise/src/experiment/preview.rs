@@ -14,6 +14,7 @@ use hugewise_model::text::wrap::plain;
 use serde_json::json;
 
 use super::conduct::words;
+use super::foresight::left_out;
 use crate::exit;
 use crate::output::{self, Format, Output};
 
@@ -23,19 +24,27 @@ pub fn show(
     realisations: &BTreeMap<String, Realisation>,
     output: &Output,
 ) -> Result<()> {
+    let left_out = left_out(plan, realisations);
     output::emit(output, |format| match format {
         Format::Text => {
-            let document = document(plan, realisations);
+            let document = document(plan, realisations, &left_out);
             Ok(to_text(&document, &output::style(output)))
         }
-        Format::Json => output::json(
-            &json!({"format": "hugewise-plan 1", "plan": plan, "realisations": realisations}),
-        ),
+        Format::Json => output::json(&json!({
+            "format": "hugewise-plan 1",
+            "plan": plan,
+            "realisations": realisations,
+            "left_out": left_out,
+        })),
         Format::Csv | Format::Markdown => Err(exit::usage("--dry-run prints text or json")),
     })
 }
 
-fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Document {
+fn document(
+    plan: &Plan,
+    realisations: &BTreeMap<String, Realisation>,
+    left_out: &BTreeMap<String, String>,
+) -> Document {
     let mut fields = commands(plan);
     fields.extend(plan.service.iter().flat_map(service));
     for name in plan.own_policies() {
@@ -52,6 +61,14 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         };
         fields.push(Field::new(plain(name), means + baseline));
     }
+    fields.extend(left_out.iter().map(|(policy, why)| {
+        let why = format!(
+            "{}, unless it starts another program: {}",
+            plain(policy),
+            plain(why)
+        );
+        Field::new("left out", why)
+    }));
     let controls = plan.controls();
     if !controls.is_empty() {
         let names = controls

@@ -153,7 +153,7 @@ pub fn first_group(pattern: &str, bytes: &[u8]) -> Result<Option<String>, String
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Configuration {
-    /// Files that may be it: `{arg}` is an argument that names one, `{cwd}` its folder.
+    /// Files that may be it: `{arg}` is an argument that names one, `{data}` the folder of its data.
     pub files: Vec<String>,
     /// Files whose settings take the place of the others'.
     pub overrides: Vec<String>,

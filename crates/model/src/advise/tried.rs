@@ -8,6 +8,7 @@ use super::rule::Test;
 use crate::run::compare::{Comparison, Options, Statistic, table};
 use crate::run::metric;
 use crate::run::record::Record;
+use crate::text::ends::percent_ends;
 use crate::text::number::{counted, percent_change};
 
 /// What the records said when the program was built.
@@ -155,6 +156,7 @@ impl Tried {
 pub(super) fn change_words(name: &str, change: [f64; 3]) -> String {
     let label = metric::measured(name).map(|metric| metric.label.into_owned());
     let label = label.unwrap_or_else(|| name.trim_end_matches("_per_second").replace('_', " "));
-    let [change, low, high] = change.map(|ratio| percent_change(ratio - 1.0));
+    let [change, low, high] = change.map(|ratio| ratio - 1.0);
+    let ([low, high], change) = (percent_ends(low, high), percent_change(change));
     format!("{label} {change} % (95 %: {low} to {high} %)")
 }

@@ -94,10 +94,15 @@ pub struct Facts {
     pub no_new_privileges: bool,
 }
 
+/// The kind and version of the JSON document.
+pub const FORMAT: &str = "hugewise-diagnosis 1";
+
 /// What the doctor says.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
+    /// [`FORMAT`].
+    pub format: String,
     /// The machine in one line.
     pub machine: String,
     /// What can be measured and changed here, the least demanding first.
@@ -246,6 +251,7 @@ type Rule = fn(&Examination) -> Option<Remark>;
 #[must_use]
 pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
+        format: FORMAT.to_owned(),
         machine: machine(&examination.host),
         features: ladder::report(&examination.ladder),
         policies: Vec::new(),

@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod document;
+pub mod ends;
 pub mod figure;
 pub mod grid;
 pub mod html;

@@ -62,6 +62,17 @@ mod tests {
         }
         assert_eq!(nearest("tph", ["thp", "mthp"]), Some("thp"));
         assert_eq!(nearest("vma_smal", ["VMA_SMALL"]), Some("VMA_SMALL"));
+        let processes = ["redis-server", "postgres", "python3", "java"];
+        for (word, meant) in [
+            ("redis", "redis-server"),
+            ("red", "redis-server"),
+            ("potsgers", "postgres"),
+            ("postgre", "postgres"),
+            ("pyhton", "python3"),
+            ("jav", "java"),
+        ] {
+            assert_eq!(nearest(word, processes), Some(meant), "{word}");
+        }
         assert_eq!(nearest("zebra", known), None);
         assert_eq!(nearest("ALWAYS", ["never", "always"]), Some("always"));
         assert_eq!(nearest("sometimes", ["never", "always"]), None);

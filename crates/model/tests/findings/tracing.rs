@@ -63,7 +63,7 @@ fn what_tracing_costs_is_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a tracer that stopped the program 52 times a run. The change includes what tracing costs: +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by a tracer that stopped the program 52 times a run. The change includes what tracing costs: +0.5 % (95 %: −0.1 to +1.0 %)
         "#]],
     );
 }
@@ -78,7 +78,7 @@ fn a_large_cost_and_what_was_not_reached_are_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: tracing alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. Reached by a tracer that stopped the program 52 times a run. Not reached: /bin/x runs 32-bit code, which is not traced
+            thp=always: tracing alone costs +5.3 % (95 %: +4.7 to +5.9 %), which the change includes. Reached by a tracer that stopped the program 52 times a run. Not reached: /bin/x runs 32-bit code, which is not traced
         "#]],
     );
 }
@@ -104,7 +104,7 @@ fn what_preloading_costs_is_said() {
         "reached-by-preloading",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a preloaded library, which has the program advise its own memory. The change includes what preloading costs: +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by a preloaded library, which has the program advise its own memory. The change includes what preloading costs: +0.5 % (95 %: −0.1 to +1.0 %)
         "#]],
     );
     says(
@@ -112,7 +112,7 @@ fn what_preloading_costs_is_said() {
         "reached-by-preloading",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: preloading alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. Reached by a preloaded library, which has the program advise its own memory
+            thp=always: preloading alone costs +5.3 % (95 %: +4.7 to +5.9 %), which the change includes. Reached by a preloaded library, which has the program advise its own memory
         "#]],
     );
     let findings = judge(&preloaded(1.002, false));

@@ -1,5 +1,7 @@
 //! The instruments, each from its events to what it prints.
 
+#[path = "../documented/mod.rs"]
+mod documented;
 mod faults;
 mod misses;
 mod simulation;

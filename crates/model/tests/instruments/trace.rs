@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use expect_test::expect;
 use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::base::missing::Missing;
@@ -7,6 +9,8 @@ use hugewise_model::observe::trace::{
 };
 use hugewise_model::text::wrap::display_width;
 use hugewise_model::text::{Style, Verbosity, to_text};
+
+use crate::documented::undocumented;
 
 fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> TracePoint {
     TracePoint {
@@ -184,4 +188,11 @@ fn rows_of_csv_have_the_fields_of_the_head() {
         total,0,5,none,tp_btf,,0,0,,,,,,,
     "#]]
     .assert_eq(&rows);
+}
+
+#[test]
+fn format_md_names_all_fields() {
+    let trace = serde_json::to_value(example()).unwrap();
+    let parts = ["`hugewise-trace 1`", "`hugewise-record 1`"];
+    assert_eq!(undocumented(&parts, &[], &trace), BTreeSet::new());
 }

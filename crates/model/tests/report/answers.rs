@@ -262,7 +262,7 @@ fn a_win_with_a_loss_says_both() {
     };
     table.comparisons.extend([printed, tail]);
     let text = check("win-with-a-loss", &record, table);
-    let price = "at a price: 19.6 % less wall time with thp=always (95 %: 18.9 to 20.2 %), but peak memory +29.2 %";
+    let price = "at a price: 19.6 % less wall time with thp=always (95 %: 18.9 to 20.3 %), but peak memory +29.2 %";
     assert!(text.replace('\n', " ").contains(price), "{text}");
     assert!(!text.contains(": worse: "), "it is said once: {text}");
 }

@@ -1,4 +1,8 @@
-//! Every field of a record is in FORMAT.md.
+//! Every field of a document is in FORMAT.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use hugewise_model::base::host::Balloon;
 use hugewise_model::base::missing::Missing;
@@ -10,12 +14,11 @@ use hugewise_model::run::trial::{FirstTouch, Mark, Reading};
 use serde_json::Value;
 use strum::IntoEnumIterator;
 
+use crate::format::undocumented;
 use crate::sample;
 
 #[test]
 fn no_field_of_a_record_is_undocumented() {
-    let format = include_str!("../../../../FORMAT.md");
-    let mut names = std::collections::BTreeSet::new();
     let mut record = sample::clear_win();
     record.header.plan.printed.push(PrintedMetric {
         name: "rate".to_owned(),
@@ -54,17 +57,111 @@ fn no_field_of_a_record_is_undocumented() {
         record::to_line(&Line::Trial(record.trials[1].clone())),
         record::to_line(&Line::End(record.end.clone().unwrap())),
     ];
-    for line in lines {
-        fields(&serde_json::from_str(&line).unwrap(), &mut names);
-    }
-    assert!(names.len() > 60, "the sample has few fields: {names:?}");
-    let unknown: Vec<&String> = names
+    let lines: Vec<Value> = lines
         .iter()
-        .filter(|name| !format.contains(&format!("`{name}`")))
+        .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert!(
-        unknown.is_empty(),
-        "FORMAT.md does not say what these are: {unknown:?}"
+    assert_eq!(undocumented(RECORD, &[], &lines.into()), BTreeSet::new());
+}
+
+/// Files that are kept: where they lie, the parts of FORMAT.md that describe them, and their fields
+/// that hold names of their own.
+const KEPT: &[(&str, &[&str], &[&str])] = &[
+    ("docs/records", RECORD, &[]),
+    ("examples", RECORD, &["runtimes"]),
+    ("fixtures/benches", RECORD, &[]),
+    ("fixtures/runs", RECORD, &[]),
+    (
+        "fixtures/golden/clear-win.json",
+        &["`hugewise-report 1`", RECORD[0]],
+        &["evidence", "policies"],
+    ),
+    (
+        "fixtures/golden/programs-interactions.json",
+        &["`hugewise-report 1`"],
+        &[],
+    ),
+    (
+        "fixtures/golden/where-server.json",
+        &["`hugewise-misses 1`", RECORD[0]],
+        &[],
+    ),
+    (
+        "fixtures/recordings/faults.jsonl",
+        &["`hugewise-faults 1`", RECORD[0], OLD],
+        &[],
+    ),
+    (
+        "fixtures/recordings/stat.jsonl",
+        &["`hugewise-stat 1`", RECORD[0], OLD],
+        &["readings", "derived", "scopes"],
+    ),
+    (
+        "fixtures/recordings/watch.jsonl",
+        &["`hugewise-watch 1`", RECORD[0]],
+        &["sizes", "events", "memory", "pools"],
+    ),
+    (
+        "fixtures/spaces",
+        &["`hugewise-inspection 1`", RECORD[0]],
+        &[],
+    ),
+];
+
+/// The record: also what a report and a recording take from it.
+const RECORD: &[&str] = &["`hugewise-record 1`", OLD];
+
+/// How files of old begin.
+const OLD: &str = "field by field";
+
+#[test]
+fn no_field_of_a_kept_document_is_undocumented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let unknown = KEPT.iter().map(|(place, parts, data)| {
+        let files = json_files(&root.join(place));
+        assert!(!files.is_empty(), "{place} has no JSON");
+        let of_file = |file: &PathBuf| undocumented(parts, data, &read(file));
+        (*place, files.iter().flat_map(of_file).collect())
+    });
+    let mut unknown: BTreeMap<&str, BTreeSet<String>> = unknown.collect();
+    unknown.retain(|_, names| !names.is_empty());
+    assert_eq!(unknown, BTreeMap::new());
+}
+
+/// A file and those below a folder that hold JSON.
+pub(super) fn json_files(place: &Path) -> Vec<PathBuf> {
+    let Ok(folder) = fs::read_dir(place) else {
+        let ends = place.extension().and_then(|it| it.to_str());
+        let is_json = matches!(ends, Some("json" | "jsonl"));
+        return is_json.then(|| place.to_owned()).into_iter().collect();
+    };
+    folder
+        .flat_map(|entry| json_files(&entry.unwrap().path()))
+        .collect()
+}
+
+/// The values of a file: one, or one a line. A last line that was torn is left out.
+fn read(file: &Path) -> Value {
+    let text = fs::read_to_string(file).unwrap();
+    let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    values.map_while(Result::ok).collect()
+}
+
+#[test]
+fn no_field_of_the_knowledge_is_undocumented() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("knowledge");
+    let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let files = files.filter(|it| it.extension().is_some_and(|end| end == "toml"));
+    let subjects: Value = files
+        .map(|file| toml::from_str::<Value>(&fs::read_to_string(file).unwrap()).unwrap())
+        .collect();
+    assert_eq!(
+        undocumented(
+            &["A file of the knowledge"],
+            &["defaults", "env", "facts", "sysctl", "thp"],
+            &subjects
+        ),
+        BTreeSet::new()
     );
 }
 
@@ -74,37 +171,4 @@ pub(super) fn marks() -> Vec<Mark> {
 
 pub(super) fn missing() -> Vec<Missing> {
     Missing::iter().collect()
-}
-
-/// Names of fields, and the words that stand for kinds. Maps from names or sizes to things are
-/// left out below their own name: their keys are data.
-pub(super) fn fields(value: &Value, names: &mut std::collections::BTreeSet<String>) {
-    const MAPS: &[&str] = &[
-        "readings",
-        "realisations",
-        "files",
-        "khugepaged",
-        "sizes",
-        "hugetlb",
-        "allocators",
-    ];
-    const KINDS: &[&str] = &["line", "why", "hazard", "how", "role", "reason"];
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| fields(item, names)),
-        Value::Object(object) => {
-            for (key, value) in object {
-                names.insert(key.clone());
-                match value {
-                    Value::Object(map) if MAPS.contains(&key.as_str()) => {
-                        map.values().for_each(|v| fields(v, names));
-                    }
-                    Value::String(kind) if KINDS.contains(&key.as_str()) => {
-                        names.insert(kind.clone());
-                    }
-                    _ => fields(value, names),
-                }
-            }
-        }
-        _ => {}
-    }
 }

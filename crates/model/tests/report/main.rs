@@ -13,6 +13,8 @@ mod conclusions;
 mod documented;
 mod exports;
 mod figures;
+#[path = "../documented/mod.rs"]
+mod format;
 mod incomplete;
 mod numbers;
 mod page;
@@ -21,6 +23,7 @@ mod recommended;
 mod records;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod screens;
 mod shapes;
 mod trials;
 mod width;

@@ -81,14 +81,23 @@ fn numbers_with(value: &Value, word: &str, within: bool, found: &mut Vec<f64>) {
     }
 }
 
+/// How far a number is from what it shows, in its last digit: the ends of an interval are rounded
+/// outward.
+fn last_digit(shown: &regex::Captures<'_>, cell: &str) -> f64 {
+    let is_end = shown
+        .get(0)
+        .is_some_and(|it| cell[..it.start()].contains('['));
+    if is_end { 1.0001 } else { 0.5001 }
+}
+
 /// Whether a number, as it is shown, is one of these.
-fn is_one_of(shown: &regex::Captures<'_>, known: &[f64]) -> bool {
+fn is_one_of(shown: &regex::Captures<'_>, last_digit: f64, known: &[f64]) -> bool {
     let (digits, unit) = (shown[2].replace(',', ""), shown.get(3));
     let unit = unit.map_or("", |unit| unit.as_str());
     let decimals = digits.split_once('.').map_or(0, |(_, part)| part.len());
     let value: f64 = digits.parse().unwrap();
-    let half = 0.5001 * 10_f64.powi(-i32::try_from(decimals).unwrap());
-    let near = |number: f64| (number.abs() - value).abs() <= half;
+    let most = last_digit * 10_f64.powi(-i32::try_from(decimals).unwrap());
+    let near = |number: f64| (number.abs() - value).abs() <= most;
     let factors = factors(unit);
     known.iter().any(|number| {
         let changes = (unit == "%" || unit.is_empty()) && near((number - 1.0) * 100.0);
@@ -129,7 +138,11 @@ fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)]) -> Vec<String> {
                 own = all().map(|(_, numbers)| numbers).collect();
             }
             for shown in SHOWN.captures_iter(&cell.text) {
-                if !own.iter().any(|numbers| is_one_of(&shown, numbers)) {
+                let last_digit = last_digit(&shown, &cell.text);
+                if !own
+                    .iter()
+                    .any(|numbers| is_one_of(&shown, last_digit, numbers))
+                {
                     wrong.push(format!("{} in {:?}", &shown[0], row_text(row)));
                 }
             }

@@ -27,16 +27,20 @@ pub struct Arguments {
     #[arg(value_name = "PID|NAME")]
     targets: Vec<String>,
 
+    /// A running process; repeat for more
+    #[arg(short, long, value_name = "PID|NAME")]
+    pid: Vec<String>,
+
     /// All processes
-    #[arg(short, long, conflicts_with_all = ["targets", "cgroup"])]
+    #[arg(short, long, conflicts_with_all = ["targets", "pid", "cgroup"])]
     all: bool,
 
     /// The processes of a cgroup and those below it
-    #[arg(long, value_name = "GROUP", conflicts_with = "targets")]
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["targets", "pid"])]
     cgroup: Option<String>,
 
     /// An application that does not run here, e.g. redis=7.2; repeat for more
-    #[arg(long, value_name = "NAME=VERSION", conflicts_with_all = ["targets", "all", "cgroup"])]
+    #[arg(long, value_name = "NAME=VERSION", conflicts_with_all = ["targets", "pid", "all", "cgroup"])]
     app: Vec<String>,
 
     /// Exit with 5 where a rule of the kernel or a vendor is not followed
@@ -54,11 +58,18 @@ pub struct Arguments {
     host: Option<PathBuf>,
 
     /// The command and its arguments, which is not started
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["targets", "all", "cgroup", "app"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["targets", "pid", "all", "cgroup", "app"])]
     command: Vec<OsString>,
 
     #[command(flatten)]
     output: Output,
+}
+
+impl Arguments {
+    /// The processes that are named, by either of the two ways.
+    fn named(&self) -> impl Iterator<Item = &str> {
+        self.pid.iter().chain(&self.targets).map(String::as_str)
+    }
 }
 
 /// Runs the verb.

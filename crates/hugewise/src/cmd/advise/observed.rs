@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{list_of_cgroup, list_processes};
+use hugewise_linux::observe::address_space::list_processes;
 use hugewise_linux::observe::application::{Observer, read_machine, without_workers};
 use hugewise_linux::probe;
 use hugewise_model::advise::advice::{Observation, named};
@@ -11,8 +11,7 @@ use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::text::suggest::{nearest, suggestion};
 
 use super::Arguments;
-use crate::exit;
-use crate::{paths, process_name};
+use crate::{cgroup_name, exit, paths, process_name};
 
 /// Where all names are.
 const LIST: &str = "all names are in docs/reference/rules.md";
@@ -42,12 +41,17 @@ pub(super) fn find(
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
     let pids = processes(root, knowledge, arguments)?;
-    if arguments.targets.is_empty() {
+    let named: Vec<&str> = arguments.named().collect();
+    if named.is_empty() {
         return Ok(with_machine(root, &observer, pids));
     }
-    let observed = each(&observer, pids);
+    let mut observed = each(&observer, pids);
+    // A name means a server, not each of its workers.
+    if named.iter().any(|word| word.parse::<u32>().is_err()) {
+        without_workers(root, &mut observed);
+    }
     if observed.is_empty() {
-        let named = arguments.targets.join(" ");
+        let named = named.join(" ");
         return Err(exit::usage(format!("{named}: no such process")));
     }
     Ok(observed)
@@ -76,33 +80,30 @@ fn each(observer: &Observer<'_>, pids: Vec<u32>) -> Vec<Observation> {
 
 fn processes(root: &Root, knowledge: &Knowledge, arguments: &Arguments) -> Result<Vec<u32>> {
     if let Some(path) = &arguments.cgroup {
-        let pids = list_of_cgroup(root, path)?;
-        return match pids.is_empty() {
-            true => Err(exit::usage(format!("--cgroup {path}: no process is in it"))),
-            false => Ok(pids),
-        };
+        return cgroup_name::processes(root, path);
     }
-    if arguments.targets.is_empty() {
+    if arguments.named().next().is_none() {
         return Ok(list_processes(root)?);
     }
     let mut pids = Vec::new();
-    for target in &arguments.targets {
+    for target in arguments.named() {
         let meant = process_name::named(root, target);
         pids.extend(meant.map_err(|why| {
-            let why = format!("{target}: {why}{}", known(knowledge, target));
-            exit::usage(why)
+            let between = if why.ends_with('?') { " or," } else { ";" };
+            let known = known(knowledge, target).map(|known| format!("{between} {known}"));
+            exit::usage(format!("{target}: {why}{}", known.unwrap_or_default()))
         })?);
     }
     Ok(pids)
 }
 
 /// What is known about a word that is no process.
-fn known(knowledge: &Knowledge, word: &str) -> String {
+fn known(knowledge: &Knowledge, word: &str) -> Option<String> {
     let subject = knowledge.called(word).map(|subject| subject.name.as_str());
-    match subject.or_else(|| nearest(word, names(knowledge))) {
-        Some(name) => format!("; for a {name} that does not run: --app {name}=VERSION"),
-        None => String::new(),
-    }
+    let name = subject.or_else(|| nearest(word, names(knowledge)))?;
+    Some(format!(
+        "for a {name} that does not run: --app {name}=VERSION"
+    ))
 }
 
 fn names(knowledge: &Knowledge) -> impl Iterator<Item = &str> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hugewise_linux::machine::clock;
 use hugewise_linux::machine::process::Process;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::faults::{Faults, Target};
+use hugewise_linux::observe::faults::{Faults, Target, TaskSet};
 use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
@@ -26,6 +26,7 @@ use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::recording::{self, PageLines, Sink};
 use crate::stderr::message;
+use crate::target::Limit;
 
 /// How long may pass until a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
@@ -47,8 +48,8 @@ pub(super) fn watch(arguments: &Arguments) -> Result<(Recorded, Exit)> {
     let interrupt = Interrupt::catch()?;
     let root = Root::real();
     let host = paths::host(&root)?;
-    match arguments.pid {
-        Some(pid) => watch_process(arguments, &interrupt, &root, &host, pid),
+    match target::running(arguments, &root)? {
+        Some(crowd) => watch_running(arguments, &interrupt, &root, &host, &crowd),
         None => watch_command(arguments, &interrupt, &root, &host),
     }
 }
@@ -84,19 +85,20 @@ fn accounted(before: &TreeUsage, after: &TreeUsage) -> Fact<Accounted> {
     })
 }
 
-fn watch_process(
+fn watch_running(
     arguments: &Arguments,
     interrupt: &Interrupt,
     root: &Root,
     host: &Host,
-    pid: u32,
+    crowd: &TaskSet,
 ) -> Result<(Recorded, Exit)> {
-    let crowd = target::crowd(root, pid)?;
-    let process = Process::open(pid).map_err(|error| target::advised(error, Some(pid)))?;
+    // A cgroup has no end.
+    let process = arguments.pid.map(Process::open).transpose();
+    let process = process.map_err(|error| target::advised(error, arguments.pid))?;
     let before = TreeUsage::read_own(root, &crowd.pids);
     let target = Target::Running(crowd.clone());
     let faults = open(root, host, &target, arguments)?;
-    match crowd.newcomers(pid) {
+    match crowd.newcomers() {
         0 => {}
         missed => message(format_args!(
             "{} started meanwhile; some may not be watched",
@@ -106,17 +108,14 @@ fn watch_process(
     let sink = sink(arguments, host, &faults)?;
     if !arguments.output.quiet {
         message(format_args!(
-            "watching process {pid}; Ctrl-C stops and reports"
+            "watching {}; Ctrl-C stops and reports",
+            target::subject(arguments)
         ));
     }
     let begun = Instant::now();
     let (sink, ended) = while_drained(faults, sink, || {
-        while !interrupt.asked()
-            && arguments
-                .duration
-                .is_none_or(|limit| begun.elapsed() < limit)
-            && !process.wait_for_end(TICK)
-        {}
+        let limit = Limit::new(arguments.duration);
+        while !interrupt.asked() && !limit.is_over() && !has_ended(process.as_ref()) {}
         let after = TreeUsage::read_own(root, &crowd.pids);
         Ok(Ended {
             wall_ns: clock::nanoseconds(begun.elapsed()),
@@ -127,6 +126,17 @@ fn watch_process(
         })
     })?;
     Ok((sink.finish()?, ended.exit))
+}
+
+/// Waits a moment for the end of the process, where there is one to wait for.
+fn has_ended(process: Option<&Process>) -> bool {
+    match process {
+        Some(process) => process.wait_for_end(TICK),
+        None => {
+            thread::sleep(TICK);
+            false
+        }
+    }
 }
 
 fn open(root: &Root, host: &Host, target: &Target, arguments: &Arguments) -> Result<Faults> {
@@ -146,15 +156,9 @@ fn sink(arguments: &Arguments, host: &Host, faults: &Faults) -> Result<Sink<Anal
 }
 
 fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
-    let words = arguments.command.iter().map(|word| word.to_string_lossy());
-    let command: Vec<_> = words.collect();
-    let subject = match arguments.pid {
-        Some(pid) => format!("process {pid}"),
-        None => command.join(" "),
-    };
     Conditions {
         hugewise: env!("CARGO_PKG_VERSION").to_owned(),
-        subject,
+        subject: target::subject(arguments),
         started_unix_ms: clock::unix_ms(),
         kernel: host.kernel.clone(),
         hypervisor: host.hypervisor.clone(),

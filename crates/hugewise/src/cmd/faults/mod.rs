@@ -27,7 +27,7 @@ use crate::recording::{self, PageLines};
 #[derive(Debug, Args)]
 #[command(
     mut_arg("verbose", |it| it.help("Show call sites, histograms and all mappings")),
-    after_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 not possible on this\n\
+    after_long_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 not possible on this\n\
                   \x20            machine, 130 interrupted (the report covers what was seen)"
 )]
 pub struct Arguments {
@@ -38,6 +38,12 @@ pub struct Arguments {
     /// A running process with its threads and descendants
     #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["command", "replay"])]
     pid: Option<u32>,
+
+    /// The processes of a cgroup, and what they start
+    ///
+    /// Those that are in it, or in a group below it, when the watching begins.
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["command", "pid", "replay"])]
+    cgroup: Option<String>,
 
     /// Stop after TIME [default: when the program ends]
     ///
@@ -52,11 +58,11 @@ pub struct Arguments {
     every: u64,
 
     /// Policy of the command, as in `run`, without --system
-    #[arg(long, value_name = "POLICY", conflicts_with_all = ["pid", "replay"])]
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["pid", "cgroup", "replay"])]
     policy: Option<Policy>,
 
     /// Stdin of the command [default: /dev/null]
-    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["pid", "replay"])]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["pid", "cgroup", "replay"])]
     stdin: Option<PathBuf>,
 
     /// Draw the call chains as a flame graph (SVG)
@@ -138,12 +144,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 fn check(arguments: &Arguments) -> Result<()> {
     let sources = [
         arguments.pid.is_some(),
+        arguments.cgroup.is_some(),
         arguments.replay.is_some(),
         !arguments.command.is_empty(),
     ];
     if !sources.contains(&true) {
         return Err(exit::usage(
-            "no target; write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
+            "no target; write: hugewise faults -- COMMAND, or -p PID, --cgroup GROUP, --replay FILE",
         ));
     }
     if arguments.duration == Some(Duration::ZERO) {

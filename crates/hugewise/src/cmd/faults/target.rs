@@ -12,7 +12,7 @@ use hugewise_model::run::policy::realise::Reach;
 
 use super::Arguments;
 use crate::experiment::plan::realise_one;
-use crate::{exit, invoker, program};
+use crate::{cgroup_name, exit, invoker, program};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
@@ -43,12 +43,31 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
     Ok(launch)
 }
 
-/// All threads of a process and its children.
-pub(super) fn crowd(root: &Root, pid: u32) -> Result<TaskSet> {
-    TaskSet::of(root, pid).map_err(|error| match error.kind {
-        Kind::NotFound => exit::no_process(pid),
-        _ => error.into(),
-    })
+/// The threads that run already: of a process and its children, or of a cgroup.
+pub(super) fn running(arguments: &Arguments, root: &Root) -> Result<Option<TaskSet>> {
+    if let Some(path) = &arguments.cgroup {
+        let pids = cgroup_name::processes(root, path)?;
+        return Ok(Some(TaskSet::of_all(root, pids)));
+    }
+    let crowd = arguments.pid.map(|pid| {
+        TaskSet::of(root, pid).map_err(|error| match error.kind {
+            Kind::NotFound => exit::no_process(pid),
+            _ => error.into(),
+        })
+    });
+    crowd.transpose()
+}
+
+/// What is watched, in words.
+pub(super) fn subject(arguments: &Arguments) -> String {
+    if let Some(pid) = arguments.pid {
+        return format!("process {pid}");
+    }
+    if let Some(path) = &arguments.cgroup {
+        return format!("cgroup {path}");
+    }
+    let words = arguments.command.iter().map(|word| word.to_string_lossy());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What a user can do about a refusal.

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{list_of_cgroup, list_processes};
-use hugewise_linux::observe::stat::subject::Cgroup;
+use hugewise_linux::observe::address_space::list_processes;
 
 use super::Arguments;
-use crate::exit::{self, no_cgroup};
 use crate::process_name::named;
+use crate::{cgroup_name, exit};
 
 /// One process is shown in full, many in a line each.
 #[derive(Debug)]
@@ -20,12 +19,7 @@ pub(super) enum Targets {
 /// meant by a name.
 pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Targets> {
     if let Some(path) = &arguments.cgroup {
-        let pids = list_of_cgroup(root, path)?;
-        if pids.is_empty() {
-            Cgroup::find(root, path).map_err(|_| no_cgroup(path))?;
-            return Err(exit::usage(format!("--cgroup {path}: no process is in it")));
-        }
-        return Ok(Targets::Many(pids));
+        return Ok(Targets::Many(cgroup_name::processes(root, path)?));
     }
     if arguments.targets.is_empty() && arguments.pid.is_empty() {
         return Ok(Targets::Many(list_processes(root)?));

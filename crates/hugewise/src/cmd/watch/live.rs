@@ -7,12 +7,12 @@ use anyhow::{Result, bail};
 use hugewise_linux::observe::watch::Watcher;
 use hugewise_model::observe::watch::{Request, State};
 
-use super::Arguments;
 use super::collecting::{Wanted, collect};
 use super::event::{Event, Going, SOON};
 use super::looking::Looking;
 use super::recorder::Recorder;
 use super::terminal::{Screen, is_gone, read_keys};
+use super::{Arguments, state};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;
@@ -21,11 +21,12 @@ use hugewise_model::text::Style;
 /// Shows the screen until the user quits, a signal comes, or the terminal is gone.
 pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -> Result<Exit> {
     let interrupt = Interrupt::catch()?;
+    let state = state(&watcher, arguments)?;
     let mut screen = Screen::open(output::color(arguments.color))?;
     let (sender, events) = channel();
     let (focus, wanted) = channel();
     let mut session = Session {
-        state: State::new(watcher.header().clone()),
+        state,
         recorder,
         looking: Looking::default(),
         style: output::plain_style(arguments.color),

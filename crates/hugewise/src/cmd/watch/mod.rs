@@ -17,6 +17,7 @@ use crate::file;
 use crate::interrupt::Interrupt;
 use crate::options::parse_interval;
 use crate::output::{self, Colour};
+use crate::process_name;
 
 mod collecting;
 mod draw;
@@ -34,6 +35,10 @@ use recorder::Recorder;
 /// Flags of `watch`.
 #[derive(Debug, Args)]
 pub struct Arguments {
+    /// Show these processes alone, until Esc
+    #[arg(short, long, value_name = "PID|NAME", conflicts_with = "replay")]
+    pid: Option<String>,
+
     /// Take a sample every TIME
     #[arg(short = 'I', long, value_name = "TIME", default_value = "2s", value_parser = parse_interval)]
     interval: Duration,
@@ -77,8 +82,27 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
 }
 
+/// The screen before the first sample.
+fn state(watcher: &Watcher, arguments: &Arguments) -> Result<State> {
+    let state = State::new(watcher.header().clone());
+    let Some(word) = &arguments.pid else {
+        return Ok(state);
+    };
+    match process_name::named(&arguments.root(), word) {
+        Ok(pids) if pids.len() == 1 => Ok(state.filtered(&pids[0].to_string())),
+        Ok(_) => Ok(state.filtered(word)),
+        Err(why) => Err(exit::usage(format!("-p {word}: {why}"))),
+    }
+}
+
+impl Arguments {
+    fn root(&self) -> Root {
+        self.host.clone().map_or_else(Root::real, Root::at)
+    }
+}
+
 fn begin(arguments: &Arguments) -> Result<Watcher> {
-    let root = arguments.host.clone().map_or_else(Root::real, Root::at);
+    let root = arguments.root();
     let program = concat!("hugewise ", env!("CARGO_PKG_VERSION"));
     Ok(Watcher::begin(
         root,
@@ -94,7 +118,7 @@ fn once(mut watcher: Watcher, mut recorder: Recorder, arguments: &Arguments) -> 
         process: None,
         groups: Groups::Read,
     };
-    let mut state = State::new(watcher.header().clone());
+    let mut state = state(&watcher, arguments)?;
     for wait in [arguments.interval, Duration::ZERO] {
         let sample = watcher.sample(focus);
         recorder.sample(&sample)?;

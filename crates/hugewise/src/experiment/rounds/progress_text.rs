@@ -3,6 +3,7 @@
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::trial::Trial;
+use hugewise_model::text::ends::percent_ends;
 use hugewise_model::text::number::{counted, percent_change};
 
 use super::super::progress_line::BETWEEN;
@@ -35,16 +36,16 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
 }
 
 fn estimate(running: &Comparison) -> String {
-    let percent = |ratio: f64| percent_change(ratio - 1.0);
-    match (running.ratio, running.low, running.high) {
-        (Some(ratio), Some(low), Some(high)) => format!(
-            "{} {} % ({} to {} %)",
-            running.policy,
-            percent(ratio),
-            percent(low),
-            percent(high)
-        ),
-        (Some(ratio), ..) => format!("{} {} %", running.policy, percent(ratio)),
-        _ => format!("{} not known yet", running.policy),
+    let policy = &running.policy;
+    let Some(ratio) = running.ratio else {
+        return format!("{policy} not known yet");
+    };
+    let change = percent_change(ratio - 1.0);
+    match running.low.zip(running.high) {
+        Some((low, high)) => {
+            let [low, high] = percent_ends(low - 1.0, high - 1.0);
+            format!("{policy} {change} % ({low} to {high} %)")
+        }
+        None => format!("{policy} {change} %"),
     }
 }

@@ -1,5 +1,6 @@
 //! Finding processes by name and by cgroup.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::machine::error::Result;
@@ -37,6 +38,25 @@ fn called(root: &Root, pid: u32) -> Option<String> {
     Some(name)
 }
 
+/// The paths of the cgroups that have processes, in any hierarchy, as `/proc/PID/cgroup` has them.
+///
+/// # Errors
+/// As [`list_processes`].
+pub fn list_cgroups(root: &Root) -> Result<BTreeSet<String>> {
+    let pids = list_processes(root)?;
+    Ok(pids.iter().flat_map(|&pid| groups_of(root, pid)).collect())
+}
+
+fn groups_of(root: &Root, pid: u32) -> Vec<String> {
+    let bytes = root.read(format!("proc/{pid}/cgroup")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let groups = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    groups
+        .filter(|group| *group != "/")
+        .map(str::to_owned)
+        .collect()
+}
+
 /// The processes in a cgroup and the groups below it, in any hierarchy. `path` is as
 /// `/proc/PID/cgroup` has it, with its first `/` or without, or a folder where the hierarchy is
 /// mounted.
@@ -46,12 +66,9 @@ fn called(root: &Root, pid: u32) -> Option<String> {
 pub fn list_of_cgroup(root: &Root, path: &str) -> Result<Vec<u32>> {
     let wanted = &format!("/{}", path.trim_matches('/'));
     let mut pids = list_processes(root)?;
-    pids.retain(|pid| {
-        let bytes = root.read(format!("proc/{pid}/cgroup")).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        text.lines()
-            .filter_map(|line| line.splitn(3, ':').nth(2))
-            .any(|group| group != "/" && is_below(group, wanted))
+    pids.retain(|&pid| {
+        let mut groups = groups_of(root, pid).into_iter();
+        groups.any(|group| is_below(&group, wanted))
     });
     Ok(pids)
 }
@@ -131,5 +148,7 @@ mod tests {
         }
         assert_eq!(list_of_cgroup(&root, "/a/b").unwrap(), [7]);
         assert!(list_of_cgroup(&root, "/c").unwrap().is_empty());
+        let groups = list_cgroups(&root).unwrap();
+        assert_eq!(groups.iter().collect::<Vec<_>>(), ["/a", "/a/b", "/ab"]);
     }
 }

@@ -25,7 +25,7 @@ mod reach;
 mod settings;
 pub(crate) mod smaps;
 
-pub use find::{find_named, list_of_cgroup, list_processes};
+pub use find::{find_named, list_cgroups, list_of_cgroup, list_processes};
 pub use settings::read_settings;
 pub use smaps::parse_mappings;
 

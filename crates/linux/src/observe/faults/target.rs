@@ -19,10 +19,11 @@ pub enum Target {
     Running(TaskSet),
 }
 
-/// The processes and threads of a tree, at one moment.
+/// The processes and threads of one or several trees, at one moment.
 #[derive(Clone, Debug)]
 pub struct TaskSet {
     root: Root,
+    oldest: Vec<u32>,
     /// Processes, the oldest first.
     pub pids: BTreeSet<u32>,
     /// Threads.
@@ -35,26 +36,36 @@ impl TaskSet {
     /// # Errors
     /// There is no such process.
     pub fn of(root: &Root, pid: u32) -> Result<Self> {
-        let mut pids = tree::read_descendants(root, pid);
-        pids.insert(pid);
         root.list(format!("proc/{pid}/task"))?;
+        Ok(Self::of_all(root, vec![pid]))
+    }
+
+    /// Finds those of these processes and their descendants. Processes that have ended have none.
+    #[must_use]
+    pub fn of_all(root: &Root, oldest: Vec<u32>) -> Self {
+        let mut pids: BTreeSet<u32> = oldest.iter().copied().collect();
+        for &pid in &oldest {
+            pids.extend(tree::read_descendants(root, pid));
+        }
         let mut tids = BTreeSet::new();
         for pid in &pids {
             // A descendant that ends meanwhile has nothing more to show.
             let names = root.list(format!("proc/{pid}/task")).unwrap_or_default();
             tids.extend(names.iter().filter_map(|name| name.parse::<u32>().ok()));
         }
-        Ok(Self {
+        Self {
             root: root.clone(),
+            oldest,
             pids,
             tids,
-        })
+        }
     }
 
     /// Threads that exist now and did not then.
     #[must_use]
-    pub fn newcomers(&self, pid: u32) -> usize {
-        Self::of(&self.root, pid).map_or(0, |now| now.tids.difference(&self.tids).count())
+    pub fn newcomers(&self) -> usize {
+        let now = Self::of_all(&self.root, self.oldest.clone());
+        now.tids.difference(&self.tids).count()
     }
 }
 

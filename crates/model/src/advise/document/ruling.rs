@@ -97,7 +97,10 @@ impl Ruling {
         let here = Some(self.here.join("; ")).filter(|words| !words.is_empty());
         let mut fields = vec![Field::new("Why", &self.why)];
         fields.extend(said("Here", here));
-        fields.extend(self.means(command));
+        // What is so already is not to be done.
+        if self.standing != Standing::Followed {
+            fields.extend(self.means(command));
+        }
         fields.extend(said("Costs", self.costs.clone()));
         fields.extend(said("Effect", self.claim()));
         fields.extend(said("Tried here", self.measured_words()));

@@ -62,9 +62,15 @@ pub(super) fn rows<'a>(
     sort: Column,
 ) -> Vec<Row<'a>> {
     let filter = filter.to_lowercase();
-    let fits = |process: &&Process| {
-        process.name.to_lowercase().contains(&filter)
-            || process.pid.to_string().starts_with(&filter)
+    // A whole PID means that process alone, even where others begin with the same digits.
+    let whole: Option<u32> = filter.parse().ok();
+    let whole = whole.filter(|pid| processes.iter().any(|it| it.pid == *pid));
+    let fits = |process: &&Process| match whole {
+        Some(pid) => process.pid == pid,
+        None => {
+            process.name.to_lowercase().contains(&filter)
+                || process.pid.to_string().starts_with(&filter)
+        }
     };
     let row = |process: &'a Process| Row {
         process,

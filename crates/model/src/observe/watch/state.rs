@@ -110,6 +110,13 @@ impl State {
         }
     }
 
+    /// The same with this filter of the processes.
+    #[must_use]
+    pub fn filtered(self, filter: &str) -> Self {
+        let filter = filter.to_owned();
+        Self { filter, ..self }
+    }
+
     /// Takes the next sample in. While the screen holds still, a sample is lost.
     pub fn push(&mut self, sample: Sample) {
         if self.pace == Pace::Live {

@@ -127,6 +127,11 @@ fn a_filter_is_typed_kept_and_cleared() {
     assert!(state.screen(80).status[0].contains("filter: AWK"));
     state.press(Key::Escape);
     assert_eq!(rows(&state).0.len(), all);
+    // A filter that the command line gives is cleared as one that was typed.
+    let mut named = state.clone().filtered("awk");
+    assert_eq!(rows(&named).0, rows(&state.clone().filtered("AWK")).0);
+    named.press(Key::Escape);
+    assert_eq!(rows(&named).0.len(), all);
     // While a filter is typed, q is a letter.
     press(&mut state, "/");
     assert_eq!(state.press(Key::Char('q')), None);

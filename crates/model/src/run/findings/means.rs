@@ -3,6 +3,7 @@
 
 use super::context::{Context, Evidence};
 use crate::run::policy::Policy;
+use crate::text::ends::percent_ends;
 use crate::text::number::percent_change;
 
 /// Above this share of the time, the cost could be taken for an effect of huge pages.
@@ -74,12 +75,10 @@ impl std::fmt::Display for Ratio {
         write!(f, "{} %", percent_change(self.typical - 1.0))?;
         match self.interval {
             None => Ok(()),
-            Some((low, high)) => write!(
-                f,
-                " (95 %: {} to {} %)",
-                percent_change(low - 1.0),
-                percent_change(high - 1.0)
-            ),
+            Some((low, high)) => {
+                let [low, high] = percent_ends(low - 1.0, high - 1.0);
+                write!(f, " (95 %: {low} to {high} %)")
+            }
         }
     }
 }

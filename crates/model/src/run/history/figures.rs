@@ -4,9 +4,10 @@ use super::{Entry, History};
 use crate::base::calendar::{date, minute};
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::stats::median;
+use crate::text::ends::percent_ends;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
-use crate::text::number::{Scaler, percent_change};
+use crate::text::number::Scaler;
 use crate::text::page::{Page, command_in_title, to_page};
 use crate::text::svg::{
     Anchor, Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour, fitted, text_width,
@@ -137,7 +138,7 @@ impl History {
                 let ends = effect.low.zip(effect.high);
                 let [began, _] = self.heads(at);
                 let interval = ends.map(|(low, high)| {
-                    let [low, high] = [low, high].map(|end| percent_change(end - 1.0));
+                    let [low, high] = percent_ends(low - 1.0, high - 1.0);
                     format!("[{low}, {high}]")
                 });
                 grid.push([

@@ -67,13 +67,25 @@ impl Executable {
     /// before it runs. What a runtime is told is not judged: that is known once libraries are mapped.
     #[must_use]
     pub fn cannot_obey(&self, settings: &Settings, path: &str) -> Option<String> {
+        let is_judged = settings.runtimes.is_empty();
+        is_judged.then(|| self.foresee(settings, path)).flatten()
+    }
+
+    /// The same with what runtimes are told, as if the program loaded only what its file names. One
+    /// that starts or loads another by its own decision may obey all the same.
+    #[must_use]
+    pub fn foresee(&self, settings: &Settings, path: &str) -> Option<String> {
         let largest = Process {
             name: path.rsplit('/').next().unwrap_or(path).to_owned(),
             program: path.to_owned(),
             ..Process::default()
         };
+        let jvm = self.starts_jvm.then_some("/libjvm.so");
+        let jemalloc = self.names_jemalloc.then_some("/libjemalloc.so");
+        let named = jvm.into_iter().chain(jemalloc);
         let tree = ProcessTree {
             processes: 1,
+            libraries: named.map(str::to_owned).collect(),
             largest,
             ..ProcessTree::default()
         };
@@ -83,8 +95,7 @@ impl Executable {
             preloaded: None,
             huge_page_bytes: None,
         };
-        let is_judged = settings.runtimes.is_empty();
-        is_judged.then(|| cannot_act(settings, &program)).flatten()
+        cannot_act(settings, &program)
     }
 
     fn uses_musl(&self) -> bool {
@@ -270,7 +281,7 @@ impl Program<'_> {
     fn is_no_jvm(&self) -> Option<String> {
         let is_jvm = |library: &String| library.ends_with("/libjvm.so");
         let runs_one = self.tree.libraries.iter().any(is_jvm);
-        (!runs_one).then(|| format!("{} is no JVM: it has not mapped libjvm.so", self.path()))
+        (!runs_one).then(|| format!("{} is no JVM: it maps no libjvm.so", self.path()))
     }
 }
 

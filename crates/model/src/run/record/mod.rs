@@ -80,10 +80,16 @@ impl Record {
         removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
-    /// How many whole rounds there are in which a policy ran beside the baseline; a single policy counts
-    /// itself. The control may have a few more. A round that was cut off is in no comparison.
+    /// How many [rounds are compared](Self::whole_rounds).
     #[must_use]
     pub fn compared_rounds(&self) -> u32 {
+        u32::try_from(self.whole_rounds().len()).unwrap_or(u32::MAX)
+    }
+
+    /// The whole rounds in which a policy ran beside the baseline; a single policy counts itself. The
+    /// control may have a few more. A round that was cut off is in no comparison.
+    #[must_use]
+    pub fn whole_rounds(&self) -> BTreeSet<u32> {
         let plan = &self.header.plan;
         let is_single = plan.policies.len() < 2;
         let mut rounds: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
@@ -93,9 +99,9 @@ impl Record {
             *is_compared |= is_single || trial.policy != plan.baseline;
         }
         let is_whole = |round: u32, trials: usize| trials >= self.slots(round);
-        let compared = rounds.iter();
-        let compared = compared.filter(|(round, (trials, it))| *it && is_whole(**round, *trials));
-        u32::try_from(compared.count()).unwrap_or(u32::MAX)
+        let compared = rounds.into_iter();
+        let compared = compared.filter(|(round, (trials, it))| *it && is_whole(*round, *trials));
+        compared.map(|(round, _)| round).collect()
     }
 
     /// How many trials a whole round has, the control among them.

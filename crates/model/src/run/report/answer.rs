@@ -29,8 +29,7 @@ mod shape;
 mod tests;
 mod user_time;
 
-pub(super) use certainty::certainty;
-pub(super) use sentence::{Sign, interval};
+pub(super) use certainty::{certainty, has_own_rounds};
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;

@@ -1,11 +1,12 @@
 //! What a cell says of a change: its size, its interval, its tone.
 
+use super::interval::bracketed;
 use super::notes::{DIFFERENCE, UNKNOWN};
 use crate::run::compare::labels::effect_text;
 use crate::run::compare::{Change, Comparison, Scale};
 use crate::run::metric::Better;
 use crate::text::Tone;
-use crate::text::number::{MINUS, Scaler, percent_change, three_digits};
+use crate::text::number::Scaler;
 
 /// How much is said of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,16 +50,13 @@ pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Deta
     };
     let is_open = comparison.change == Change::CannotTell;
     let is_told = is_open || (comparison.change != Change::NoDifference && is_wide(comparison));
-    let digits = match detail {
-        Detail::Interval | Detail::Test => Digits::All,
-        _ => Digits::Few,
-    };
+    let is_asked = matches!(detail, Detail::Interval | Detail::Test);
     let is_nothing = |end: Option<f64>| end.is_some_and(|end| scaler.show_change(end) == "0");
     if comparison.ratio.is_none() && is_nothing(comparison.low) && is_nothing(comparison.high) {
         return NONE.to_owned();
     }
-    match interval_text(comparison, scaler, digits) {
-        Some(interval) if is_told || digits == Digits::All => format!("{effect} {interval}"),
+    match bracketed(comparison, scaler) {
+        Some(interval) if is_told || is_asked => format!("{effect} {interval}"),
         None if is_open => format!("{effect} {UNKNOWN}"),
         _ => effect,
     }
@@ -83,15 +81,6 @@ fn is_none(comparison: &Comparison) -> bool {
     comparison.ratio.is_some_and(rounded) || comparison.difference == Some(0.0)
 }
 
-/// How exactly the ends of an interval are given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Digits {
-    /// As the change.
-    All,
-    /// No decimals from one per cent on.
-    Few,
-}
-
 /// Whether a figure is shown from which that of the two values beside it differs by more than a
 /// tenth, and by what is of interest.
 pub(super) fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
@@ -113,31 +102,4 @@ fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
         Scale::Ratio => "",
     };
     format!("{mark}{}", effect_text(comparison, scaler))
-}
-
-fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Option<String> {
-    let (low, high) = (comparison.low?, comparison.high?);
-    if low >= high {
-        return None;
-    }
-    let end = |end: f64, outward: fn(f64) -> f64| match comparison.ratio {
-        Some(ratio) if ratio >= 10.0 => three_digits(end),
-        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => {
-            whole_percent(end - 1.0, outward)
-        }
-        Some(_) => percent_change(end - 1.0),
-        None => scaler.show_change(end),
-    };
-    let (low, high) = (end(low, f64::floor), end(high, f64::ceil));
-    (low != high).then(|| format!("[{low}, {high}]"))
-}
-
-/// `+86`, `−12`; what is more than tenfold is no figure to rely on. Rounded outward, because an end that
-/// is rounded inward may leave out the change itself.
-fn whole_percent(share: f64, outward: fn(f64) -> f64) -> String {
-    if share >= 10.0 {
-        return ">+999".to_owned();
-    }
-    let sign = if share < 0.0 { MINUS } else { '+' };
-    format!("{sign}{:.0}", outward(share * 100.0).abs())
 }

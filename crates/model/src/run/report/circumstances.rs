@@ -1,6 +1,7 @@
 //! Where and how it was measured.
 
 use super::Report;
+use super::answer::has_own_rounds;
 use crate::base::host::Host;
 use crate::base::units::{KIB, MIB};
 use crate::run::metric::MetricId;
@@ -14,13 +15,18 @@ use crate::text::wrap::plain;
 pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
     let others = report.other.iter().map(|other| other.record);
     let records = || std::iter::once(report.record).chain(others.clone());
-    let mut lines: Vec<(Level, String)> = records().map(|it| (Level::First, brief(it))).collect();
+    let rounds = |record: &Record| {
+        let rounds = counted(record.compared_rounds().into(), "round");
+        (!has_own_rounds(report)).then_some(rounds)
+    };
+    let brief = |record| (Level::First, brief(record, rounds(record)));
+    let mut lines: Vec<(Level, String)> = records().map(brief).collect();
     lines.extend(records().map(|it| (Level::Detail, setup(it))));
     lines.dedup();
     lines
 }
 
-fn brief(record: &Record) -> String {
+fn brief(record: &Record, rounds: Option<String>) -> String {
     let host = &record.header.host;
     let thp = match &host.thp {
         Ok(thp) => plain(&format!("THP {}", thp.enabled)),
@@ -31,8 +37,8 @@ fn brief(record: &Record) -> String {
         machine(host),
         counted(host.cpus.into(), "CPU"),
         thp,
-        counted(record.compared_rounds().into(), "round"),
     ];
+    parts.extend(rounds);
     parts.extend(fragmented(record));
     parts.extend(warmed_in_part(record).or_else(|| record.header.plan.host_memory.in_words()));
     parts.join(", ") + "."

@@ -1,7 +1,8 @@
 //! What is said about the control.
 
 use super::Report;
-use super::answer::{Sign, interval, judged};
+use super::answer::judged;
+use super::interval::{Sign, interval};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Control, ControlOutcome, Scale};
 use crate::text::document::Level;

@@ -7,20 +7,34 @@ use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
+use super::screen::{Room, fitted};
 use super::section::sections;
 use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
 use crate::run::findings::{Finding, Outcome};
+use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
+use crate::text::number::counted;
 use crate::text::wrap::{plain, quoted};
 use crate::text::{Tone, Verbosity};
 
-/// More findings than these are details.
-const MOST_FINDINGS: usize = 3;
+/// A document of any width has no screen to fit.
+const UNBOUNDED: usize = usize::MAX;
 
 pub(super) fn document(report: &Report<'_>, width: usize, verbosity: Verbosity) -> Document {
+    let first = |room| composed(report, width, Verbosity::Normal, room);
+    let room = match (width, &report.other) {
+        // Two records have a table for each policy that both have.
+        (UNBOUNDED, _) | (_, Some(_)) => Room::FULL,
+        _ => fitted(width, first),
+    };
+    composed(report, width, verbosity, room)
+}
+
+fn composed(report: &Report<'_>, width: usize, verbosity: Verbosity, room: Room) -> Document {
     let notes = Notes::default();
-    let first = tables(report, width, Level::First, &notes);
+    let mut first = tables(report, width, Level::First, &notes);
+    let cut = first.iter_mut().map(|table| table.cut(room.rows)).max();
     let mut near = notes.lines_of(&grids(&first));
     let signs = notes::signs(report, &grids(&first));
     let computed = notes::computed(report, &notes);
@@ -41,14 +55,19 @@ pub(super) fn document(report: &Report<'_>, width: usize, verbosity: Verbosity) 
             let mut drawn = signs.clone();
             drawn.extend(computed.map(str::to_owned));
             drawn.extend(notes.narrow());
+            drawn.extend(cut.filter(|rows| *rows > 0).map(more_rows));
             section.push(Block::Notes(one_line(&drawn)));
             section.push(Block::Notes(std::mem::take(&mut near)));
         }
         document.push(section);
     }
-    document.push(remarks(report));
+    document.push(remarks(report, room));
     document.sections.extend(details);
     document
+}
+
+fn more_rows(count: usize) -> String {
+    format!("{} more with -v", counted(count as u64, "row"))
 }
 
 /// All metrics, the curves of a bench and the findings. What the first screen says, which is given, is
@@ -147,6 +166,23 @@ impl Table {
         &self.grid
     }
 
+    /// Leaves so many rows below the head, and says how many went. One that goes makes room for no
+    /// line that says so. The price in memory stays.
+    fn cut(&mut self, rows: usize) -> usize {
+        let all = &mut self.grid.rows;
+        let more = all.len().saturating_sub(1).saturating_sub(rows);
+        if more < 2 {
+            return 0;
+        }
+        let memory = &MetricId::PeakRssBytes.metric().label;
+        let memory = all.iter().position(|row| row[0].text == **memory);
+        if let Some(at) = memory.filter(|at| *at > rows) {
+            all.swap(at, rows);
+        }
+        all.truncate(1 + rows);
+        more
+    }
+
     pub(super) fn section(self, level: Level) -> Section {
         Section {
             heading: self.heading,
@@ -197,9 +233,9 @@ fn bench_legend(report: &Report<'_>) -> Vec<String> {
 }
 
 /// The causes in a line each, the doubts, and where and how it was measured.
-pub(super) fn remarks(report: &Report<'_>) -> Section {
+pub(super) fn remarks(report: &Report<'_>, room: Room) -> Section {
     let mut section = Section::default();
-    section.push(Block::Notes(headlines(report)));
+    section.push(Block::Notes(headlines(report, room.causes)));
     let lines = notes::doubts(report)
         .into_iter()
         .chain(circumstances(report));
@@ -222,7 +258,7 @@ fn records(report: &Report<'_>) -> Option<String> {
 
 /// The first sentences of what was found: one per rule, of the best policy where there is a
 /// choice.
-fn headlines(report: &Report<'_>) -> Vec<String> {
+fn headlines(report: &Report<'_>, most: usize) -> Vec<String> {
     let best = best(report);
     let mut chosen: Vec<&Finding> = Vec::new();
     let shown = report
@@ -246,9 +282,8 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
     }
     // A price in the answer is one of them.
     let is_priced = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpAtAPrice);
-    let chosen = chosen
-        .into_iter()
-        .take(MOST_FINDINGS - usize::from(is_priced));
+    let most = most.saturating_sub(usize::from(is_priced));
+    let chosen = chosen.into_iter().take(most);
     chosen.map(|finding| plain(&finding.headline())).collect()
 }
 

@@ -7,6 +7,7 @@ use super::Report;
 use super::document::{Table, conclusion, evidence, grids, one_line, remarks, tables};
 use super::json::{findings, summaries, value};
 use super::notes::{self, Notes};
+use super::screen::Room;
 use crate::run::compare::{self, Options};
 use crate::run::findings::judge;
 use crate::run::plan::Program;
@@ -74,7 +75,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     document
         .sections
         .extend(side_by_side(&parts, &reports, width));
-    document.push(remarks(report));
+    document.push(remarks(report, Room::FULL));
     for (part, report) in parts.iter().zip(&reports) {
         document.sections.extend(details(part, report, width));
     }

@@ -4,6 +4,8 @@ mod kinds;
 mod script;
 mod shapes;
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
 use hugewise_model::base::jsonl::{LineError, to_line};
 use hugewise_model::observe::faults::{Counted, Event, NamedRow, Sharing, Symbol, Weigh};
@@ -12,6 +14,7 @@ use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use script::{BASE, HUGE, PAGE, Script, conditions, served, unprivileged};
 
+use crate::documented::undocumented;
 use crate::read;
 
 #[test]
@@ -163,6 +166,20 @@ fn a_recording_says_the_same_again() {
         read::<Event>(7, "{\"event\":\"start\"}"),
         Err(LineError::Damaged { line: 7, .. })
     ));
+}
+
+#[test]
+fn format_md_names_all_fields_of_a_summary() {
+    let mut script = Script::new(conditions());
+    script.map(BASE, HUGE);
+    (0..512).for_each(|page| script.small(BASE + page * PAGE));
+    let summary = serde_json::to_value(script.summary()).unwrap();
+    let parts = [
+        "`hugewise-faults-summary 1`",
+        "`hugewise-faults 1`",
+        "`hugewise-record 1`",
+    ];
+    assert_eq!(undocumented(&parts, &[], &summary), BTreeSet::new());
 }
 
 fn verbose() -> Style {

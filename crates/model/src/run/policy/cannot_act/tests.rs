@@ -78,7 +78,7 @@ fn what_cannot_act_is_said_with_its_reason() {
         /bin/x has a malloc of its own linked in, not glibc's malloc
         /bin/x is statically linked, and nothing is preloaded into it; link it with the allocator
         /bin/x has a malloc of its own linked in, which comes before a preloaded one
-        /bin/x is no JVM: it has not mapped libjvm.so
+        /bin/x is no JVM: it maps no libjvm.so
     "#]]
     .assert_eq(&said.concat());
 }
@@ -198,6 +198,28 @@ fn a_file_tells_before_it_runs() {
     assert_eq!(why(&dynamic(), "malloc=thp"), None);
     assert_eq!(why(&go, "thp=always,malloc=thp"), None, "one of them acts");
     assert_eq!(why(&go, "go.GODEBUG=x"), None);
+}
+
+#[test]
+fn what_a_runtime_is_told_is_foreseen_from_what_a_file_names() {
+    let why = |file: &Executable, policy: &str| {
+        let settings: Settings = policy.parse().expect("a good policy");
+        file.foresee(&settings, "/bin/x")
+    };
+    let java = Executable {
+        starts_jvm: true,
+        ..dynamic()
+    };
+    let jemalloc = Executable {
+        names_jemalloc: true,
+        ..dynamic()
+    };
+    let said = why(&dynamic(), "java.UseLargePages=on").expect("no JVM");
+    assert!(said.starts_with("/bin/x is no JVM"), "{said}");
+    assert_eq!(why(&java, "java.UseLargePages=on"), None);
+    assert!(why(&dynamic(), "jemalloc.thp=always").is_some());
+    assert_eq!(why(&jemalloc, "jemalloc.thp=always"), None);
+    assert_eq!(why(&dynamic(), "go.GODEBUG=x"), None);
 }
 
 #[test]

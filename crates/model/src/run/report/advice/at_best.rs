@@ -1,7 +1,8 @@
 //! What the baseline may miss, and what it may be spared, where nothing was decided.
 
-use super::super::answer::{Sign, interval, judged};
+use super::super::answer::judged;
 use super::super::conclusion::conclude;
+use super::super::interval::{Sign, interval};
 use super::Report;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Answer, Comparison, Statistic};

@@ -1,7 +1,7 @@
 //! What a policy changes besides what is judged.
 
 use super::super::Report;
-use super::sentence::{Sign, interval};
+use super::super::interval::{Sign, interval};
 use crate::base::units::Unit;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};

@@ -61,26 +61,34 @@ fn undecided(report: &Report<'_>) -> Option<String> {
 
 /// `12 of 12 rounds agree`, for the policy of the answer where that is better or worse.
 fn agreement(report: &Report<'_>) -> Option<String> {
+    let (agreeing, of) = agreeing(report)?;
+    Some(format!("{agreeing} of {of} rounds agree"))
+}
+
+/// The same as two numbers.
+fn agreeing(report: &Report<'_>) -> Option<(usize, usize)> {
     let conclusion = super::conclude(report);
     let named = conclusion.and_then(|conclusion| conclusion.policy);
     let policy = named.or_else(|| super::super::advice::best(report).map(str::to_owned))?;
     let row = judged(report, &policy)?;
     let (agreeing, of) = rounds(report.record, &row);
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
-    // A policy that was decided early has fewer rounds than the experiment.
-    let has_all = of == report.record.compared_rounds() as usize;
-    let text = match (has_all, agreeing == of) {
-        (true, _) => format!("{agreeing} of {of} rounds agree"),
-        (false, true) => format!("its {of} rounds agree"),
-        (false, false) => format!("{agreeing} of its {of} rounds agree"),
-    };
-    (is_directed && of > 0).then_some(text)
+    (is_directed && of > 0).then_some((agreeing, of))
+}
+
+/// Whether the answer rests on fewer rounds than the experiment has, because its policy was decided
+/// early: then the number of all would be a second one beside it.
+pub(in super::super) fn has_own_rounds(report: &Report<'_>) -> bool {
+    let all = report.record.compared_rounds() as usize;
+    certainty(report).is_some() && agreeing(report).is_some_and(|(_, of)| of != all)
 }
 
 /// In how many rounds a policy lies on the side of its effect, and how many there are.
 fn rounds(record: &Record, row: &Comparison) -> (usize, usize) {
     let mut rounds: BTreeMap<u32, (Vec<f64>, Option<f64>)> = BTreeMap::new();
-    for trial in record.trials.iter().filter(|trial| trial.succeeded()) {
+    let whole = record.whole_rounds();
+    let trials = record.trials.iter();
+    for trial in trials.filter(|it| it.succeeded() && whole.contains(&it.round)) {
         let Some(value) = trial.value(&row.metric) else {
             continue;
         };

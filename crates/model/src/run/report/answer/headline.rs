@@ -2,10 +2,11 @@
 
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
+use super::super::interval::Sign;
 use super::super::pages::{huge_page, more_huge_bytes, same_huge_bytes};
 use super::beside::{beside, shown_all_the_same};
 use super::effect::Effect;
-use super::sentence::{Sign, evidence, next_step, remarks};
+use super::sentence::{evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
@@ -84,7 +85,7 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         property(report),
         plain(&row.policy),
         where_backed(report, conclusion, row),
-        evidence(report, &metric, row, Sign::Left),
+        evidence(&metric, row, Sign::Left),
         beside(report, row)
     )
 }
@@ -110,7 +111,7 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
         chosen_percent(report.table.verdict.threshold),
         pair.subject,
         pair.here,
-        evidence(report, &metric, row, Sign::Kept),
+        evidence(&metric, row, Sign::Kept),
         beside(report, row),
         shape::unseen(report, &row.policy),
     )
@@ -128,7 +129,7 @@ fn better_for_another_reason(report: &Report<'_>, policy: &str, what: &str) -> O
         Effect::of(&metric, &row)?.text(&metric),
         plain(&verdict.baseline),
         property(report),
-        evidence(report, &metric, &row, Sign::Left),
+        evidence(&metric, &row, Sign::Left),
     ))
 }
 
@@ -156,7 +157,7 @@ fn not_decided(report: &Report<'_>, lead: String, row: &Comparison, pair: &Pair)
         effect_of(report.record, row),
         pair.subject,
         pair.here,
-        evidence(report, &metric, row, Sign::Kept),
+        evidence(&metric, row, Sign::Kept),
         shown_all_the_same(report, row)
     )
 }

@@ -2,9 +2,10 @@
 
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages};
+use super::super::interval::Sign;
 use super::super::pages::changed_no_page;
 use super::effect::Effect;
-use super::sentence::{Sign, evidence};
+use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::Answer;
 use crate::run::compare::labels::{effect_of, metric_of};
@@ -43,11 +44,17 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     sentences
 }
 
+/// Of more policies that are not decided only the names are given: the tables have their figures.
+const MOST_OPEN: usize = 2;
+
 /// What is said of policies, the most telling first.
 #[derive(Default)]
 struct Clauses {
     decided: Vec<String>,
-    open: Vec<String>,
+    /// Policies without an answer, and why.
+    unanswered: Vec<String>,
+    /// Policies that are not decided, by name, with how far they are.
+    open: Vec<(String, String)>,
     /// Policies that make no difference.
     same: Vec<String>,
     /// Policies that changed no page.
@@ -64,16 +71,22 @@ impl Clauses {
             _ if changed_no_page(report, policy) => self.unchanged.push(name),
             (_, Some(why)) => {
                 let why = plain(why);
-                self.open
+                self.unanswered
                     .push(format!("{name}: {}", why.trim_end_matches('.')));
             }
-            (_, None) => self.open.push(not_decided(report, policy)),
+            (_, None) => self.open.push((name, not_decided(report, policy))),
         }
     }
 
     fn sentence(self) -> Option<String> {
         let mut clauses = self.decided;
-        clauses.extend(self.open);
+        clauses.extend(self.unanswered);
+        let (names, open): (Vec<_>, Vec<_>) = self.open.into_iter().unzip();
+        if names.len() > MOST_OPEN {
+            clauses.push(format!("not decided: {}", listed(&names)));
+        } else {
+            clauses.extend(open);
+        }
         if !self.same.is_empty() {
             clauses.push(format!("no difference with {}", listed(&self.same)));
         }
@@ -102,7 +115,7 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
         plain(policy),
         effect.brief(&metric),
         property(report),
-        evidence(report, &metric, &row, Sign::Left)
+        evidence(&metric, &row, Sign::Left)
     ))
 }
 
@@ -116,7 +129,7 @@ fn not_decided(report: &Report<'_>, policy: &str) -> String {
         Some(_) => format!(", {}", effect_of(report.record, &row)),
         None => String::new(),
     };
-    let evidence = evidence(report, &metric, &row, Sign::Kept);
+    let evidence = evidence(&metric, &row, Sign::Kept);
     let user = user_time::clause(report, policy);
     format!("{name} not decided{size} {evidence}{user}")
 }

@@ -2,13 +2,15 @@
 //! alike from the policies.
 
 use super::super::Report;
-use super::sentence::{Sign, evidence, sentence};
+use super::super::interval::Sign;
+use super::sentence::{evidence, sentence};
 use super::{Pair, judged, property};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Gain, Interaction};
 use crate::run::metric::MetricId;
 use crate::run::plan::Program;
+use crate::text::ends::percent_ends;
 use crate::text::number::{chosen_percent, percent_change};
 use crate::text::wrap::plain;
 
@@ -55,7 +57,7 @@ fn against_first(report: &Report<'_>, first: &Program, program: &Program, policy
         pair.there,
         chosen_percent(report.table.verdict.threshold),
         pair.subject,
-        evidence(report, &metric, &row, Sign::Kept),
+        evidence(&metric, &row, Sign::Kept),
     )
 }
 
@@ -63,13 +65,14 @@ fn against_first(report: &Report<'_>, first: &Program, program: &Program, policy
 fn interaction(report: &Report<'_>, found: &Interaction) -> String {
     let (program, policy) = (plain(&found.program), plain(&found.policy));
     let first = plain(&found.baseline_program);
-    let points = |value: Option<f64>| value.map(|it| percent_change(it / 100.0));
-    let figures = points(found.points).zip(points(found.low).zip(points(found.high)));
-    let Some((points, (low, high))) = figures else {
+    let ends = found.low.zip(found.high);
+    let Some((points, (low, high))) = found.points.zip(ends) else {
         return format!(
             "{program} and {policy}: no interaction was shown; too few rounds for an interval."
         );
     };
+    let points = percent_change(points / 100.0);
+    let [low, high] = percent_ends(low / 100.0, high / 100.0);
     let interval = format!("(95 %: {low} to {high})");
     let threshold = chosen_percent(report.table.verdict.threshold);
     let is_huge = gives_huge_pages(report, found);

@@ -2,6 +2,7 @@
 //! pages, for a bench, and for two records.
 
 use super::super::Report;
+use super::super::interval::{Sign, interval};
 use super::effect::Effect;
 use super::{Pair, is_answer, judged, provisional, sentence_label, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
@@ -9,7 +10,7 @@ use crate::run::compare::{Answer, Comparison, fewest_rounds};
 use crate::run::metric::Metric;
 use crate::run::plan::JudgeBy;
 use crate::run::stats::FEWEST_FOR_A_MEAN;
-use crate::text::number::{Scaler, chosen_percent, counted, percent, percent_change, three_digits};
+use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
 pub(super) fn sentence(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
@@ -41,7 +42,7 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
         effect.map_or_else(|| "differs from".to_owned(), |effect| effect.text(&metric)),
         pair.there,
         pair.subject,
-        evidence(report, &metric, comparison, Sign::Left),
+        evidence(&metric, comparison, Sign::Left),
     );
     format!("{sentence}{}", remarks(report, comparison, pair))
 }
@@ -58,13 +59,9 @@ pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
     format!("{small}{}", shape::rare(report, &comparison.policy, pair))
 }
 
-/// Half of the last digit of a percentage.
-const SHOWN: f64 = 0.000_5;
-
 /// Whether the interval reaches into the threshold: the direction is known, the worth is not.
 fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
-    // An end that is shown as the threshold does not lie within it to a reader.
-    let most = 1.0 + report.table.verdict.threshold - SHOWN;
+    let most = 1.0 + report.table.verdict.threshold;
     let ends = comparison.low.zip(comparison.high);
     let ratio = comparison.ratio.and(ends);
     ratio.is_some_and(|(low, high)| {
@@ -72,53 +69,12 @@ fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
     })
 }
 
-/// Whether an interval keeps its signs. In `19.8 % less` the word is the sign.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Sign {
-    Kept,
-    Left,
-}
-
-/// `(95 %: 18.9 to 20.6 %)`, with the rounds where some were left out.
-pub(super) fn evidence(
-    report: &Report<'_>,
-    metric: &Metric,
-    comparison: &Comparison,
-    sign: Sign,
-) -> String {
-    let rounds = counted(comparison.n.into(), "round");
-    let all = report.record.compared_rounds() == comparison.n;
+/// `(95 %: 18 to 21 %)`, or the rounds where they are too few for an interval.
+pub(super) fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
     match interval(metric, comparison, sign) {
-        Some(interval) if all => format!("(95 %: {interval})"),
-        Some(interval) => format!("(95 %: {interval}, {rounds})"),
-        None => format!("({rounds})"),
+        Some(interval) => format!("(95 %: {interval})"),
+        None => format!("({})", counted(comparison.n.into(), "round")),
     }
-}
-
-pub(in super::super) fn interval(
-    metric: &Metric,
-    comparison: &Comparison,
-    sign: Sign,
-) -> Option<String> {
-    let (low, high) = (comparison.low?, comparison.high?);
-    let Some(ratio) = comparison.ratio else {
-        let scaler = Scaler::for_row(&metric.unit, &[low, high]);
-        return Some(format!(
-            "{} to {}",
-            scaler.show_change(low),
-            scaler.show_change(high)
-        ));
-    };
-    Some(match sign {
-        Sign::Kept => format!(
-            "{} to {} %",
-            percent_change(low - 1.0),
-            percent_change(high - 1.0)
-        ),
-        Sign::Left if ratio >= 10.0 => format!("{} to {}", three_digits(low), three_digits(high)),
-        Sign::Left if ratio < 1.0 => format!("{} to {} %", percent(1.0 - high), percent(1.0 - low)),
-        Sign::Left => format!("{} to {} %", percent(low - 1.0), percent(high - 1.0)),
-    })
 }
 
 fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
@@ -130,7 +86,7 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
         pair.there,
         of_cell(&metric),
         pair.subject,
-        evidence(report, &metric, comparison, Sign::Kept),
+        evidence(&metric, comparison, Sign::Kept),
         shape::unseen(report, &comparison.policy),
     )
 }
@@ -153,7 +109,7 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
             pair.there,
             of_cell(&metric),
             pair.subject,
-            evidence(report, &metric, comparison, Sign::Kept),
+            evidence(&metric, comparison, Sign::Kept),
             reason.trim_end_matches('.'),
         );
     }
@@ -172,7 +128,7 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     let effect = Effect::of(&metric, comparison).map_or_else(String::new, |_| {
         format!(", {}", effect_of(report.record, comparison))
     });
-    let evidence = evidence(report, &metric, comparison, Sign::Kept);
+    let evidence = evidence(&metric, comparison, Sign::Kept);
     let lead = format!("{lead}{effect} {evidence}.");
     let parts = [Some(lead), next_step(report, comparison), lasting];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")

@@ -1,12 +1,14 @@
 //! Answers about single runs: mixed, dependent on what ran before, and what was not seen.
 
 use super::super::Report;
+use super::super::interval::Sign;
 use super::Pair;
-use super::sentence::{Sign, evidence, of_cell};
+use super::sentence::{evidence, of_cell};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Order, Runs};
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::plan::HostMemory;
+use crate::text::ends::percent_ends;
 use crate::text::number::{percent, percent_change};
 
 /// The sentence of a policy whose runs go both ways.
@@ -57,7 +59,7 @@ pub(super) fn depends(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
         of_cell(&metric),
         pair.subject,
         effect_of(report.record, comparison),
-        evidence(report, &metric, comparison, Sign::Kept),
+        evidence(&metric, comparison, Sign::Kept),
         dependence(report, &comparison.policy)
             .map_or_else(String::new, |it| format!(" By what that was {it}")),
     )
@@ -175,11 +177,10 @@ fn total(runs: &Runs, words: &Words) -> String {
         return String::new();
     };
     let interval = match runs.mean_low.zip(runs.mean_high) {
-        Some((low, high)) => format!(
-            " (95 %: {} to {} %)",
-            percent_change(low - 1.0),
-            percent_change(high - 1.0)
-        ),
+        Some((low, high)) => {
+            let [low, high] = percent_ends(low - 1.0, high - 1.0);
+            format!(" (95 %: {low} to {high} %)")
+        }
         None => String::new(),
     };
     format!(

@@ -1,3 +1,4 @@
+use super::super::interval::{Sign, interval};
 use super::effect::Effect;
 use super::*;
 

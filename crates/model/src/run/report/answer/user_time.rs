@@ -1,18 +1,18 @@
 //! User time, where wall time does not tell: it is often clear when wall time is not.
 
 use super::super::Report;
-use super::sentence::{Sign, interval};
+use super::super::interval::{Sign, interval};
 use crate::run::compare::Statistic;
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::metric::MetricId;
 
-/// `User time did change: −12.1 % (95 %: −13.0 to −11.2 %); the wall time of longer runs should follow.`
+/// `User time did change: −12.1 % (95 %: −13.0 to −11.2 %).`
 /// Of a server, `… for the same requests`: what it takes a load to end is more than its work.
 pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
     let change = change(report, policy)?;
     let rest = match report.record.header.plan.service {
         Some(_) => " for the same requests",
-        None => "; the wall time of longer runs should follow",
+        None => "",
     };
     Some(format!("User time did change: {change}{rest}."))
 }

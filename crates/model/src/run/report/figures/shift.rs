@@ -4,9 +4,10 @@ use super::super::Report;
 use super::{index_of, keys_of_policies};
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::{QuantileChange, quantile_changes};
+use crate::text::ends::percent_ends;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
-use crate::text::number::{chosen_percent, percent_change};
+use crate::text::number::chosen_percent;
 use crate::text::svg::{Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
@@ -72,10 +73,10 @@ fn table(lines: &[Line]) -> Grid {
     let mut grid = Grid::headed(&["policy", "quantile", "change", "interval"]);
     for line in lines {
         for it in &line.changes {
-            let end = |ratio: f64| percent_change(ratio - 1.0);
-            let interval = it
-                .interval
-                .map(|(low, high)| format!("[{}, {}]", end(low), end(high)));
+            let interval = it.interval.map(|(low, high)| {
+                let [low, high] = percent_ends(low - 1.0, high - 1.0);
+                format!("[{low}, {high}]")
+            });
             grid.push([
                 line.name.clone(),
                 quantile_text(it.share),

@@ -1,0 +1,90 @@
+//! The ends of an interval, written in one way in sentences, tables and figures.
+
+use super::number::{MINUS, percent_change};
+
+/// The ends of an interval of shares as percentages with their signs: `−42`, `−5`.
+///
+/// They are whole where they lie ten points or more apart, and from 100 % on; else they have one
+/// decimal, more where that would be zero: more would claim to know what the interval says is not
+/// known. They are rounded outward, because an end that is rounded inward may leave out the
+/// estimate.
+#[must_use]
+pub fn percent_ends(low: f64, high: f64) -> [String; 2] {
+    let is_wide = high - low >= WIDE;
+    let decimals = |share: f64| usize::from(!is_wide && share.abs() < 1.0);
+    [
+        end(low, decimals(low), f64::floor),
+        end(high, decimals(high), f64::ceil),
+    ]
+}
+
+/// Ends that are so far apart need no decimals.
+const WIDE: f64 = 0.1;
+
+/// What is more than tenfold is no figure to rely on.
+const MOST: f64 = 10.0;
+
+/// What a computation leaves beside a whole number is less than this.
+const NOISE: f64 = 1e-6;
+
+fn end(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> String {
+    if share >= MOST {
+        return ">+999".to_owned();
+    }
+    let percent = share * 100.0;
+    let rounded =
+        (least_decimals..=3).map(|decimals| (decimals, rounded(percent, decimals, outward)));
+    let mut shown = rounded.filter(|(_, value)| *value != 0.0);
+    match shown.next() {
+        None => "0".to_owned(),
+        // Nearly all of it is not all of it.
+        Some((_, ..=-100.0)) if percent > NOISE - 100.0 => percent_change(share),
+        Some((decimals, value)) => {
+            let sign = if value < 0.0 { MINUS } else { '+' };
+            format!("{sign}{:.decimals$}", value.abs())
+        }
+    }
+}
+
+fn rounded(value: f64, decimals: usize, outward: fn(f64) -> f64) -> f64 {
+    let units = [1.0, 10.0, 100.0, 1000.0][decimals];
+    let nearest = (value * units).round();
+    let is_whole = (value * units - nearest).abs() < NOISE;
+    let whole = if is_whole {
+        nearest
+    } else {
+        outward(value * units)
+    };
+    whole / units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_have_as_many_digits_as_an_interval_knows() {
+        let ends = |low, high| percent_ends(low, high).join(" ");
+        assert_eq!(ends(-0.4149, -0.0561), "−42 −5");
+        assert_eq!(ends(-0.2021, -0.1889), "−20.3 −18.8");
+        assert_eq!(ends(-0.0042, 0.0031), "−0.5 +0.4");
+        assert_eq!(ends(0.05, 0.09), "+5.0 +9.0");
+        assert_eq!(ends(0.0004, 0.09), "+0.04 +9.0");
+        assert_eq!(ends(1.234, 9.991), "+123 +1000");
+        assert_eq!(ends(0.5, 10.5), "+50 >+999");
+        assert_eq!(ends(-0.9997, -0.5), "−99.97 −50");
+        assert_eq!(ends(-1.0, 0.0), "−100 0");
+        assert_eq!(ends(1e-9, 1e-9), "0 +0.1");
+    }
+
+    #[test]
+    fn no_end_leaves_out_what_the_interval_holds() {
+        for step in -9_900..9_999 {
+            let share = f64::from(step) / 10_000.0;
+            let [low, high] = percent_ends(share, share);
+            let read = |text: &str| text.replace(MINUS, "-").parse::<f64>().unwrap() / 100.0;
+            let (low, high) = (read(&low), read(&high));
+            assert!(low <= share + 1e-7 && share <= high + 1e-7, "{share}");
+        }
+    }
+}

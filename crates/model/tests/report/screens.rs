@@ -1,6 +1,5 @@
 //! The first screens of the records that are kept.
 
-use std::fs;
 use std::path::Path;
 
 use hugewise_model::bench;
@@ -9,7 +8,7 @@ use hugewise_model::run::record::parse;
 use hugewise_model::text::Style;
 
 use super::checked::draw;
-use super::documented::json_files;
+use super::documented::{json_files, text_of};
 
 /// Lines of a terminal, and of a report with more policies than it can tell there.
 const LINES: [usize; 2] = [24, 30];
@@ -24,7 +23,7 @@ fn a_first_screen_fits_the_terminal() {
     let mut tall = Vec::new();
     let mut seen = 0;
     for file in files {
-        let Ok(record) = parse(&fs::read(&file).unwrap()) else {
+        let Ok(record) = parse(text_of(&file).as_bytes()) else {
             continue;
         };
         let compared = table(&record, &Options::default()).unwrap();

@@ -10,6 +10,7 @@ use crate::run::compare::Answer;
 use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::is_dear_to_start;
 use crate::run::findings::win_with_a_loss::{prices, tell};
+use crate::run::metric::MetricId;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
@@ -212,12 +213,16 @@ fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
     }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best);
-    let prices: Vec<String> = prices.iter().map(|price| tell(&context, price)).collect();
     let is_told = conclude(report).is_some_and(|it| it.policy.as_deref() == Some(best));
-    match (prices.is_empty(), is_told) {
+    // Peak memory is in every table.
+    let untold = prices
+        .iter()
+        .filter(|price| !is_told && price.metric != MetricId::PeakRssBytes.name());
+    let untold: Vec<String> = untold.map(|price| tell(&context, price)).collect();
+    match (prices.is_empty(), untold.is_empty()) {
         (true, _) => String::new(),
         (false, true) => ", at a price".to_owned(),
-        (false, false) => format!(", if you accept {}", prices.join(", ")),
+        (false, false) => format!(", if you accept {}", untold.join(", ")),
     }
 }
 

@@ -43,9 +43,8 @@ fn composed(report: &Report<'_>, width: usize, verbosity: Verbosity, room: Room)
         Verbosity::Verbose => details(report, width, &notes, [&near, &signs], computed),
     };
     // The answer names them, unless it is that nothing could be tried.
-    if conclude(report).is_none_or(|conclusion| conclusion.policy.is_none()) {
-        near.extend(notes.missing_columns());
-    }
+    let is_open = conclude(report).is_none_or(|conclusion| conclusion.policy.is_none());
+    let missing = notes.missing_columns().filter(|_| is_open);
 
     let mut document = Document::new([conclusion(report)]);
     let last = first.len().saturating_sub(1);
@@ -55,6 +54,7 @@ fn composed(report: &Report<'_>, width: usize, verbosity: Verbosity, room: Room)
             let mut drawn = signs.clone();
             drawn.extend(computed.map(str::to_owned));
             drawn.extend(notes.narrow());
+            drawn.extend(missing.clone());
             drawn.extend(cut.filter(|rows| *rows > 0).map(more_rows));
             section.push(Block::Notes(one_line(&drawn)));
             section.push(Block::Notes(std::mem::take(&mut near)));

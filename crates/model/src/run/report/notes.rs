@@ -126,7 +126,7 @@ impl Notes {
     pub(super) fn missing_columns(&self) -> Option<String> {
         let left_out = self.left_out.borrow();
         let names = left_out.join(", ");
-        let line = format!("Not in the table: {names} (changed no page; see -v)");
+        let line = format!("not in the table: {names} (changed no page)");
         (!left_out.is_empty()).then_some(line)
     }
 }

@@ -18,9 +18,10 @@ const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// 24 bytes.
 const PACKED: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 /// The flags of rustc for programs without tables for unwinding: a release aborts where it panics.
-/// Other profiles unwind and cannot go without. Cargo links in the folder of the workspace.
+/// Other profiles unwind and cannot go without. Cargo links in the folder of the workspace. LLVM's
+/// linker does not leave out a part of `.eh_frame`.
 const NO_UNWINDING: [&str; 2] = [
-    "-Clink-arg=-Wl,--no-eh-frame-hdr",
+    "-Clink-arg=-fuse-ld=bfd",
     "-Clink-arg=-Wl,-T,xtask/src/toolchain/no-unwinding.ld",
 ];
 /// Names the clang of the BPF object. With none of that name the committed object is taken: that

@@ -32,13 +32,10 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
         ),
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
-            match better_for_another_reason(report, policy, &what) {
-                Some(lead) => not_decided(report, lead, &row, &pair),
-                None => {
-                    let lead = format!("Not decided whether huge pages help {what}");
-                    not_decided(report, lead, &row, &pair)
-                }
-            }
+            let lead = better_for_another_reason(report, policy, &what);
+            let lead =
+                lead.unwrap_or_else(|| format!("Not decided whether huge pages help {what}"));
+            not_decided(report, &lead, &row, &pair)
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
             decided(report, conclusion, &what, &row) + &remarks(report, &row, &pair)
@@ -133,7 +130,7 @@ fn better_for_another_reason(report: &Report<'_>, policy: &str, what: &str) -> O
     ))
 }
 
-fn not_decided(report: &Report<'_>, lead: String, row: &Comparison, pair: &Pair) -> String {
+fn not_decided(report: &Report<'_>, lead: &str, row: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &row.metric);
     if let Some(shown) = provisional::sentence(report, &row.policy) {
         return format!(

@@ -25,7 +25,7 @@ fn servers_live_through_rounds_and_each_load_is_a_trial() {
         text.contains("Service: the servers of all policies live at once"),
         "{text}"
     );
-    assert!(text.contains("Servers were started 2 times"), "{text}");
+    assert!(text.contains("Each server was started 2 times"), "{text}");
     let ports = std::fs::read_to_string(case.path("ports")).expect("ports");
     assert_eq!(ports.lines().count(), 6, "{ports}");
     exact_faults(&report);

@@ -77,7 +77,7 @@ mod tests {
             ("thp=never", "thp=always,malloc=jemalloc"),
             ("thp=never", "thp=always,env.X=1"),
             ("thp=never", "glibc.malloc.top_pad=1"),
-            ("thp=always", "thp=always,zero_page=off"),
+            ("thp=always", "thp=always,zero_page=0"),
         ] {
             assert!(!are_siblings(one, other), "{one} {other}");
         }

@@ -73,8 +73,8 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     }
     if let Some(flag) = swallowed(&arguments.options.command, std::env::args_os()) {
         message(format_args!(
-            "{flag} stands after the command and is the command's; flags of hugewise come before it, \
-             and `--` between them ends this note"
+            "{flag} stands after the command, so the command gets it; flags of hugewise come before. If that \
+             is meant, write `--` before the command"
         ));
     }
     let options = arguments.options.complete()?;

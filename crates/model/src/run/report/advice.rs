@@ -256,7 +256,7 @@ fn not_tried(report: &Report<'_>) -> Vec<Advice> {
         None => vec![Advice::Sentence(format!("Not tried: {reason}."))],
         Some(command) => {
             let lead = format!("Not tried: {reason}. To try:");
-            given(lead, command, "run again as root, with --system")
+            given(lead, command, "run again with --system, as root")
         }
     }
 }

@@ -147,8 +147,8 @@ impl Rows {
     fn complain(&mut self, error: &io::Error) {
         if !self.complained {
             message(format_args!(
-                "rows cannot be written below {}: {error}; those of {MOST} periods are kept and \
-                 tried again",
+                "rows cannot be written below {}: {error}; the last {MOST} periods are \
+                 kept and written later",
                 self.folder.display()
             ));
         }

@@ -28,7 +28,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     };
     let cost = row.ratio.map(effect_of_ratio).unwrap_or_default();
     let lead = format!("thp=always works by a tracer here, which costs {cost}. Without it:");
-    given(lead, command, "run again as root, with --system")
+    given(lead, command, "run again with --system, as root")
 }
 
 /// The command for starts that come after a rest, which have not the gain of warm memory, with what the few

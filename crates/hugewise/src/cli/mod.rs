@@ -101,10 +101,9 @@ pub fn command() -> Command {
 /// The experiment file cannot be read, or is wrong.
 pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = options::with_file(Cli::command(), words)?;
-    let command = command();
-    let matches = command.clone().try_get_matches_from(&words);
-    let matches =
-        matches.unwrap_or_else(|error| end(&with_nearest_verb(error, innermost(&command, &words))));
+    let matches = command().try_get_matches_from(&words);
+    let matches = matches
+        .unwrap_or_else(|error| end(&with_nearest_verb(error, innermost(&command(), &words))));
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| end(&error)))
 }
 

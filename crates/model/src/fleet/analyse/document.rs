@@ -107,7 +107,7 @@ fn undecided(analysis: &Analysis, report: Option<&MetricReport>) -> String {
         None => match report.detectable {
             Some(effect) => promise(report, effect),
             None if analysis.lot == TURNS => {
-                format!("too few pairs of turns, of the past or of the plan, have {metric}")
+                format!("there are too few pairs of turns with {metric}")
             }
             None => format!("no stratum has two units of both arms with {metric}"),
         },

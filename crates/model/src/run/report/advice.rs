@@ -171,10 +171,8 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
-    let (realisation, common) = apart(report, needed(report, best));
     let name = plain(best);
     let equals = equals::sentence(report);
-    let by_hand = by_hand(report, &realisation);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
     if sets_nothing(report, best) {
         lines.push(Advice::Sentence(format!(
@@ -182,6 +180,11 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
         )));
         return lines;
     }
+    let needed = needed(report, best);
+    // The command sets all of it; by hand, what all policies had is there already.
+    let exec = exec(report, best, &needed);
+    let (realisation, common) = apart(report, needed);
+    let by_hand = by_hand(report, &realisation);
     let is_dear = is_dear_to_start(&report.findings, best);
     let condition = condition(report, best, is_dear);
     let reach = match (realisation.files.is_empty(), is_dear) {
@@ -194,7 +197,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"
     )));
-    lines.extend(exec(report, best, &realisation).filter(|_| !is_variables));
+    lines.extend(exec.filter(|_| !is_variables));
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));

@@ -200,39 +200,39 @@ fn a_file_tells_before_it_runs() {
     assert_eq!(why(&go, "go.GODEBUG=x"), None);
 }
 
+/// An executable whose file says that it starts a JVM.
+fn java() -> Executable {
+    Executable {
+        starts_jvm: true,
+        ..dynamic()
+    }
+}
+
+/// An executable that names jemalloc.
+fn jemalloc() -> Executable {
+    Executable {
+        names_jemalloc: true,
+        ..dynamic()
+    }
+}
+
 #[test]
 fn what_a_runtime_is_told_is_foreseen_from_what_a_file_names() {
     let why = |file: &Executable, policy: &str| {
         let settings: Settings = policy.parse().expect("a good policy");
         file.foresee(&settings, "/bin/x")
     };
-    let java = Executable {
-        starts_jvm: true,
-        ..dynamic()
-    };
-    let jemalloc = Executable {
-        names_jemalloc: true,
-        ..dynamic()
-    };
     let said = why(&dynamic(), "java.UseLargePages=on").expect("no JVM");
     assert!(said.starts_with("/bin/x is no JVM"), "{said}");
-    assert_eq!(why(&java, "java.UseLargePages=on"), None);
+    assert_eq!(why(&java(), "java.UseLargePages=on"), None);
     assert!(why(&dynamic(), "jemalloc.thp=always").is_some());
-    assert_eq!(why(&jemalloc, "jemalloc.thp=always"), None);
+    assert_eq!(why(&jemalloc(), "jemalloc.thp=always"), None);
     assert_eq!(why(&dynamic(), "go.GODEBUG=x"), None);
 }
 
 #[test]
 fn who_makes_the_heap_is_known_by_the_file() {
-    let java = Executable {
-        starts_jvm: true,
-        ..dynamic()
-    };
-    let jemalloc = Executable {
-        names_jemalloc: true,
-        ..dynamic()
-    };
-    let heaps = [dynamic(), java, jemalloc].map(|it| it.heap());
+    let heaps = [dynamic(), java(), jemalloc()].map(|it| it.heap());
     assert_eq!(heaps, [Heap::Glibc, Heap::Jvm, Heap::Jemalloc]);
 }
 

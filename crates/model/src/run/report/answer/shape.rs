@@ -163,11 +163,11 @@ impl Words {
 }
 
 fn share(count: u32, runs: &Runs, word: &str, ratio: Option<f64>, pair: &Pair) -> String {
-    let typically = ratio.map_or_else(String::new, |ratio| {
+    let median = ratio.map_or_else(String::new, |ratio| {
         format!(" (median {} %)", percent_change(ratio - 1.0))
     });
     format!(
-        "{count} of {} runs were {word} than 95 % of the {} runs{typically}",
+        "{count} of {} runs were {word} than 95 % of the {} runs{median}",
         runs.of, pair.there
     )
 }

@@ -6,7 +6,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::policy::{Policy, Thp};
-use hugewise_model::run::record::{Removal, RemovalReason};
+use hugewise_model::run::record::{Removal, RemovalReason, StopReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{Outcome, Reading, Readings};
 use hugewise_model::text::Style;
@@ -54,6 +54,25 @@ fn a_round_that_was_cut_off_is_not_counted() {
         &Style::default(),
     );
     assert!(text.contains(&format!(", {} rounds", rounds - 1)), "{text}");
+}
+
+/// A table of dashes tells nothing that the sentence does not.
+#[test]
+fn before_one_round_is_complete_there_is_no_table() {
+    let mut record = sample::clear_win();
+    record.trials.truncate(1);
+    record.end.as_mut().expect("an end").reason = StopReason::Interrupted;
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let text = draw(
+        &Report::new(&record, table, Vec::new(), None),
+        &Style::default(),
+    );
+    assert!(
+        text.contains("nothing can be compared\nyet")
+            || text.contains("nothing can be compared yet"),
+        "{text}"
+    );
+    assert!(!text.contains("wall time"), "{text}");
 }
 
 #[test]

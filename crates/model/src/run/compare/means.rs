@@ -22,8 +22,7 @@ impl Evidence<'_> {
             is_worse(self.decision(&idle.name)) && !is_worse(beside_means.decision(&policy.name));
         is_by_means.then(|| {
             format!(
-                "{means} that applies it costs time of its own, and beside {} alone it was not shown to \
-                 cost more",
+                "not shown to be worse than {}, so {means} that applies it may be all the cost",
                 idle.name
             )
         })

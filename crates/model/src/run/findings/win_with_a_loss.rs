@@ -123,14 +123,18 @@ fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
         (better, comparison.change),
         (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower)
     );
-    counts && worse && !is_little_memory(comparison)
+    counts && worse && (!is_memory(comparison) || is_price_of_memory(comparison))
 }
 
-fn is_little_memory(comparison: &Comparison) -> bool {
+fn is_memory(comparison: &Comparison) -> bool {
     let of_memory = [MetricId::PeakRssBytes, MetricId::CgroupPeakBytes];
-    let is_memory = of_memory.iter().any(|id| id.name() == comparison.metric);
-    let ratio = comparison.ratio.filter(|_| is_memory);
-    ratio.is_some_and(|ratio| ratio < 1.0 + PRICE_OF_MEMORY)
+    of_memory.iter().any(|id| id.name() == comparison.metric)
+}
+
+/// Whether the memory that a policy takes more, if it does, is enough to be a price.
+pub(crate) fn is_price_of_memory(comparison: &Comparison) -> bool {
+    let ratio = comparison.ratio.filter(|_| is_memory(comparison));
+    ratio.is_some_and(|ratio| ratio >= 1.0 + PRICE_OF_MEMORY)
 }
 
 /// `peak memory +29.2 %`.

@@ -136,7 +136,8 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// That a policy acts by chance, where it does; see [`Host::malloc_takes_advice_by_chance`].
+/// The glibc in which a policy acts in some processes only, where it does; see
+/// [`Host::malloc_takes_advice_by_chance`].
 #[must_use]
 pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     let settings = &policy.settings;
@@ -145,8 +146,7 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     });
     let asked = tunable || settings.malloc == Some(Malloc::Thp);
     let (major, minor) = host.glibc?;
-    (asked && host.malloc_takes_advice_by_chance())
-        .then(|| format!("glibc {major}.{minor} obeys it by chance"))
+    (asked && host.malloc_takes_advice_by_chance()).then(|| format!("glibc {major}.{minor}"))
 }
 
 #[cfg(test)]

@@ -212,7 +212,8 @@ fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {
 /// Under which condition a policy is the one to choose.
 fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
     if is_dear {
-        return ", if starts follow within seconds".to_owned();
+        let baseline = plain(&report.table.verdict.baseline);
+        return format!(", if starts follow within seconds, else {baseline}");
     }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best);

@@ -38,8 +38,11 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
     if report.compares_programs() {
         return programs::answers(report);
     }
-    if let Some(text) = cut_short(report) {
-        return vec![text];
+    if is_cut_short(report) {
+        return vec![format!(
+            "Interrupted before one round of {} was complete: nothing can be compared yet.",
+            command(report)
+        )];
     }
     match conclude(report) {
         Some(conclusion) => {
@@ -51,17 +54,12 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
     }
 }
 
-/// That the experiment was interrupted before anything could be compared.
-fn cut_short(report: &Report<'_>) -> Option<String> {
-    let end = report.record.end.as_ref()?;
+/// Whether the experiment was interrupted before anything could be compared.
+pub(super) fn is_cut_short(report: &Report<'_>) -> bool {
+    let end = report.record.end.as_ref();
     let mut rows = report.table.comparisons.iter();
     let is_empty = rows.all(|row| row.n == 0) && !report.table.verdict.policies.is_empty();
-    (end.reason == StopReason::Interrupted && is_empty).then(|| {
-        format!(
-            "Interrupted before one round of {} was complete: nothing can be compared yet.",
-            command(report)
-        )
-    })
+    is_empty && end.is_some_and(|end| end.reason == StopReason::Interrupted)
 }
 
 /// A sentence for each policy.

@@ -16,7 +16,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`. One that passes beside a large
+/// `control passed (−0.4 to +0.6 %)`, `control: no bias shown (−21 to +37 %)` where it is inconclusive. One that passes beside a large
 /// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
@@ -42,7 +42,8 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
             };
             format!("control passed{size}{figure}{doubt}")
         }
-        ControlOutcome::TooWide | ControlOutcome::Failed => format!("control {outcome}{figure}"),
+        ControlOutcome::TooWide => format!("control: no bias shown{figure}"),
+        ControlOutcome::Failed => format!("control {outcome}{figure}"),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::advice::{Advice, advice, at_rest, best};
-use super::answer::{certainty, is_answer, tells_losses};
+use super::answer::{certainty, is_answer, is_cut_short, tells_losses};
 use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
@@ -13,7 +13,7 @@ use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
-use crate::text::grid::Grid;
+use crate::text::grid::{Cell, Grid};
 use crate::text::number::counted;
 use crate::text::wrap::{plain, quoted};
 use crate::text::{Tone, Verbosity};
@@ -33,14 +33,18 @@ pub(super) fn document(report: &Report<'_>, width: usize, verbosity: Verbosity) 
 
 fn composed(report: &Report<'_>, width: usize, verbosity: Verbosity, room: Room) -> Document {
     let notes = Notes::default();
-    let mut first = tables(report, width, Level::First, &notes);
+    let mut first = match is_cut_short(report) {
+        // A table of what nothing was compared with.
+        true => Vec::new(),
+        false => tables(report, width, Level::First, &notes),
+    };
     let cut = first.iter_mut().map(|table| table.cut(room.rows)).max();
     let mut near = notes.lines_of(&grids(&first));
     let signs = notes::signs(report, &grids(&first));
-    let computed = notes::computed(report, &notes);
+    let computed = notes::computed(report, &notes, Level::First);
     let details = match verbosity {
         Verbosity::Normal => Vec::new(),
-        Verbosity::Verbose => details(report, width, &notes, [&near, &signs], computed),
+        Verbosity::Verbose => details(report, width, &notes, [&near, &signs]),
     };
     // The answer names them, unless it is that nothing could be tried.
     let is_open = conclude(report).is_none_or(|conclusion| conclusion.policy.is_none());
@@ -67,7 +71,7 @@ fn composed(report: &Report<'_>, width: usize, verbosity: Verbosity, room: Room)
 }
 
 fn more_rows(count: usize) -> String {
-    format!("{} more with -v", counted(count as u64, "row"))
+    format!("{} more: -v", counted(count as u64, "row"))
 }
 
 /// All metrics, the curves of a bench and the findings. What the first screen says, which is given, is
@@ -77,15 +81,14 @@ fn details(
     width: usize,
     notes: &Notes,
     [near, signs]: [&[String]; 2],
-    computed: Option<&str>,
 ) -> Vec<Section> {
     let all = tables(report, width, Level::Detail, notes);
     let mut far = notes.lines_of(&grids(&all));
     far.retain(|line| !near.contains(line));
     let mut more = notes::signs(report, &grids(&all));
     more.retain(|sign| !signs.contains(sign));
-    let later = notes::computed(report, notes).filter(|_| computed.is_none());
-    more.extend(later.map(str::to_owned));
+    let computed = notes::computed(report, notes, Level::Detail);
+    more.extend(computed.map(str::to_owned));
     more.extend(notes::left_out(&grids(&all)));
     let mut sections: Vec<Section> = all
         .into_iter()
@@ -154,6 +157,9 @@ fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
     Finding::shown(&report.findings, "host-cold-memory", best(report)?)
 }
 
+/// The rows that no first screen goes without.
+const KEPT: [MetricId; 2] = [MetricId::PeakRssBytes, MetricId::HugeAnonPeakBytes];
+
 /// A table with what it is about and the names that it shortens.
 pub(super) struct Table {
     heading: Option<String>,
@@ -167,19 +173,23 @@ impl Table {
     }
 
     /// Leaves so many rows below the head, and says how many went. One that goes makes room for no
-    /// line that says so. The price in memory stays.
+    /// line that says so. The price in memory and the huge pages stay: what was paid, and whether a policy did
+    /// anything.
     fn cut(&mut self, rows: usize) -> usize {
         let all = &mut self.grid.rows;
         let more = all.len().saturating_sub(1).saturating_sub(rows);
         if more < 2 {
             return 0;
         }
-        let memory = &MetricId::PeakRssBytes.metric().label;
-        let memory = all.iter().position(|row| row[0].text == **memory);
-        if let Some(at) = memory.filter(|at| *at > rows) {
-            all.swap(at, rows);
-        }
-        all.truncate(1 + rows);
+        let kept = KEPT.map(MetricId::metric);
+        let is_kept = |row: &Vec<Cell>| kept.iter().any(|metric| row[0].text == *metric.label);
+        let reserved = all.iter().filter(|row| is_kept(row)).count();
+        let mut free = (1 + rows).saturating_sub(reserved);
+        all.retain(|row| {
+            let stays = is_kept(row) || free > 0;
+            free = free.saturating_sub(usize::from(!is_kept(row)));
+            stays
+        });
         more
     }
 

@@ -1,13 +1,19 @@
 //! Policies that are as good as the best one, and why it is preferred to them.
 
 use super::Report;
+use super::answer::judged;
+use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Preference, Rival, Scale};
+use crate::run::metric::Better;
+use crate::text::ends::percent_ends;
 use crate::text::wrap::plain;
 
 /// A difference beyond this share, up or down, is more than about equal.
 const CLOSE: f64 = 0.1;
 
 /// `thp=always and malloc=thp are about equally good; malloc=thp is per process.` `None` where the best one was shown to be the best.
+/// How far they may be apart is told where the rival's own estimate looks better: a reader asks why it is not the
+/// one.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let best = plain(verdict.best.as_deref()?);
@@ -15,9 +21,12 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let names = verdict.equals.iter().map(|rival| plain(&rival.policy));
     let names: Vec<String> = names.collect();
     let all = format!("{} and {best}", names.join(", "));
-    let equal = match is_close(first) && names.len() == 1 {
-        true => format!("{all} are about equally good"),
-        false => format!("{all} were not shown to differ"),
+    let equal = match (is_close(first), &names[..]) {
+        (true, [_]) => format!("{all} are about equally good"),
+        (false, [_]) if looks_better(report, first) => {
+            format!("{all} were not shown to differ{}", apart(&best, first))
+        }
+        _ => format!("{all} were not shown to differ"),
     };
     let why = match verdict.preference {
         Some(Preference::ChangesNothing) => "changes nothing",
@@ -27,6 +36,34 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
         Some(Preference::FirstInPlan) | None => return Some(format!("{equal}; either will do.")),
     };
     Some(format!("{equal}; {best} {why}."))
+}
+
+/// An estimate that is better by this share than that of the best looks better.
+const MARGIN: f64 = 0.05;
+
+fn looks_better(report: &Report<'_>, rival: &Rival) -> bool {
+    let ratio = |policy: &str| judged(report, policy)?.ratio;
+    let best = report.table.verdict.best.as_deref().and_then(ratio);
+    let metric = metric_of(report.record, &report.table.verdict.metric);
+    let gain = |(best, rival): (f64, f64)| match metric.better {
+        Better::Higher => rival / best,
+        Better::Lower | Better::Neither => best / rival,
+    };
+    best.zip(ratio(&rival.policy))
+        .is_some_and(|both| gain(both) > 1.0 + MARGIN)
+}
+
+/// ` (malloc=thp against thp=always: −5 to +20 %)`.
+fn apart(best: &str, rival: &Rival) -> String {
+    let ends = rival.low.zip(rival.high);
+    let ends = ends.filter(|_| rival.scale == Scale::Ratio);
+    ends.map_or_else(String::new, |(low, high)| {
+        let [low, high] = percent_ends(low - 1.0, high - 1.0);
+        format!(
+            " ({best} against {}: {low} to {high} %)",
+            plain(&rival.policy)
+        )
+    })
 }
 
 fn is_close(rival: &Rival) -> bool {

@@ -211,15 +211,28 @@ pub(super) fn left_out(tables: &[Grid]) -> Vec<String> {
     drawn.map(|(_, text)| text.to_owned()).collect()
 }
 
-/// Why a change is not the one between the medians beside it: within a record, between two.
-const APART: [&str; 2] = [
-    "change: median over rounds",
-    "change: median over all pairs of trials",
+/// Why a change is not the one between the medians beside it, in short and in full: within a record,
+/// between two.
+const APART: [[&str; 2]; 2] = [
+    [
+        "change: median over rounds",
+        "change: of each round, between the policy and the baseline in it; then the median, so it is not \
+         the change between the two medians",
+    ],
+    [
+        "change: median over all pairs of trials",
+        "change: of each pair of trials, one of either record; then the median, so it is not the change \
+         between the two medians",
+    ],
 ];
 
 /// How changes are computed, where the medians beside one suggest another.
-pub(super) fn computed(report: &Report<'_>, notes: &Notes) -> Option<&'static str> {
-    let text = APART[usize::from(report.other.is_some())];
+pub(super) fn computed(report: &Report<'_>, notes: &Notes, level: Level) -> Option<&'static str> {
+    let [brief, full] = APART[usize::from(report.other.is_some())];
+    let text = match level {
+        Level::Detail => full,
+        Level::Brief | Level::First => brief,
+    };
     notes.apart.get().then_some(text)
 }
 

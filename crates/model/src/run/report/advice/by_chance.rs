@@ -8,10 +8,10 @@ use crate::run::policy::advice_by_chance;
 pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
-    let doubt = advice_by_chance(policy, &header.host)?;
-    let here = taken(report, best).map(|(taken, all)| format!(", here in {taken} of {all} trials"));
+    let glibc = advice_by_chance(policy, &header.host)?;
+    let here = taken(report, best).map(|(taken, all)| format!(" (here in {taken} of {all})"));
     Some(format!(
-        "{doubt}{}; 2.37 does always.",
+        "{glibc} obeys it in some processes only{}, 2.37 in all.",
         here.unwrap_or_default()
     ))
 }

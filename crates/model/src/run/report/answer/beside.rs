@@ -7,7 +7,7 @@ use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
-use crate::run::findings::win_with_a_loss::{prices, tell};
+use crate::run::findings::win_with_a_loss::{is_price_of_memory, prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
 use crate::text::number::quantity;
@@ -30,20 +30,24 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
         format!(", {}{open}", told(&context, it))
     });
     let mut text: String = other.collect();
-    let dear = match rested_start(&report.findings, &row.policy) {
-        Some(RestedStart::Longer(seconds, starts)) => Some(format!(
-            "a start after seconds of rest takes {} longer ({starts} starts of each): the host takes \
-             memory back",
-            quantity(&Unit::Seconds, seconds)
-        )),
-        _ => None,
-    };
-    let worse = worse.iter().map(|it| told(&context, it));
-    let worse: Vec<String> = worse.chain(dear).collect();
+    let worse: Vec<String> = worse.iter().map(|it| told(&context, it)).collect();
     if !worse.is_empty() {
         text += &format!(", but {}", worse.join(", "));
     }
     text
+}
+
+/// ` After seconds of rest a start takes 90.1 ms longer (3 starts of each): the host takes memory back.` Empty
+/// where that was not shown.
+pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
+    match rested_start(&report.findings, policy) {
+        Some(RestedStart::Longer(seconds, starts)) => format!(
+            " After seconds of rest a start takes {} longer ({starts} starts of each): the host takes \
+             memory back.",
+            quantity(&Unit::Seconds, seconds)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// `latency p99 −34.7 %`: a comma would part it from itself.
@@ -65,15 +69,20 @@ fn is_of_requests(row: &Comparison) -> bool {
 }
 
 /// ` Shown all the same: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
-/// decided, what the workload prints and its requests may be. These are one claim, with 5 % over all of
+/// decided, what the workload prints, its requests and its price in memory may be. These are one claim, with 5 % over all of
 /// them, so that a longer list finds no more by chance.
 pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> String {
     let context = Context::new(report.record, &report.table);
     let printed = &report.record.header.plan.printed;
     let rows = report.table.comparisons.iter();
+    let is_asked = |it: &&Comparison| {
+        is_of_requests(it)
+            || is_price_of_memory(it)
+            || printed.iter().any(|known| known.name == it.metric)
+    };
     let asked: Vec<&Comparison> = rows
         .filter(|it| it.policy == judged.policy && it.metric != judged.metric)
-        .filter(|it| is_of_requests(it) || printed.iter().any(|known| known.name == it.metric))
+        .filter(is_asked)
         .collect();
     let level = ALPHA / asked.len() as f64;
     let shown = asked.iter().filter(|it| {

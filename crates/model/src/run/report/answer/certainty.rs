@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::Report;
 use super::super::{control, starts};
-use super::judged;
+use super::{headline, judged};
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
@@ -37,7 +37,12 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
         JudgeBy::Mean | JudgeBy::P95 => "about",
         JudgeBy::Shape | JudgeBy::Typical => "at least",
     };
-    let mut parts = vec![format!("How sure: {level} 95 %{}", starts::scope(report))];
+    let conclusion = super::conclude(report);
+    let scope = match conclusion.is_some_and(|it| headline::is_of_warm_memory(report, &it)) {
+        true => " on warm memory".to_owned(),
+        false => starts::scope(report),
+    };
+    let mut parts = vec![format!("How sure: {level} 95 %{scope}")];
     parts.extend(agreement(report));
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))

@@ -4,14 +4,16 @@ use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
 use super::super::interval::Sign;
 use super::super::pages::{huge_page, more_huge_bytes, same_huge_bytes};
-use super::beside::{beside, shown_all_the_same};
+use super::beside::{after_rest, beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Comparison};
-use crate::run::findings::host_cold_memory::{RestedStart, is_uneven, rested_start};
+use crate::run::findings::host_cold_memory::{
+    RestedStart, is_dear_to_start, is_uneven, rested_start,
+};
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::text::number::{chosen_percent, quantity};
@@ -70,6 +72,9 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
     let lead = match (conclusion.huge_pages, conclusion.baseline_has_more) {
         (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
         (_, true) => format!("Huge pages help {what}, keep them"),
+        (HugePages::HelpAtAPrice, _) if is_dear_to_start(&report.findings, &row.policy) => {
+            format!("Huge pages help {what} only if starts follow within seconds")
+        }
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
         _ => format!("Huge pages help {what}"),
     };
@@ -77,39 +82,44 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         "as-is" => String::new(),
         other => format!(" than with {}", plain(other)),
     };
+    let condition = match (
+        is_dear_to_start(&report.findings, &row.policy),
+        is_of_warm_memory(report, conclusion),
+    ) {
+        (false, true) => " where the host already backs its memory",
+        _ => "",
+    };
     format!(
-        "{lead}: {phrase}{} with {}{than}{} {}{}.",
+        "{lead}: {phrase}{} with {}{than}{condition} {}{}.{}",
         property(report),
         plain(&row.policy),
-        where_backed(report, conclusion, row),
         evidence(&metric, row, Sign::Left),
-        beside(report, row)
+        beside(report, row),
+        after_rest(report, &row.policy),
     )
 }
 
-/// The condition of a gain that was measured on warm memory, where starts after a rest were not shown to gain. A
+/// Whether a gain was measured on warm memory, and starts after a rest were not shown to gain. A
 /// load meets a server that started long ago.
-fn where_backed(report: &Report<'_>, conclusion: &Conclusion, row: &Comparison) -> &'static str {
-    let start = rested_start(&report.findings, &row.policy);
-    let is_conditional = matches!(start, Some(RestedStart::Open | RestedStart::Longer(..)))
-        && conclusion.huge_pages != HugePages::Hurt
+pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) -> bool {
+    let policy = conclusion.policy.as_deref();
+    let start = policy.and_then(|policy| rested_start(&report.findings, policy));
+    matches!(start, Some(RestedStart::Open | RestedStart::Longer(..)))
+        && [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages)
         && !conclusion.baseline_has_more
-        && report.record.header.plan.service.is_none();
-    match is_conditional {
-        true => " where the host already backs its memory",
-        false => "",
-    }
+        && report.record.header.plan.service.is_none()
 }
 
 fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &row.metric);
     format!(
-        "Huge pages do not matter to {what}: no difference within ±{} %{} with {} {}{}.{}",
+        "Huge pages do not matter to {what}: no difference within ±{} %{} with {} {}{}.{}{}",
         chosen_percent(report.table.verdict.threshold),
         pair.subject,
         pair.here,
         evidence(&metric, row, Sign::Kept),
         beside(report, row),
+        after_rest(report, &row.policy),
         shape::unseen(report, &row.policy),
     )
 }

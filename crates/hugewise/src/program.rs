@@ -49,8 +49,13 @@ pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()
     if exists(program) {
         return Ok(());
     }
+    let here = directory.unwrap_or(Path::new(".")).join(program);
+    let fix = match here.is_file() {
+        true => format!("the file here is ./{name}"),
+        false => format!("a shell line needs {shell}"),
+    };
     Err(exit::usage(format!(
-        "there is no program `{name}` on the PATH; a shell line needs {shell}"
+        "there is no program `{name}` on the PATH; {fix}"
     )))
 }
 

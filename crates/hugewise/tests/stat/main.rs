@@ -147,6 +147,17 @@ fn stat_as_an_ordinary_user_still_counts_faults() {
         .stdout(contains("in 2 intervals").and(contains("page faults")));
 }
 
+/// A shell finds nothing in the folder that it stands in, and neither does the program.
+#[test]
+fn a_program_of_this_folder_is_named_with_its_path() {
+    let case = Case::new();
+    std::fs::write(case.path("walk"), "").unwrap();
+    let refused = case.hugewise().args(["stat", "--", "walk"]).assert();
+    refused
+        .code(2)
+        .stderr(contains("`walk` on the PATH; the file here is ./walk"));
+}
+
 #[test]
 fn stat_names_what_was_typed_wrong() {
     for (words, said) in [

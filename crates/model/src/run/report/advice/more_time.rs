@@ -26,10 +26,7 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         return vec![Advice::Sentence(sentence.to_owned())];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
-    let lead = match minutes {
-        0..=10 => "More rounds may tell:".to_owned(),
-        _ => format!("More rounds may tell, in about {minutes} minutes:"),
-    };
+    let lead = format!("More rounds may tell, in about {minutes} minutes:");
     let made_by = &report.record.header.made_by;
     if let Some(path) = report.word()
         && made_by.get(1).is_some_and(|verb| verb == "run")

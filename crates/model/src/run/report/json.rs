@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, programs};
-use crate::run::compare::{starts, summary};
+use super::{Report, programs, starts};
+use crate::run::compare::summary;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial, readings};
@@ -48,10 +48,9 @@ pub(super) fn json(report: &Report<'_>) -> String {
     if !report.record.cold.is_empty() {
         object["cold_trials"] = json!(trials(report.record, &report.record.cold));
     }
-    let verdict = &report.table.verdict;
-    let starts = starts(report.record, &verdict.baseline, &verdict.metric);
+    let starts = starts::of_all(report);
     if !starts.is_empty() {
-        object["starts"] = value(&starts);
+        object["starts"] = value(starts);
     }
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
@@ -68,7 +67,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
 }
 
 /// Infinities and NaN become `null` on the way.
-pub(super) fn value(part: &impl serde::Serialize) -> Value {
+pub(super) fn value(part: &(impl serde::Serialize + ?Sized)) -> Value {
     serde_json::to_value(part).expect("all keys are strings or numbers, and no part can fail")
 }
 

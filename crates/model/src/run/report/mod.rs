@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use crate::base::table;
-use crate::run::compare::{ControlOutcome, Table};
+use crate::run::compare::{ControlOutcome, Starts, Table};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::text::Verbosity;
@@ -86,6 +86,7 @@ pub struct Report<'a> {
 struct Known {
     conclusion: OnceCell<Option<Conclusion>>,
     names: OnceCell<Names>,
+    starts: OnceCell<Vec<Starts>>,
 }
 
 /// The cells of a bench, as its report shows them. The spine knows that a trial may have cells;

@@ -9,8 +9,7 @@ use crate::text::wrap::plain;
 /// The lines: which policies changed the deciding metric the same way in every start, and every
 /// figure as a detail.
 pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
-    let verdict = &report.table.verdict;
-    let found = starts(report.record, &verdict.baseline, &verdict.metric);
+    let found = of_all(report);
     let deciding: Vec<&Starts> = found.iter().filter(|it| decides(report, it)).collect();
     if report.other.is_some() || deciding.is_empty() {
         return Vec::new();
@@ -19,6 +18,13 @@ pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
     let details = of_policy.map(|found| (Level::Detail, detail(report, found)));
     let first = (Level::First, summary(report, &deciding));
     std::iter::once(first).chain(details).collect()
+}
+
+/// The effects by start, of every policy.
+pub(super) fn of_all<'a>(report: &'a Report<'_>) -> &'a [Starts] {
+    let verdict = &report.table.verdict;
+    let work_out = || starts(report.record, &verdict.baseline, &verdict.metric);
+    report.known.starts.get_or_init(work_out)
 }
 
 /// Whether it is about the metric of the verdict: of a counted one, its middle.
@@ -35,9 +41,7 @@ const FEWEST_ALIKE: u32 = 3;
 
 /// ` for these 2 starts`, where servers were started so few times that other starts may differ.
 pub(super) fn scope(report: &Report<'_>) -> String {
-    let verdict = &report.table.verdict;
-    let found = starts(report.record, &verdict.baseline, &verdict.metric);
-    let deciding = found.iter().filter(|it| decides(report, it));
+    let deciding = of_all(report).iter().filter(|it| decides(report, it));
     let most = deciding.map(|it| it.starts).max();
     match most.filter(|most| *most < FEWEST_ALIKE) {
         None => String::new(),

@@ -68,8 +68,7 @@ fn before_one_round_is_complete_there_is_no_table() {
         &Style::default(),
     );
     assert!(
-        text.contains("nothing can be compared\nyet")
-            || text.contains("nothing can be compared yet"),
+        text.starts_with("Interrupted before one round of sort"),
         "{text}"
     );
     assert!(!text.contains("wall time"), "{text}");

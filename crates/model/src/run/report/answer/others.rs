@@ -9,22 +9,25 @@ use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::Answer;
 use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::policy::Policy;
 use crate::text::wrap::plain;
 
 /// What the policies show that the first sentence is not about: those whose runs go both ways in a
 /// sentence each, all others in one.
 pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
     let verdict = &report.table.verdict;
-    let policies = report.record.header.plan.policies.iter();
-    let names = policies.map(|policy| policy.name.as_str());
-    let is_told = |name: &&str| {
+    let is_told = |name: &str| {
         // An open answer begins with the best policy.
         let is_open = conclusion.huge_pages == HugePages::NotDecided;
         let best = verdict.best.as_deref().filter(|_| is_open);
-        [conclusion.policy.as_deref(), best].contains(&Some(*name))
+        [conclusion.policy.as_deref(), best].contains(&Some(name))
     };
-    let others = names.filter(|name| !is_told(name));
-    let judged_others = others.filter_map(|name| Some((name, *verdict.policies.get(name)?)));
+    let policies = report.record.header.plan.policies.iter();
+    let judged_others = policies.filter_map(|policy| {
+        let answer = *verdict.policies.get(&policy.name)?;
+        let is_wanted = !is_told(&policy.name) && !is_idle(policy, answer);
+        is_wanted.then_some((policy.name.as_str(), answer))
+    });
     let mut clauses = Clauses::default();
     let mut sentences = Vec::new();
     for (policy, answer) in judged_others {
@@ -42,6 +45,12 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     }
     sentences.extend(clauses.sentence());
     sentences
+}
+
+/// Whether a tracer or library alone was not shown to cost anything. It changes no page by design, and was run for
+/// the sake of the others.
+fn is_idle(policy: &Policy, answer: Answer) -> bool {
+    policy.is_idle_means() && !matches!(answer, Answer::Better | Answer::Worse)
 }
 
 /// Of more policies that are not decided only the names are given: the tables have their figures.

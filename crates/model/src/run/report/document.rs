@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::advice::{Advice, advice, at_rest, best};
-use super::answer::{certainty, is_answer, tells_losses};
+use super::answer::{certainty, is_answer, tells_losses, told_beside};
 use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
@@ -313,12 +313,15 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
+    let is_not_tried =
+        conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::NotTried);
     // An open answer says how large the noise is; one that is decided was not hidden by it.
     let is_program = report.record.header.plan.bench.is_none();
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
         || (is_untouched && finding.policy.is_some())
+        || (is_not_tried && (id == "equal-coverage" || told_beside(report) == Some(finding)))
         || cold_start(report).is_some_and(|told| told.id == id)
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))

@@ -440,3 +440,15 @@ fn format_md_names_all_fields() {
     let unknown = documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
     assert_eq!(unknown, BTreeSet::new());
 }
+
+#[test]
+fn the_own_setting_of_a_program_is_named_with_where_its_reasons_are() {
+    let knowledge = Knowledge::compiled().expect("the knowledge");
+    assert_eq!(
+        knowledge.own_setting("memcached").as_deref(),
+        Some("memcached has a setting of its own, -L: hugewise advise -- memcached")
+    );
+    // Its setting is in a file, and is for the worse.
+    assert_eq!(knowledge.own_setting("redis-server"), None);
+    assert_eq!(knowledge.own_setting("sort"), None);
+}

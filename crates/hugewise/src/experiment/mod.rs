@@ -42,6 +42,9 @@ pub mod records;
 /// Earlier records of the same experiment.
 pub mod earlier;
 
+/// What a program can be told itself, beside a report.
+pub mod own_setting;
+
 mod announcement;
 mod fragmentation;
 mod free_memory;

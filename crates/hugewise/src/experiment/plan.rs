@@ -12,6 +12,7 @@ use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::metric::MetricId;
+use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
 };
@@ -105,11 +106,23 @@ impl Options {
         if self.names_policies() {
             return Heap::default();
         }
-        let words = self.words_of(programs.first());
         let folder = self.directory.as_deref();
-        let file = words.first().and_then(|it| program::file(it, folder));
+        let first = self.first_word(programs);
+        let file = first.and_then(|it| program::file(&it, folder));
         let executable = file.and_then(|path| read_executable(&path));
         executable.map(|it| it.heap()).unwrap_or_default()
+    }
+
+    /// What is executed first, as far as a line for the shell names it.
+    fn first_word(&self, programs: &[Program]) -> Option<OsString> {
+        let line = self.command.first();
+        match line.filter(|_| self.shell && programs.is_empty()) {
+            Some(line) => {
+                let line = CommandLine::Line(line.to_string_lossy().into_owned());
+                line.program().map(OsString::from)
+            }
+            None => self.words_of(programs.first()).into_iter().next(),
+        }
     }
 
     fn policies(&self, host: &Host, heap: Heap) -> Result<Vec<Policy>> {

@@ -99,12 +99,7 @@ fn the_heap_is_asked_in_the_words_of_who_makes_it() {
     if !host_advises() {
         return harness::skip(NAME, "needs the mode madvise");
     }
-    // No program of a runtime need be installed: the file names the library that it starts with.
-    let launcher = case.path("launcher");
-    std::fs::copy("/bin/true", &launcher).expect("a program");
-    let mut bytes = std::fs::read(&launcher).expect("a program");
-    bytes.extend(b"\0libjli.so\0");
-    std::fs::write(&launcher, bytes).expect("a program");
+    let launcher = naming(&case, "libjli.so");
     let dry = |program: &std::path::Path| {
         let mut command = case.hugewise();
         command
@@ -116,6 +111,32 @@ fn the_heap_is_asked_in_the_words_of_who_makes_it() {
     dry(&launcher)
         .stdout(contains("java.UseTransparentHugePages=+").and(contains("malloc=thp").not()));
     dry("/bin/true".as_ref()).stdout(contains("malloc=thp"));
+
+    // A service is a line for the shell.
+    let server = naming(&case, "libjemalloc.so.2");
+    let line = format!("{} --port {{port}}", server.display());
+    let service = [
+        "run",
+        "--dry-run",
+        "--ready",
+        "tcp:{port}",
+        "--load",
+        "true",
+    ];
+    let mut command = case.hugewise();
+    let said = command.args(service).args(["--service", &line]).assert();
+    let own = contains("jemalloc.thp=always").and(contains("malloc=thp").not());
+    said.success().stdout(own);
+}
+
+/// A program whose file names a library, as one that starts with it does: none need be installed.
+fn naming(case: &Case, library: &str) -> std::path::PathBuf {
+    let path = case.path(library);
+    std::fs::copy("/bin/true", &path).expect("a program");
+    let mut bytes = std::fs::read(&path).expect("a program");
+    bytes.extend(format!("\0{library}\0").as_bytes());
+    std::fs::write(&path, bytes).expect("a program");
+    path
 }
 
 fn host_advises() -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::Rule;
+use super::rule::{Change, Rule, Status};
 use super::subject::{Subject, beside};
 use super::tried::{Experiment, Tried, kept};
 
@@ -95,6 +95,23 @@ impl Knowledge {
             }
         });
         tried.collect()
+    }
+
+    /// The arguments by which a program itself may run faster, as a sentence that names the command with
+    /// the reasons; `None` for a program of which no rule says any.
+    #[must_use]
+    pub fn own_setting(&self, program: &str) -> Option<String> {
+        let rules = &self.called(program)?.rules;
+        let mut current = rules.iter().filter(|rule| {
+            rule.status == Status::Current && rule.effects.wall == Some(Change::Better)
+        });
+        let args = current.find_map(|rule| {
+            let set = rule.set.as_ref()?;
+            (!set.args.is_empty()).then(|| set.args.join(" "))
+        })?;
+        Some(format!(
+            "{program} has a setting of its own, {args}: hugewise advise -- {program}"
+        ))
     }
 
     /// The subject of a name.

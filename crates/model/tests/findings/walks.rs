@@ -5,6 +5,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::findings::Outcome;
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
+use hugewise_model::run::trial::Reading;
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
@@ -157,4 +158,56 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
             thp=always: the TLB misses are not in the memory that became huge. 806 MiB was huge under thp=always and 0 under as-is; as many data page walks
         "#]],
     );
+}
+
+/// Half a second less of user time, a tenth of one less of kernel time.
+fn faster_user_mode() -> Record {
+    always(with(
+        &huge_pages(),
+        &[
+            ("wall_seconds", 3.61),
+            ("user_seconds", 3.11),
+            ("system_seconds", 0.48),
+        ],
+    ))
+}
+
+#[test]
+fn user_time_is_the_larger_cause_where_no_counter_tells() {
+    let id = "user-time-fell";
+    let mut record = faster_user_mode();
+    sample::take_away(&mut record, &["dtlb_walks_total"], &Missing::NoHardware);
+    let findings = judge(&record);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: most of the time saved is user time (−13.8 %): probably fewer TLB misses, which this machine cannot count; hugewise simulate estimates them. Mean change per run: wall time −595 ms, user time −499 ms, kernel time −99.8 ms
+    "#]],
+    );
+    let share = of(&findings, id).unwrap().evidence["user_share_of_gain"].as_f64();
+    assert!(
+        share.is_some_and(|it| (0.8..0.9).contains(&it)),
+        "{share:?}"
+    );
+
+    let silent = |record: &Record| of(&judge(record), id).is_none();
+    // Counted walks have a rule of their own.
+    let counted = |figures: &Figures| walks(figures, 9e7, 12e9, 0.11, 0.004);
+    assert!(silent(&two(
+        counted(&small_pages()),
+        counted(&huge_pages())
+    )));
+    // Kernel time fell by more.
+    let kernel = [("user_seconds", 3.4), ("system_seconds", 0.1)];
+    assert!(silent(&always(with(&huge_pages(), &kernel))));
+    // No more memory was huge.
+    let mut small = faster_user_mode();
+    for trial in &mut small.trials {
+        for metric in ["huge_anon_peak_bytes", "thp_fault_alloc_total"] {
+            trial.readings.insert(metric.to_owned(), Reading::of(0.0));
+        }
+    }
+    assert!(silent(&small));
 }

@@ -4,6 +4,7 @@ use hugewise_model::run::compare::Answer;
 use hugewise_model::run::findings;
 use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::policy::{Need, Omission, Policy, Settings, Thp};
+use hugewise_model::run::record::Record;
 use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::report::advice::Advice;
@@ -92,4 +93,51 @@ fn what_was_not_tried_is_given_with_its_command() {
         json["not_tried"]["command"],
         "sudo hugewise run --system -- sort -n numbers.txt"
     );
+}
+
+/// No page was huge under the mode of the machine, for which khugepaged alone was left.
+fn unreached() -> Record {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=never", Thp::Never), small_pages()),
+        (thp("thp=always", Thp::Always), small_pages()),
+    ];
+    let mut record = sample::record(&arms, 12);
+    record.header.host.can_trace = true;
+    record.header.host.can_collapse = true;
+    record
+}
+
+fn told(record: &Record) -> String {
+    let mut table = table(record, 0.004);
+    for answer in table.verdict.policies.values_mut() {
+        *answer = Answer::NoEffect;
+    }
+    let findings = findings::judge(record, &table);
+    let own = |program: &str| Some(format!("{program} has a setting of its own."));
+    let report = Report::new(record, table, findings, None).with_own_setting(own);
+    draw(&report, &Style::default())
+}
+
+#[test]
+fn what_may_reach_memory_that_no_mode_reached_is_said_once() {
+    let mut record = unreached();
+    let text = told(&record);
+    let lead = "Memory in use can be made huge while the program runs:\n    hugewise run \
+                --policy=collapse=every:250ms -- sort -n numbers.txt\nsort has a setting of its own.\n";
+    assert!(text.contains(lead), "{text}");
+    assert_eq!(
+        text.matches("khugepaged came too late").count(),
+        1,
+        "{text}"
+    );
+    // Columns of policies that did nothing would be read as effects.
+    let (_, table) = text.split_once("\n\n").expect("a table");
+    assert!(!table.contains("thp=always"), "{text}");
+
+    // The same is not said again where it was tried in vain.
+    let later: Policy = "collapse=every:250ms".parse().expect("a policy");
+    record.header.plan.policies[2].settings = later.settings;
+    let text = told(&record);
+    assert!(!text.contains("Memory in use can be made huge"), "{text}");
 }

@@ -316,3 +316,30 @@ fn changes_beside_zeros_have_a_prefix_that_suits_them() {
     let text = draw(&report, &Style::default());
     assert!(text.contains("[−473 µs, +599 µs]"), "{text}");
 }
+
+/// Of the cycles saved page walks had more than half, of the wall time page faults less.
+#[test]
+fn the_cause_that_explains_more_comes_first() {
+    let counted = |figures, walks, cycles, share| {
+        let walks = [
+            ("dtlb_walks_total", walks),
+            ("cycles_total", cycles),
+            ("data_walk_cycles_ratio", share),
+        ];
+        with(&figures, &walks)
+    };
+    let arms = [
+        (Policy::as_is(), counted(small_pages(), 9e7, 12e9, 0.11)),
+        (
+            thp("thp=always", Thp::Always),
+            counted(huge_pages(), 2e6, 10e9, 0.02),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let found = findings::judge(&record, &table);
+    let text = draw(&Report::new(&record, table, found, None), &Style::default());
+    let place = |cause: &str| text.find(cause).unwrap_or_else(|| panic!("{text}"));
+    let (walks, faults) = (place("cheaper page walks"), place("fewer page faults"));
+    assert!(walks < faults, "{text}");
+}

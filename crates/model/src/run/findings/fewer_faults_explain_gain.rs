@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::alone::runs_alone;
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Change};
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
-use crate::run::stats::{ALPHA, Draw, mean_ratio, median};
+use crate::run::stats::{ALPHA, Draw, mean_ratio};
 use crate::run::trial::Trial;
 
 /// The rule of this module.
@@ -17,8 +18,6 @@ pub(super) struct FewerFaultsExplainGain;
 
 /// A wider interval says no more than that it is a part.
 const WIDEST: f64 = 0.5;
-/// Processor time over wall time, up to which a program counts as one thread.
-const ALONE: f64 = 1.05;
 
 impl Rule for FewerFaultsExplainGain {
     fn id(&self) -> &'static str {
@@ -90,32 +89,6 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         "{claim}. {faults}, kernel time fell by {} per run on average; {rest}",
         told(MetricId::SystemSeconds, saved)
     )))
-}
-
-/// Whether processor time is time of the wall: one thread at a time, under both policies. The
-/// question is asked of each trial, because medians of parts do not add up to that of the whole.
-/// Where user time was not read this is not known, and nothing may be worked out.
-fn runs_alone(view: &mut PolicyView<'_, '_>) -> bool {
-    let policies = [view.context.baseline(), view.policy];
-    policies.into_iter().all(|policy| {
-        let trials = arm_trials(view.context.record, policy).filter(|trial| trial.succeeded());
-        let busy: Option<Vec<f64>> = trials.map(processors_used).collect();
-        let Some(busy) = busy.as_deref().and_then(median) else {
-            return false;
-        };
-        view.evidence.reading("processors_used", policy, busy);
-        busy <= ALONE
-    })
-}
-
-/// Processor time over wall time.
-fn processors_used(trial: &Trial) -> Option<f64> {
-    let busy = trial.value(MetricId::UserSeconds)? + trial.value(MetricId::SystemSeconds)?;
-    Some(
-        busy / trial
-            .value(MetricId::WallSeconds)
-            .filter(|&wall| wall > 0.0)?,
-    )
 }
 
 /// How much of the gain was kernel time, as an interval: the ratio of two means over rounds.

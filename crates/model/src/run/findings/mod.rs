@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::run::compare::Table;
 use crate::run::record::Record;
 
+mod alone;
 mod arrival;
 pub(crate) mod context;
 mod coverage;
@@ -47,6 +48,7 @@ mod stalls_explain_loss;
 mod taken_by_chance;
 mod thread_stacks_grew;
 mod translation;
+mod user_time_fell;
 mod where_the_time_went;
 pub(crate) mod win_with_a_loss;
 mod workload_too_short;
@@ -74,6 +76,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,
+    &user_time_fell::UserTimeFell,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
@@ -91,6 +94,13 @@ pub static RULES: &[&dyn Rule] = &[
     &khugepaged_filled_gaps::KhugepagedFilledGaps,
     &thread_stacks_grew::ThreadStacksGrew,
     &once_and_lasting::OnceAndLasting,
+];
+
+/// Figures of the evidence that are a part of a gain.
+const PARTS_OF_GAIN: [&str; 3] = [
+    "user_share_of_gain",
+    "kernel_share_of_gain",
+    "walk_share_of_gain_at_most",
 ];
 
 /// What a rule says of one experiment.
@@ -120,6 +130,12 @@ impl Finding {
     pub(in crate::run) fn shown<'a>(all: &'a [Self], id: &str, policy: &str) -> Option<&'a Self> {
         let mut shown = all.iter().filter(|it| it.outcome == Outcome::Shown);
         shown.find(|it| it.id == id && it.policy.as_deref() == Some(policy))
+    }
+
+    /// The part of a gain in time that it explains, where it is known: of wall time, or of cycles.
+    pub(in crate::run) fn part_of_gain(&self) -> Option<f64> {
+        let mut parts = PARTS_OF_GAIN.iter();
+        parts.find_map(|name| self.evidence.get(*name)?.as_f64())
     }
 
     /// Its first sentence: the claim. What follows in the text is evidence.

@@ -143,16 +143,16 @@ pub fn not_preloaded(expected: &Realisation, program: &Program<'_>) -> String {
 }
 
 impl Program<'_> {
-    /// The file that is executed, after the name of the process where that is another.
+    /// The file that is executed, or the name of the process where that is another: a link or a script
+    /// has the name that was typed.
     fn path(&self) -> String {
         let largest = &self.tree.largest;
         let (name, path) = (&largest.name, &largest.program);
         let file = path.rsplit('/').next().unwrap_or_default();
-        match (path.is_empty(), file.starts_with(name.as_str())) {
-            (true, _) => name.clone(),
-            // The kernel keeps fifteen letters of a name.
-            (false, true) => path.clone(),
-            (false, false) => format!("{name} (its file is {path})"),
+        // The kernel keeps fifteen letters of a name.
+        match !path.is_empty() && file.starts_with(name.as_str()) {
+            true => path.clone(),
+            false => name.clone(),
         }
     }
 

@@ -34,7 +34,8 @@ pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
 /// Again and again, because how long a program runs and when it uses its memory is not known
 /// before its first trial; so often that a program of a second shows an effect. What is huge
 /// already is not stopped for.
-fn collapsed_later() -> Policy {
+#[must_use]
+pub(crate) fn collapsed_later() -> Policy {
     named(Settings {
         collapse: Some(Collapse::Every(Duration::from_millis(250))),
         ..Settings::default()

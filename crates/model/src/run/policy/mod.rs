@@ -29,6 +29,7 @@ mod words;
 
 pub use cannot_act::{Executable, Heap, Program, cannot_act};
 pub use collapse::Collapse;
+pub(crate) use defaults::collapsed_later;
 pub use defaults::{candidates, defaults};
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};

@@ -30,6 +30,7 @@ mod tests;
 mod user_time;
 
 pub(super) use certainty::{certainty, has_own_rounds};
+pub(super) use headline::told_beside;
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;

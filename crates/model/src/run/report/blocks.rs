@@ -118,12 +118,16 @@ pub(super) fn blocks(
     }
 }
 
-/// The column of the baseline alone, where the program is too small for any policy to change it: the
-/// others would be columns of chance.
+/// The column of the baseline alone, where no policy changed a page of the program: the others would be
+/// columns of chance.
 fn untouched<'a>(report: &Report<'_>, section: &Section<'a>) -> Option<Section<'a>> {
     let conclusion = conclude(report)?;
-    let is_untouched =
-        conclusion.huge_pages == HugePages::DoNotMatter && conclusion.policy.is_none();
+    let mut others = section.columns.iter().skip(1);
+    let is_untouched = match conclusion.huge_pages {
+        HugePages::DoNotMatter => conclusion.policy.is_none(),
+        HugePages::NotTried => others.all(|column| changed_no_page(report, column.policy)),
+        _ => false,
+    };
     is_untouched.then(|| Section {
         title: section.title.clone(),
         columns: section.columns[..1].to_vec(),

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::advice::{Advice, advice, at_rest, best};
-use super::answer::{certainty, is_answer, is_cut_short, tells_losses};
+use super::answer::{certainty, is_answer, is_cut_short, tells_losses, told_beside};
 use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
@@ -286,15 +286,27 @@ fn headlines(report: &Report<'_>, most: usize) -> Vec<String> {
             None => chosen.push(finding),
         }
     }
-    // What part the faults have is the same cause, told more closely.
-    if chosen.iter().any(|it| it.id == "fewer-faults-explain-gain") {
+    // What part user time and the faults have is the same cause, told more closely.
+    let closer = ["user-time-fell", "fewer-faults-explain-gain"];
+    if chosen.iter().any(|it| closer.contains(&it.id.as_str())) {
         chosen.retain(|it| it.id != "where-the-time-went");
     }
+    rank_causes(&mut chosen);
     // A price in the answer is one of them.
     let is_priced = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpAtAPrice);
     let most = most.saturating_sub(usize::from(is_priced));
     let chosen = chosen.into_iter().take(most);
     chosen.map(|finding| plain(&finding.headline())).collect()
+}
+
+/// What explains more of the gain comes first. Causes of a known part follow each other.
+fn rank_causes(chosen: &mut [&Finding]) {
+    let part = |finding: &Finding| finding.part_of_gain();
+    let runs = chosen.chunk_by_mut(|a, b| part(a).is_some() == part(b).is_some());
+    for run in runs {
+        let part = |finding: &Finding| part(finding).unwrap_or(0.0);
+        run.sort_by(|a, b| part(b).total_cmp(&part(a)));
+    }
 }
 
 /// Whether a finding is about the policy of the answer, or about all of them. What is known of the others is a
@@ -311,12 +323,15 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
+    let is_not_tried =
+        conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::NotTried);
     // An open answer says how large the noise is; one that is decided was not hidden by it.
     let is_program = report.record.header.plan.bench.is_none();
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
         || (is_untouched && finding.policy.is_some())
+        || (is_not_tried && (id == "equal-coverage" || told_beside(report) == Some(finding)))
         || cold_start(report).is_some_and(|told| told.id == id)
         || (is_mixed && id == "host-cold-memory")
         || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))

@@ -73,6 +73,8 @@ pub struct Report<'a> {
     /// What earlier records of the same experiment say: together with this one in a line, and in another
     /// those on other host memory.
     together: Vec<String>,
+    /// The program's own setting that may reach pages which no policy did, as a sentence.
+    own_setting: Option<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -146,6 +148,7 @@ impl<'a> Report<'a> {
             record_path,
             word: None,
             together: Vec::new(),
+            own_setting: None,
             cells: None,
             is_part: false,
             known: Known::default(),
@@ -175,6 +178,18 @@ impl<'a> Report<'a> {
         let policy = self.conclusion().and_then(|it| it.policy);
         Self {
             together: policy.map_or_else(Vec::new, |policy| together(&policy)),
+            ..self
+        }
+    }
+
+    /// The same with what the program itself can be told, where no policy could be tried. `find` takes
+    /// the program's name and gives a sentence.
+    #[must_use]
+    pub fn with_own_setting(self, find: impl Fn(&str) -> Option<String>) -> Self {
+        let conclusion = self.conclusion();
+        let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotTried);
+        Self {
+            own_setting: find(program_name(self.record)).filter(|_| is_open),
             ..self
         }
     }

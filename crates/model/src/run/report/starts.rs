@@ -1,6 +1,7 @@
 //! Servers that live for several trials: effects by start, beside those by round.
 
 use super::Report;
+use super::conclusion::conclude;
 use crate::run::compare::labels::{effect_of_ratio, label_of};
 use crate::run::compare::{Starts, Statistic, starts};
 use crate::text::document::Level;
@@ -16,7 +17,13 @@ pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
     }
     let of_policy = found.chunk_by(|one, next| one.policy == next.policy);
     let details = of_policy.map(|found| (Level::Detail, detail(report, found)));
-    let first = (Level::First, summary(report, &deciding));
+    // Where no page changed there is no effect that other starts may have.
+    let is_unchanged = conclude(report).is_some_and(|it| it.policy.is_none());
+    let level = match is_unchanged {
+        true => Level::Detail,
+        false => Level::First,
+    };
+    let first = (level, summary(report, &deciding));
     std::iter::once(first).chain(details).collect()
 }
 

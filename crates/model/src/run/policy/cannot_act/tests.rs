@@ -248,3 +248,20 @@ fn jemalloc_is_told_only_where_it_is() {
         None
     );
 }
+
+/// `/usr/bin/redis-server` is a link to `redis-check-rdb`.
+#[test]
+fn a_program_behind_a_link_is_called_as_it_was_typed() {
+    let mut tree = tree(&[LIBC, "/lib/libjemalloc.so.2"]);
+    tree.largest.name = "redis-server".to_owned();
+    tree.largest.program = "/usr/bin/redis-check-rdb".to_owned();
+    let program = Program {
+        tree: &tree,
+        executable: Some(&dynamic()),
+        preloaded: None,
+        huge_page_bytes: None,
+    };
+    let settings = "malloc=thp".parse().expect("a good policy");
+    let why = cannot_act(&settings, &program).expect("jemalloc");
+    assert!(why.starts_with("redis-server allocates with"), "{why}");
+}

@@ -227,29 +227,38 @@ fn widest<'a>(context: &Context<'a>, policies: impl Iterator<Item = &'a String>)
 
 /// A finding about a policy that allows less than another one cannot be the reason for both.
 fn why_not_tried(report: &Report<'_>, finding: Option<&Finding>) -> String {
+    let Some(widest) = wider(report, finding) else {
+        return why_alike(report, finding);
+    };
+    let why = had_no_time(report, widest).map(|finding| {
+        let claim = plain(&finding.claim());
+        format!(": {}", claim.trim_end_matches('.'))
+    });
+    let widest = plain(widest);
+    format!(
+        "no page was huge, even with {widest}{}",
+        why.unwrap_or_default()
+    )
+}
+
+/// The policy that allows the most huge pages, where a finding is about one that allows less.
+fn wider<'a>(report: &'a Report<'_>, finding: Option<&Finding>) -> Option<&'a str> {
     let context = Context::new(report.record, &report.table);
     let verdict = &report.table.verdict;
     let widest = widest(&context, verdict.policies.keys());
-    let explains = |policy: &str| {
-        let allowed = context.rank(policy).max(context.rank(&verdict.baseline));
-        allowed >= context.rank(widest)
-    };
-    let policy = finding.and_then(|finding| finding.policy.as_deref());
-    match policy.is_some_and(|policy| !explains(policy)) {
-        true => {
-            let had_no_time = Finding::shown(&report.findings, "khugepaged-had-no-time", widest);
-            let why = had_no_time.map(|finding| {
-                let claim = plain(&finding.claim());
-                format!(": {}", claim.trim_end_matches('.'))
-            });
-            let widest = plain(widest);
-            format!(
-                "no page was huge, even with {widest}{}",
-                why.unwrap_or_default()
-            )
-        }
-        false => why_alike(report, finding),
-    }
+    let policy = finding.and_then(|finding| finding.policy.as_deref())?;
+    let allowed = context.rank(policy).max(context.rank(&verdict.baseline));
+    (allowed < context.rank(widest)).then_some(widest)
+}
+
+fn had_no_time<'a>(report: &'a Report<'_>, policy: &str) -> Option<&'a Finding> {
+    Finding::shown(&report.findings, "khugepaged-had-no-time", policy)
+}
+
+/// The finding that an answer without pages gives beside the one that is its reason.
+pub(in crate::run::report) fn told_beside<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
+    let reason = report.findings.iter().find(|it| is_answer(it));
+    had_no_time(report, wider(report, reason)?)
 }
 
 /// The reason is the finding's where there is one: it knows more than the verdict.

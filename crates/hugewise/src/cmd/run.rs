@@ -71,10 +71,12 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     if let Some(record) = &arguments.record {
         return go_on(&root, record, &arguments);
     }
-    if let Some(flag) = swallowed(&arguments.options.command, std::env::args_os()) {
+    let swallowed = swallowed(&arguments.options.command, std::env::args_os());
+    if !swallowed.is_empty() {
         message(format_args!(
-            "{flag} stands after the command, so the command gets it; flags of hugewise come before. If that \
-             is meant, write `--` before the command"
+            "the command gets what stands after it: {}. Flags of hugewise come before. If that is meant, \
+             write `--` before the command",
+            swallowed.join(", ")
         ));
     }
     let options = arguments.options.complete()?;
@@ -99,9 +101,9 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
 }
 
 /// A word of the command that is a flag of `run`, where no `--` says whose it is.
-fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) -> Option<String> {
+fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) -> Vec<String> {
     if typed.any(|word| word == "--") {
-        return None;
+        return Vec::new();
     }
     let run = Arguments::augment_args(Command::new("run"));
     let flags: Vec<String> = run
@@ -109,10 +111,11 @@ fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) ->
         .filter_map(|it| Some(format!("--{}", it.get_long()?)))
         .collect();
     let words = command.iter().skip(1).filter_map(|word| word.to_str());
-    let mut names = words.map(|word| word.split('=').next().unwrap_or(word));
+    let names = words.map(|word| word.split('=').next().unwrap_or(word));
     names
-        .find(|name| flags.iter().any(|flag| flag == name))
+        .filter(|name| flags.iter().any(|flag| flag == name))
         .map(str::to_owned)
+        .collect()
 }
 
 fn with_input(options: Options, input: Option<&Input>) -> Options {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::history::{self, is_again, on_other_memory, together};
+use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 
 use super::recorder;
@@ -11,7 +13,7 @@ use super::records::{header, newest, word};
 /// The report beside the earlier records of the same experiment, where the record is one of the user's
 /// folder.
 pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
-    if word(path).is_none() {
+    if word(path).is_none() || !is_enough(report.record) {
         return report;
     }
     let record = report.record;
@@ -21,6 +23,13 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
         let own = together(record, policy, &earlier);
         own.into_iter().chain(others).collect()
     })
+}
+
+/// Whether a record has the rounds that an answer needs. One that was cut off says nothing beside one that
+/// was not.
+fn is_enough(record: &Record) -> bool {
+    let policies = record.header.plan.policies.len() as u32;
+    record.compared_rounds() >= fewest_rounds(policies.saturating_sub(1))
 }
 
 /// The records of the user's folder that were begun before this one and are of the same experiment. It
@@ -35,7 +44,7 @@ fn earlier(path: &Path) -> Vec<history::Entry> {
     };
     let files = newest().unwrap_or_default().into_iter().filter(is_earlier);
     let entries = files.filter_map(|path| {
-        let record = recorder::read(&path).ok()?;
+        let record = recorder::read(&path).ok().filter(is_enough)?;
         history::Entry::of(&record, path.display().to_string()).ok()
     });
     entries.collect()

@@ -144,7 +144,7 @@ fn an_answer_says_for_which_starts_it_holds() {
     };
     let dear = text([&[5.1, 5.4, 5.2], &[4.4, 4.6, 4.9]]);
     let parts = [
-        "only if starts follow within seconds: 19.6 % less wall time with thp=always",
+        "only if starts follow within seconds, else they hurt: 19.6 % less wall time with thp=always",
         "After seconds of rest a start takes 600 ms longer (3 starts of each)",
         "Recommended: thp=always, if starts follow within seconds, else as-is.",
         "How sure: at least 95 % on warm memory;",

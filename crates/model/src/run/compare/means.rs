@@ -22,7 +22,7 @@ impl Evidence<'_> {
             is_worse(self.decision(&idle.name)) && !is_worse(beside_means.decision(&policy.name));
         is_by_means.then(|| {
             format!(
-                "not shown to be worse than {}, so {means} that applies it may be all the cost",
+                "not shown to be worse than {}, which is {means} alone",
                 idle.name
             )
         })

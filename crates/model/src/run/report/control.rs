@@ -67,8 +67,12 @@ fn line(report: &Report<'_>) -> Option<String> {
         }
         Scale::Difference => String::new(),
     };
+    let meaning = match outcome {
+        ControlOutcome::TooWide => " (no bias shown)",
+        ControlOutcome::Passed | ControlOutcome::Failed => "",
+    };
     Some(format!(
-        "{baseline} against itself{figures}{limit}: {outcome}"
+        "{baseline} against itself{figures}{limit}: {outcome}{meaning}"
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::conclusion::conclude;
+use super::pages::changed_no_page;
 use crate::run::compare::labels::{effect_of_ratio, label_of};
 use crate::run::compare::{Starts, Statistic, starts};
 use crate::text::document::Level;
@@ -68,9 +69,11 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
             "Each server was started {times}: other starts may differ. Five starts tell: use a smaller --rounds-per-start."
         );
     }
-    let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding
-        .iter()
-        .partition(|it| it.same_direction == it.starts);
+    // Fewer starts change alike by chance, and so may any number where no page changed.
+    let telling = deciding.iter().filter(|it| it.starts >= FEWEST_ALIKE);
+    let telling = telling.filter(|it| !changed_no_page(report, &it.policy));
+    let (same, mixed): (Vec<&Starts>, Vec<&Starts>) =
+        telling.partition(|it| it.same_direction == it.starts);
     let names = |some: &[&Starts]| {
         let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
         names.join(", ")
@@ -78,6 +81,7 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
     let lead = format!("Servers were started {most} times");
     match (same.is_empty(), mixed.is_empty()) {
+        (true, true) => format!("{lead}."),
         (true, _) => format!("{lead}; no policy changed {metric} alike in all."),
         (_, true) => format!("{lead}; {metric} changed alike in all."),
         _ => format!(

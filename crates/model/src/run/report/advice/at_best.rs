@@ -10,7 +10,7 @@ use crate::run::metric::Better;
 use crate::run::policy::Policy;
 use crate::text::wrap::plain;
 
-/// `Stay with as-is for now: no policy was shown to be better by wall time. thp=always changes it by −5.2 to
+/// `Stay with as-is for now: no policy was shown to be better by wall time. Most may be gained with thp=always: −5.2 to
 /// +3.1 %.` Of the policies that of which most may be gained: the intervals of all hold together. Where the
 /// first sentence has that interval, it is not said again.
 pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String> {
@@ -48,7 +48,7 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     }
     let metric = metric_of(report.record, &best.metric);
     let (policy, change) = (plain(&best.policy), interval(&metric, &best, Sign::Kept)?);
-    Some(format!("{policy} changes it by {change}."))
+    Some(format!("Most may be gained with {policy}: {change}."))
 }
 
 /// The end of an interval of ratios on which the policy is better than the baseline.

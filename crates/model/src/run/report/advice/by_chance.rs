@@ -9,9 +9,10 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let glibc = advice_by_chance(policy, &header.host)?;
-    let here = taken(report, best).map(|(taken, all)| format!(" (here in {taken} of {all})"));
+    let here = taken(report, best)
+        .map(|(taken, all)| format!(" (here it obeyed in {taken} of {all} trials)"));
     Some(format!(
-        "{glibc} obeys it in some processes only{}, 2.37 in all.",
+        "{glibc} may ignore it{}; 2.37 does not.",
         here.unwrap_or_default()
     ))
 }

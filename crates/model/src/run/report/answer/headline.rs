@@ -73,7 +73,7 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
         (_, true) => format!("Huge pages help {what}, keep them"),
         (HugePages::HelpAtAPrice, _) if is_dear_to_start(&report.findings, &row.policy) => {
-            format!("Huge pages help {what} only if starts follow within seconds")
+            format!("Huge pages help {what} only if starts follow within seconds, else they hurt")
         }
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
         _ => format!("Huge pages help {what}"),

@@ -9,7 +9,7 @@ use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::Answer;
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::policy::Policy;
+use crate::run::policy::{Policy, Preload, Tracer};
 use crate::text::wrap::plain;
 
 /// What the policies show that the first sentence is not about: those whose runs go both ways in a
@@ -119,8 +119,15 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
     let row = judged(report, policy)?;
     let metric = metric_of(report.record, &row.metric);
     let effect = Effect::of(&metric, &row)?;
+    let mut policies = report.record.header.plan.policies.iter();
+    let settings = policies.find(|it| it.name == policy).map(|it| &it.settings);
+    let meaning = match settings.map(|it| (it.tracer, it.preload)) {
+        Some((Some(Tracer::Idle), _)) => " (the tracer alone)",
+        Some((_, Some(Preload::Idle))) => " (the library alone)",
+        _ => "",
+    };
     Some(format!(
-        "{} {}{} {}",
+        "{}{meaning} {}{} {}",
         plain(policy),
         effect.brief(&metric),
         property(report),

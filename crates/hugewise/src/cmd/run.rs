@@ -100,7 +100,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     conduct(&root, &options, plan, files, &arguments.output)
 }
 
-/// A word of the command that is a flag of `run`, where no `--` says whose it is.
+/// The words of the command that are flags of `run`, where no `--` says whose it is.
 fn swallowed(command: &[OsString], mut typed: impl Iterator<Item = OsString>) -> Vec<String> {
     if typed.any(|word| word == "--") {
         return Vec::new();

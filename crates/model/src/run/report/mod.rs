@@ -189,7 +189,7 @@ impl<'a> Report<'a> {
         let conclusion = self.conclusion();
         let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotTried);
         Self {
-            own_setting: find(program_name(self.record)).filter(|_| is_open),
+            own_setting: is_open.then(|| find(program_name(self.record))).flatten(),
             ..self
         }
     }

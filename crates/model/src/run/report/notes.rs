@@ -216,13 +216,11 @@ pub(super) fn left_out(tables: &[Grid]) -> Vec<String> {
 const APART: [[&str; 2]; 2] = [
     [
         "change: median over rounds",
-        "change: of each round, between the policy and the baseline in it; then the median, so it is not \
-         the change between the two medians",
+        "change: the median of the rounds' changes, not the change between the medians",
     ],
     [
         "change: median over all pairs of trials",
-        "change: of each pair of trials, one of either record; then the median, so it is not the change \
-         between the two medians",
+        "change: the median over all pairs of trials, not the change between the medians",
     ],
 ];
 

@@ -69,10 +69,11 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
     let metric = metric_of(report.record, &row.metric);
     let phrase = Effect::of(&metric, row);
     let phrase = phrase.map_or_else(|| "different".to_owned(), |effect| effect.phrase(&metric));
+    let is_dear = is_dear_to_start(&report.findings, &row.policy);
     let lead = match (conclusion.huge_pages, conclusion.baseline_has_more) {
         (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
         (_, true) => format!("Huge pages help {what}, keep them"),
-        (HugePages::HelpAtAPrice, _) if is_dear_to_start(&report.findings, &row.policy) => {
+        (HugePages::HelpAtAPrice, _) if is_dear => {
             format!("Huge pages help {what} only if starts follow within seconds, else they hurt")
         }
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
@@ -82,12 +83,9 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         "as-is" => String::new(),
         other => format!(" than with {}", plain(other)),
     };
-    let condition = match (
-        is_dear_to_start(&report.findings, &row.policy),
-        is_of_warm_memory(report, conclusion),
-    ) {
-        (false, true) => " where the host already backs its memory",
-        _ => "",
+    let condition = match is_of_warm_memory(report, conclusion) && !is_dear {
+        true => " where the host already backs its memory",
+        false => "",
     };
     format!(
         "{lead}: {phrase}{} with {}{than}{condition} {}{}.{}",

@@ -285,7 +285,7 @@ fn shown_before(
 fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
     Header {
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_by: words(std::env::args_os()),
+        made_by: parted(words(std::env::args_os()), &plan.command),
         created_unix_ms: unix_ms(),
         host,
         plan,
@@ -300,6 +300,14 @@ pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
+}
+
+/// The same with `--` before the command, so that a command line that is made of it knows whose a flag is.
+fn parted(mut words: Vec<String>, command: &[String]) -> Vec<String> {
+    if !command.is_empty() && words.ends_with(command) && !words.iter().any(|it| it == "--") {
+        words.insert(words.len() - command.len(), "--".to_owned());
+    }
+    words
 }
 
 /// What could not be put back, in words for the record and for stderr.

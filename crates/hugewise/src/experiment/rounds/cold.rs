@@ -1,10 +1,12 @@
 //! Trials on memory that the hypervisor has taken back: what a cold start costs.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_model::run::compare;
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::StopReason;
+use hugewise_model::run::record::{COLD_SHARE, Record, StopReason};
 use hugewise_model::run::trial::Role;
 
 use super::{Flow, Place, Rounds};
@@ -22,17 +24,15 @@ impl Rounds<'_> {
         progress: &Progress,
         reason: StopReason,
     ) -> Result<StopReason> {
-        use StopReason::{Decided, MaxRounds, Measured, Precise};
-        if !matches!(reason, Decided | MaxRounds | Measured | Precise) {
+        use StopReason::{Decided, MaxRounds, MaxTime, Measured, Precise};
+        if !matches!(reason, Decided | MaxRounds | MaxTime | Measured | Precise) {
             return Ok(reason);
         }
         let record = recorder.record();
         if !record.prices_cold_memory() {
             return Ok(reason);
         }
-        let best = compare::table(record, &compare::Options::default())?
-            .verdict
-            .best;
+        let best = best(record)?;
         let due = record.cold_trials_due(self.pace.borrow().elapsed(), best.as_deref());
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
@@ -52,4 +52,30 @@ impl Rounds<'_> {
         }
         Ok(reason)
     }
+
+    /// The time that the rounds leave to the trials on cold memory, once it is known which policy is to be
+    /// recommended.
+    pub(super) fn kept_for_cold_trials(&self, record: &Record) -> Result<Duration> {
+        let elapsed = self.pace.borrow().elapsed();
+        let begin = record.header.plan.bounds.max_time;
+        let begin = begin.map(|most| most.mul_f64(1.0 - COLD_SHARE));
+        // To find the best policy takes time, and before then it changes nothing.
+        if begin.is_none_or(|begin| elapsed < begin) || !record.prices_cold_memory() {
+            return Ok(Duration::ZERO);
+        }
+        let Some(best) = best(record)? else {
+            return Ok(Duration::ZERO);
+        };
+        let needed = record.time_of_cold_trials(elapsed, Some(&best));
+        Ok(needed.unwrap_or_default().mul_f64(SLACK))
+    }
+}
+
+/// A round may take longer than those before it.
+const SLACK: f64 = 1.05;
+
+/// The policy to recommend after the rounds that a record holds.
+fn best(record: &Record) -> Result<Option<String>> {
+    let table = compare::table(record, &compare::Options::default())?;
+    Ok(table.verdict.best)
 }

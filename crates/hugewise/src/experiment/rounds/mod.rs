@@ -43,6 +43,7 @@ mod warm_up;
 use pace::{Pace, stop};
 use progress_text::so_far_text;
 use servers::Servers;
+use time::Next;
 use trial::tell_latencies;
 
 /// What all trials of an experiment share.
@@ -238,7 +239,13 @@ impl<'a> Rounds<'a> {
         if let Some(reason) = stop(recorder.record(), &so_far) {
             return Ok(Some(reason));
         }
-        if self.is_time_over(round + 1, so_far.rounds, recorder.record(), progress) {
+        let kept = self.kept_for_cold_trials(recorder.record())?;
+        let next = Next {
+            round: round + 1,
+            done: so_far.rounds,
+            kept,
+        };
+        if self.is_time_over(next, recorder.record(), progress) {
             return Ok(Some(StopReason::MaxTime));
         }
         progress.round_over(self.time_left(recorder.record(), round + 1), || {

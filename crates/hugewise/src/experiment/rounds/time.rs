@@ -17,6 +17,16 @@ use crate::experiment::progress::{Progress, Telling};
 /// A round that began in time may end so much later than planned.
 const OVERRUN: f64 = 1.1;
 
+/// A round for which there may be no time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) round: u32,
+    /// How many rounds were run.
+    pub(super) done: u32,
+    /// What has to be left when it is over.
+    pub(super) kept: Duration,
+}
+
 impl Rounds<'_> {
     /// The same, of which this is told.
     pub fn telling(self, telling: Telling) -> Self {
@@ -28,17 +38,13 @@ impl Rounds<'_> {
         }
     }
 
-    /// Whether there is no time for a round after those that are done.
-    pub(super) fn is_time_over(
-        &self,
-        round: u32,
-        done: u32,
-        record: &Record,
-        progress: &Progress,
-    ) -> bool {
-        let bounds = &record.header.plan.bounds;
+    /// Whether there is no time for the next round.
+    pub(super) fn is_time_over(&self, next: Next, record: &Record, progress: &Progress) -> bool {
+        let Next { round, done, kept } = next;
+        let mut bounds = record.header.plan.bounds;
+        bounds.max_time = bounds.max_time.map(|most| most.saturating_sub(kept));
         let pace = self.pace.borrow();
-        let over = |starts| pace.is_over(bounds, done, record.slots(round), starts);
+        let over = |starts| pace.is_over(&bounds, done, record.slots(round), starts);
         if over(0) {
             return true;
         }

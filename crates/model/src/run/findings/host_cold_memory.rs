@@ -2,7 +2,7 @@
 //! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
-use super::rested_starts::{Difference, RestedStarts};
+use super::rested_starts::{LongerStart, RestedStarts};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
@@ -140,24 +140,15 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let (policy, baseline) = (view.policy, view.context.baseline());
     let (start, medians) = match RestedStarts::of(view) {
         Some(starts) => {
-            view.evidence
-                .figure("rested_start_change_seconds", starts.change());
-            view.evidence.figure("rested_starts", starts.count());
-            let name = match starts.difference() {
-                Difference::Longer => Some(LONGER),
-                Difference::Shorter => Some(SHORTER),
-                Difference::Open => None,
-            };
-            if let Some(name) = name {
-                view.evidence.figure(name, starts.change().abs());
+            if let Some(longer) = starts.longer() {
+                note(view, &longer);
             }
             let medians = format!(". {}", starts.medians(policy, baseline));
             (starts.sentence(baseline), medians)
         }
         None => {
             let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
-            view.evidence
-                .figure("cold_touch_expected_seconds", expected);
+            view.evidence.figure(TOUCHES, expected);
             let touch = format!(
                 "touching its huge pages takes about {} longer after a few seconds of rest, of which small \
                  pages pay a part as well",
@@ -174,18 +165,31 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     ))
 }
 
-const LONGER: &str = "rested_start_longer_seconds";
-const SHORTER: &str = "rested_start_shorter_seconds";
+const CHANGE: &str = "rested_start_change_seconds";
+const LOW: &str = "rested_start_change_low_seconds";
+const HIGH: &str = "rested_start_change_high_seconds";
+const STARTS: &str = "rested_starts";
+const TOUCHES: &str = "cold_touch_expected_seconds";
+
+fn note(view: &mut PolicyView<'_, '_>, longer: &LongerStart) {
+    view.evidence.figure(CHANGE, longer.estimate);
+    view.evidence.figure(LOW, longer.low);
+    view.evidence.figure(HIGH, longer.high);
+    view.evidence.figure(STARTS, longer.starts);
+}
 
 /// How a start after a rest differs from one under the baseline.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) enum RestedStart {
-    /// It takes longer by so many seconds, in so many starts of each.
-    Longer(f64, u64),
-    /// It takes less.
-    Shorter,
-    /// It was not measured, or did not tell.
-    Open,
+    /// It was shown to take longer.
+    Longer(LongerStart),
+    /// It was shown to take less.
+    Shorter(LongerStart),
+    /// It was measured, and did not tell.
+    Open(LongerStart),
+    /// There are too few. What touching huge pages takes longer then, in seconds, where nothing was
+    /// started after a rest.
+    Unmeasured(Option<f64>),
 }
 
 /// A start after a rest, where memory that the host takes back was measured.
@@ -193,12 +197,19 @@ pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option
     let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
     figure("cold_touch_seconds")?;
-    let starts = finding.evidence.get("rested_starts");
-    let starts = starts.and_then(serde_json::Value::as_u64).unwrap_or(0);
-    Some(match (figure(LONGER), figure(SHORTER)) {
-        (Some(longer), _) => RestedStart::Longer(longer, starts),
-        (None, Some(_)) => RestedStart::Shorter,
-        (None, None) => RestedStart::Open,
+    let longer = || {
+        Some(LongerStart {
+            estimate: figure(CHANGE)?,
+            low: figure(LOW)?,
+            high: figure(HIGH)?,
+            starts: finding.evidence.get(STARTS)?.as_u64()?,
+        })
+    };
+    Some(match longer() {
+        Some(it) if it.low > 0.0 => RestedStart::Longer(it),
+        Some(it) if it.high < 0.0 => RestedStart::Shorter(it),
+        Some(it) => RestedStart::Open(it),
+        None => RestedStart::Unmeasured(figure(TOUCHES)),
     })
 }
 

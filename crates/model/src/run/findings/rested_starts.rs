@@ -2,12 +2,11 @@
 //! a program that is started now and then.
 
 use super::context::{PolicyView, told};
+use crate::base::units::Unit;
 use crate::run::metric::MetricId;
-use crate::run::stats::median;
-use crate::text::number::counted;
-
-/// With three starts of each, all of one are above all of the other by chance in one of twenty.
-const LEAST: usize = 3;
+use crate::run::stats::shift::{Shift, unpaired};
+use crate::run::stats::{ALPHA, median};
+use crate::text::number::{counted, quantity};
 
 /// Wall times of the starts after a rest, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,15 +15,32 @@ pub(super) struct RestedStarts {
     baseline: Vec<f64>,
 }
 
-/// How the starts of a policy differ from those of the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Difference {
-    /// Every one was longer than all of the baseline's.
-    Longer,
-    /// Every one was shorter than all of the baseline's.
-    Shorter,
-    /// They overlap, or there are too few.
-    Open,
+/// How much longer starts take under a policy than under the baseline, in seconds, with both ends of its
+/// interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::run) struct LongerStart {
+    pub(in crate::run) estimate: f64,
+    pub(in crate::run) low: f64,
+    pub(in crate::run) high: f64,
+    /// How many starts there are of the one that has fewer.
+    pub(in crate::run) starts: u64,
+}
+
+impl LongerStart {
+    /// `82.0 ms longer (95 %: 40.0 ms to 130 ms; 4 starts of each)`; below zero it is `less`.
+    pub(in crate::run) fn text(&self) -> String {
+        let seconds = |value| quantity(&Unit::Seconds, value);
+        let (ends, direction) = match self.estimate < 0.0 {
+            true => ([-self.high, -self.low], "less"),
+            false => ([self.low, self.high], "longer"),
+        };
+        let [low, high] = ends.map(seconds);
+        format!(
+            "{} {direction} (95 %: {low} to {high}; {} starts of each)",
+            seconds(self.estimate.abs()),
+            self.starts
+        )
+    }
 }
 
 impl RestedStarts {
@@ -41,66 +57,53 @@ impl RestedStarts {
         (is_whole && view.policy != baseline).then_some(starts)
     }
 
-    pub(super) fn difference(&self) -> Difference {
-        let ends = |values: &[f64]| {
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            (low, values.iter().copied().fold(0.0, f64::max))
-        };
-        let ((low, high), (least, most)) = (ends(&self.policy), ends(&self.baseline));
-        match self.policy.len().min(self.baseline.len()) >= LEAST {
-            true if low > most => Difference::Longer,
-            true if high < least => Difference::Shorter,
-            _ => Difference::Open,
-        }
+    /// The shift of the starts; `None` where there are too few for an interval. It needs four of each: all of one
+    /// are then above all of the other by chance in one case of 35.
+    pub(super) fn longer(&self) -> Option<LongerStart> {
+        let Shift {
+            estimate,
+            interval,
+            n,
+            ..
+        } = unpaired(&self.baseline, &self.policy, ALPHA)?;
+        let (low, high) = interval?;
+        Some(LongerStart {
+            estimate,
+            low,
+            high,
+            starts: n as u64,
+        })
     }
 
-    /// The middle start of the policy less that of the baseline, in seconds.
-    pub(super) fn change(&self) -> f64 {
-        let [policy, baseline] = self.middles();
-        policy - baseline
-    }
-
-    /// How many there are of the one that has fewer.
-    pub(super) fn count(&self) -> usize {
-        self.policy.len().min(self.baseline.len())
-    }
-
-    /// `a start after a few seconds of rest takes 86.0 ms longer than with as-is`.
+    /// `a start after a few seconds of rest takes 86.0 ms longer … than with as-is`.
     pub(super) fn sentence(&self, baseline: &str) -> String {
-        let change = told(MetricId::WallSeconds, self.change().abs());
-        match self.difference() {
-            Difference::Longer => {
+        const START: &str = "a start after a few seconds of rest";
+        match self.longer() {
+            None => format!("{START} was measured too few times"),
+            Some(it) if it.low > 0.0 => format!("{START} takes {} than with {baseline}", it.text()),
+            Some(it) if it.high < 0.0 => {
                 format!(
-                    "a start after a few seconds of rest takes {change} longer than with {baseline}"
+                    "{START} gains too: it takes {} than with {baseline}",
+                    it.text()
                 )
             }
-            Difference::Shorter => format!(
-                "a start after a few seconds of rest gains too: it takes {change} less than with \
-                 {baseline}"
-            ),
-            Difference::Open if self.count() < LEAST => {
-                "how long a start takes after a few seconds of rest was measured too few times"
-                    .to_owned()
-            }
-            Difference::Open => format!(
-                "a start after a few seconds of rest was not shown to be longer or shorter than with \
-                 {baseline}"
+            Some(it) => format!(
+                "{START} was not shown to be longer or shorter than with {baseline}: {}",
+                it.text()
             ),
         }
     }
 
-    /// `3 starts of thp=always after a rest took 650 ms (median), and 3 of as-is 564 ms`.
+    /// `4 starts of thp=always after a rest took 650 ms (median), and 4 of as-is 564 ms`.
     pub(super) fn medians(&self, policy: &str, baseline: &str) -> String {
-        let [here, there] = self.middles().map(|it| told(MetricId::WallSeconds, it));
-        let starts = counted(self.policy.len() as u64, "start");
+        let middle = |values: &[f64]| told(MetricId::WallSeconds, median(values).unwrap_or(0.0));
         format!(
-            "{starts} of {policy} after a rest took {here} (median), and {} of {baseline} {there}",
-            self.baseline.len()
+            "{} of {policy} after a rest took {} (median), and {} of {baseline} {}",
+            counted(self.policy.len() as u64, "start"),
+            middle(&self.policy),
+            self.baseline.len(),
+            middle(&self.baseline)
         )
-    }
-
-    fn middles(&self) -> [f64; 2] {
-        [&self.policy, &self.baseline].map(|values| median(values).unwrap_or(0.0))
     }
 }
 
@@ -108,19 +111,26 @@ impl RestedStarts {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_starts_that_do_not_overlap_differ() {
-        let difference = |policy: &[f64], baseline: &[f64]| {
-            let starts = RestedStarts {
-                policy: policy.to_vec(),
-                baseline: baseline.to_vec(),
-            };
-            starts.difference()
+    fn longer(policy: &[f64], baseline: &[f64]) -> Option<LongerStart> {
+        let starts = RestedStarts {
+            policy: policy.to_vec(),
+            baseline: baseline.to_vec(),
         };
-        let [low, high] = [[1.0, 1.1, 1.2], [1.3, 1.4, 1.5]];
-        assert_eq!(difference(&high, &low), Difference::Longer);
-        assert_eq!(difference(&low, &high), Difference::Shorter);
-        assert_eq!(difference(&[1.0, 1.4, 1.2], &high), Difference::Open);
-        assert_eq!(difference(&high[..2], &low), Difference::Open);
+        starts.longer()
+    }
+
+    #[test]
+    fn four_starts_of_each_have_an_interval() {
+        let [low, high] = [[1.0, 1.1, 1.2, 1.3], [1.5, 1.6, 1.7, 1.8]];
+        let more = longer(&high, &low).expect("four of each");
+        let text = "500 ms longer (95 %: 200 ms to 800 ms; 4 starts of each)";
+        assert_eq!(more.text(), text);
+        let less = longer(&low, &high).expect("four of each");
+        let text = "500 ms less (95 %: 200 ms to 800 ms; 4 starts of each)";
+        assert_eq!(less.text(), text);
+        let open = longer(&[1.0, 1.7, 1.2, 1.4], &high).expect("four of each");
+        let text = "350 ms less (95 %: −200 ms to 800 ms; 4 starts of each)";
+        assert_eq!(open.text(), text);
+        assert_eq!(longer(&high[..3], &low), None);
     }
 }

@@ -36,7 +36,7 @@ pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
 pub use matrix::{Axis, cross};
 pub use numa::{Numa, NumaMode};
-pub use omission::{Need, Omission, omission, rerun};
+pub use omission::{Need, Omission, omission, rerun, rerun_without};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::{advice_by_chance, warnings};

@@ -87,6 +87,12 @@ const REPLACED: [&str; 3] = ["--max-time", "--max-rounds", "--out"];
 /// The command line of an experiment once more, with these flags behind its verb.
 #[must_use]
 pub fn rerun(made_by: &[String], flags: &[&str]) -> String {
+    rerun_without(made_by, &[], flags)
+}
+
+/// The same without these flags, which have values.
+#[must_use]
+pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> String {
     let words: Vec<&str> = made_by.iter().skip(1).map(String::as_str).collect();
     let verbs = if words.first() == Some(&"bench") {
         2
@@ -103,7 +109,7 @@ pub fn rerun(made_by: &[String], flags: &[&str]) -> String {
         let (name, value) = word
             .split_once('=')
             .map_or((*word, None), |(a, b)| (a, Some(b)));
-        if REPLACED.contains(&name) {
+        if REPLACED.iter().chain(left_out).any(|it| *it == name) {
             let _ = value.or_else(|| own.next().copied());
         } else if !flags.contains(word) {
             kept.push(*word);

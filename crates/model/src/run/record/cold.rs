@@ -12,13 +12,15 @@ use crate::run::trial::{Role, huge_memory};
 /// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
 /// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and what was freed while it reports two seconds later.
 pub const COLD_REST: Duration = Duration::from_millis(4000);
-/// More cold trials tell little more.
-const MOST_TRIALS: f64 = 6.0;
+/// Starts of each policy: fewer have no interval.
+const STARTS: u32 = 4;
 /// The share of the time of the rounds that cold trials may take.
 const MOST_TIME: f64 = 0.1;
-/// What they may take where a policy is to be recommended, in seconds: whether it gains after a rest
-/// too is a part of the answer.
-const FOR_ADVICE: f64 = 35.0;
+/// The share of the whole time that cold trials may take where a policy is to be recommended: whether it
+/// gains after a rest too is a part of the answer.
+pub const COLD_SHARE: f64 = 0.5;
+/// The whole time of an experiment that has no limit, in seconds.
+const USUAL_TIME: f64 = 90.0;
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 10.0;
 /// With less huge memory there is no price to see.
@@ -43,32 +45,58 @@ impl Record {
     }
 
     /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
-    /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. `spent` is
-    /// what the rounds took.
+    /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. None where there is
+    /// no time for as many as have an interval. `spent` is what the rounds took.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, recommended: Option<&str>) -> Vec<usize> {
         let plan = &self.header.plan;
-        if !self.prices_cold_memory() {
-            return Vec::new();
-        }
-        let recommended = self.huge_policies().find(|policy| {
-            let is_baseline = *policy == plan.baseline_index();
-            !is_baseline && recommended == Some(plan.policies[*policy].name.as_str())
-        });
-        let Some(huge) = recommended.or_else(|| self.most_huge_policy()) else {
+        let needed = self.time_of_cold_trials(spent, recommended);
+        let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
+        let fits = |needed: &Duration| left.is_none_or(|left| *needed <= left);
+        let Some((huge, _)) = self.cold_policy(recommended).zip(needed.filter(fits)) else {
             return Vec::new();
         };
+        [huge, plan.baseline_index()].repeat(STARTS as usize)
+    }
+
+    /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it.
+    #[must_use]
+    pub fn time_of_cold_trials(
+        &self,
+        spent: Duration,
+        recommended: Option<&str>,
+    ) -> Option<Duration> {
+        let plan = &self.header.plan;
+        let huge = self.cold_policy(recommended)?;
         let turns = [huge, plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
-        let left = left.map_or(f64::INFINITY, |left| left.as_secs_f64());
-        let for_advice = recommended.map_or(0.0, |_| FOR_ADVICE);
-        let time = (MOST_TIME * spent.as_secs_f64()).max(for_advice).min(left);
-        let each = COLD_REST.as_secs_f64() + longest;
-        let count = if longest > LONGEST { 0.0 } else { time / each };
-        let count = count.min(MOST_TRIALS) as usize;
-        turns.into_iter().cycle().take(count).collect()
+        let whole = plan.bounds.max_time;
+        let whole = whole.map_or(USUAL_TIME, |time| time.as_secs_f64());
+        let for_advice = match self.is_recommended(huge, recommended) {
+            true => COLD_SHARE * whole,
+            false => 0.0,
+        };
+        let most = (MOST_TIME * spent.as_secs_f64()).max(for_advice);
+        let needed = f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest);
+        (longest <= LONGEST && needed <= most).then(|| Duration::from_secs_f64(needed))
+    }
+
+    /// The policy whose start on cold memory is a question.
+    fn cold_policy(&self, recommended: Option<&str>) -> Option<usize> {
+        if !self.prices_cold_memory() {
+            return None;
+        }
+        let baseline = self.header.plan.baseline_index();
+        let is_asked =
+            |policy: &usize| *policy != baseline && self.is_recommended(*policy, recommended);
+        let asked = self.huge_policies().find(is_asked);
+        let found = asked.or_else(|| self.most_huge_policy());
+        found.filter(|policy| *policy != baseline)
+    }
+
+    fn is_recommended(&self, policy: usize, recommended: Option<&str>) -> bool {
+        recommended == Some(self.header.plan.policies[policy].name.as_str())
     }
 
     /// The policy with the most huge memory, if any has enough.

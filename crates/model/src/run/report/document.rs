@@ -9,7 +9,7 @@ use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::screen::{Room, fitted};
 use super::section::sections;
-use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
+use crate::run::findings::host_cold_memory::rested_start;
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
@@ -143,11 +143,7 @@ fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
         return Vec::new();
     };
     match rested_start(&report.findings, best) {
-        Some(RestedStart::Longer(..) | RestedStart::Open) => at_rest(report, best),
-        Some(RestedStart::Shorter) => {
-            let headline = cold_start(report).map(|finding| plain(&finding.headline()));
-            headline.map(Advice::Sentence).into_iter().collect()
-        }
+        Some(start) => at_rest(report, best, start),
         None => Vec::new(),
     }
 }

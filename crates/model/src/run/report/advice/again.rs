@@ -6,11 +6,14 @@ use super::{Advice, Report, given};
 use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
+use crate::run::compare::medians::arm_trials;
+use crate::run::findings::host_cold_memory::RestedStart;
+use crate::run::metric::MetricId;
 use crate::run::policy::realise::Reach;
-use crate::run::policy::{Omission, rerun};
-use crate::run::record::StopReason;
+use crate::run::policy::{Omission, Settings, rerun_without};
+use crate::run::record::{COLD_REST, StopReason};
 use crate::text::number::quantity;
-use crate::text::wrap::{plain, quoted};
+use crate::text::wrap::quoted;
 
 /// That the times of thp=always hold the cost of its tracer or library, where that cost was shown, and
 /// the command that does without.
@@ -31,37 +34,72 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     given(lead, command, "run again with --system, as root")
 }
 
-/// The command for starts that come after a rest, which have not the gain of warm memory, with what the few
-/// starts took that were tried.
-pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str) -> Vec<Advice> {
-    let baseline = &report.table.verdict.baseline;
-    let took = [policy, baseline].map(|name| rested(report, name));
-    let lead = match took {
-        [Some(here), Some(there)] => format!(
-            "Starts after seconds of rest took {here} with {}, {there} with {}. To measure such starts:",
-            plain(policy),
-            plain(baseline)
+/// What starts after a rest take, and where that is not known the command that tells.
+pub(in super::super) fn at_rest(
+    report: &Report<'_>,
+    policy: &str,
+    start: RestedStart,
+) -> Vec<Advice> {
+    let known = match start {
+        RestedStart::Longer(_) => return Vec::new(),
+        RestedStart::Shorter(less) => {
+            let sentence = format!("After seconds of rest a start takes {}.", less.text());
+            return vec![Advice::Sentence(sentence)];
+        }
+        RestedStart::Open(it) => format!(
+            "After seconds of rest a start takes {}: not decided. To decide it",
+            it.text()
         ),
-        _ => "The host takes free memory back, so starts after seconds of rest may gain less. To measure \
-              such starts:"
-            .to_owned(),
+        RestedStart::Unmeasured(Some(seconds)) => format!(
+            "After seconds of rest the huge pages take about {} more to touch. To measure it",
+            quantity(&Unit::Seconds, seconds)
+        ),
+        RestedStart::Unmeasured(None) => {
+            "Starts after seconds of rest may gain less. To measure them".to_owned()
+        }
     };
-    let rest = "--host-memory=rest:3s";
-    let command = with_own_input(report, rerun(&report.record.header.made_by, &[rest]));
-    given(lead, command, &format!("run again with {rest}"))
+    measured_at_rest(report, policy, &known)
 }
 
-/// `377 ms to 1.16 s`, of the starts of a policy after a rest.
-fn rested(report: &Report<'_>, policy: &str) -> Option<String> {
-    let mut walls = report.record.rested_walls(policy);
-    walls.sort_by(f64::total_cmp);
-    let ends = [*walls.first()?, *walls.last()?];
-    let [low, high] = ends.map(|seconds| quantity(&Unit::Seconds, seconds));
-    Some(if low == high {
-        low
-    } else {
-        format!("{low} to {high}")
-    })
+/// The command that measures starts after a rest, behind what it is for.
+fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice> {
+    let trial = mean_wall(report, policy) + COLD_REST.as_secs_f64();
+    let minutes = (trial * ENOUGH_TRIALS / 60.0).ceil();
+    let rest = format!("--host-memory=rest:{}s", COLD_REST.as_secs());
+    let limit = format!("--max-time={minutes}m");
+    let (left_out, flags) = match alone(report, policy) {
+        Some(policy) => (&RESTED[..], vec![policy, rest, limit]),
+        None => (&RESTED[..1], vec![rest, limit]),
+    };
+    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let command = rerun_without(&report.record.header.made_by, left_out, &words);
+    given(
+        format!("{lead}, in {minutes} minutes:"),
+        with_own_input(report, command),
+        &format!("run again with {}", flags.join(" ")),
+    )
+}
+
+/// What such a command has not of the one before: the first, and the policies where it is about one.
+const RESTED: [&str; 3] = ["--host-memory", "--policy", "--matrix"];
+
+/// Twenty rounds of the policy, the baseline and the control.
+const ENOUGH_TRIALS: f64 = 60.0;
+
+/// The flag that compares one policy with the machine as it is; `None` where something else is the baseline.
+fn alone(report: &Report<'_>, policy: &str) -> Option<String> {
+    let plan = &report.record.header.plan;
+    let policy = plan.policies.iter().find(|it| it.name == policy)?;
+    let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
+    is_usual.then(|| format!("--policy={}", policy.settings))
+}
+
+fn mean_wall(report: &Report<'_>, policy: &str) -> f64 {
+    let walls = arm_trials(report.record, policy);
+    let walls: Vec<f64> = walls
+        .filter_map(|trial| trial.value(MetricId::WallSeconds))
+        .collect();
+    walls.iter().sum::<f64>() / walls.len().max(1) as f64
 }
 
 /// How an experiment that was interrupted goes on.

@@ -2,7 +2,6 @@
 
 use super::super::Report;
 use super::super::interval::{Sign, interval};
-use crate::base::units::Unit;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
@@ -10,7 +9,6 @@ use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
 use crate::run::findings::win_with_a_loss::{is_price_of_memory, prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
-use crate::text::number::quantity;
 
 /// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
 pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
@@ -37,14 +35,13 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After seconds of rest a start takes 90.1 ms longer (3 starts of each): the host takes memory back.` Empty
-/// where that was not shown.
+/// ` After seconds of rest a start takes 90.1 ms longer (…): the host takes memory back.` Empty where that
+/// was not shown.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     match rested_start(&report.findings, policy) {
-        Some(RestedStart::Longer(seconds, starts)) => format!(
-            " After seconds of rest a start takes {} longer ({starts} starts of each): the host takes \
-             memory back.",
-            quantity(&Unit::Seconds, seconds)
+        Some(RestedStart::Longer(longer)) => format!(
+            " After seconds of rest a start takes {}: the host takes memory back.",
+            longer.text()
         ),
         _ => String::new(),
     }

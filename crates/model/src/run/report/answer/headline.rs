@@ -102,7 +102,7 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
 pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) -> bool {
     let policy = conclusion.policy.as_deref();
     let start = policy.and_then(|policy| rested_start(&report.findings, policy));
-    matches!(start, Some(RestedStart::Open | RestedStart::Longer(..)))
+    start.is_some_and(|start| !matches!(start, RestedStart::Shorter(_)))
         && [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages)
         && !conclusion.baseline_has_more
         && report.record.header.plan.service.is_none()

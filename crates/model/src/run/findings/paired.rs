@@ -7,11 +7,20 @@ use std::collections::BTreeMap;
 use super::context::{Context, MissingInput, PolicyView};
 use crate::base::missing::Missing;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::trial::{Reading, Trial};
 
 /// Trials of the baseline with those of a policy in the same rounds.
 pub(super) struct PairedRounds<'a> {
     rounds: Vec<(&'a Trial, &'a Trial)>,
+}
+
+/// Mean changes of the time of a run and of its parts, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) wall: f64,
+    pub(super) user: f64,
+    pub(super) system: f64,
 }
 
 impl<'a> PairedRounds<'a> {
@@ -60,6 +69,15 @@ impl<'a> PairedRounds<'a> {
     pub(super) fn change(&self, metric: impl AsRef<str>) -> Option<f64> {
         let (before, after) = self.means(metric).ok()?;
         Some(after - before)
+    }
+
+    /// `None` where the time of a run, or its parts in user mode and in the kernel, is not known.
+    pub(super) fn times(&self) -> Option<Times> {
+        Some(Times {
+            wall: self.change(MetricId::WallSeconds)?,
+            user: self.change(MetricId::UserSeconds)?,
+            system: self.change(MetricId::SystemSeconds)?,
+        })
     }
 }
 

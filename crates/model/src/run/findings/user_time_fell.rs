@@ -4,7 +4,7 @@
 use super::alone::runs_alone;
 use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::coverage;
-use super::paired::PairedRounds;
+use super::paired::{PairedRounds, Times};
 use super::where_the_time_went::signed;
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
@@ -18,7 +18,6 @@ pub(super) struct UserTimeFell;
 
 const WALL: MetricId = MetricId::WallSeconds;
 const USER: MetricId = MetricId::UserSeconds;
-const SYSTEM: MetricId = MetricId::SystemSeconds;
 const WALKS: MetricId = MetricId::DtlbWalksTotal;
 
 impl Rule for UserTimeFell {
@@ -48,7 +47,8 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let Err(uncounted) = view.median_or_missing(WALKS) else {
         return Ok(Claim::Nothing);
     };
-    let Some(saved) = Saved::of(view).filter(Saved::is_mostly_user_time) else {
+    let change = PairedRounds::of(view.context, view.policy).times();
+    let Some(change) = change.filter(is_mostly_user_time) else {
         return Ok(Claim::Nothing);
     };
     let fell = |metric: MetricId| view.change(metric) == Some(Change::Lower);
@@ -62,7 +62,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     view.means(USER)?;
     if runs_alone(view) {
         view.evidence
-            .figure("user_share_of_gain", saved.user / saved.wall);
+            .figure("user_share_of_gain", change.user / change.wall);
     }
     Ok(Claim::Shown(format!(
         "{}: most of the time saved is user time (−{} %): probably fewer TLB misses, which {}; hugewise \
@@ -70,34 +70,15 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         view.policy,
         percent(1.0 - ratio),
         why_unknown(&uncounted),
-        signed(-saved.wall),
-        signed(-saved.user),
-        signed(-saved.system),
+        signed(change.wall),
+        signed(change.user),
+        signed(change.system),
     )))
 }
 
-/// What a policy saves per run, by means over paired rounds; seconds.
-struct Saved {
-    wall: f64,
-    user: f64,
-    system: f64,
-}
-
-impl Saved {
-    /// `None` where one of the times is not known.
-    fn of(view: &PolicyView<'_, '_>) -> Option<Self> {
-        let pairs = PairedRounds::of(view.context, view.policy);
-        let saved = |metric: MetricId| pairs.change(metric).map(|change| -change);
-        Some(Self {
-            wall: saved(WALL)?,
-            user: saved(USER)?,
-            system: saved(SYSTEM)?,
-        })
-    }
-
-    fn is_mostly_user_time(&self) -> bool {
-        self.wall > 0.0 && self.user >= self.wall / 2.0 && self.user > self.system
-    }
+fn is_mostly_user_time(change: &Times) -> bool {
+    let Times { wall, user, system } = *change;
+    wall < 0.0 && user <= wall / 2.0 && user < system
 }
 
 /// Another allocator changes user time by itself; so does what depends on the order of the runs.

@@ -2,7 +2,7 @@
 //! timed, page faults without these, the rest of kernel time, and what is neither.
 
 use super::context::{Claim, Context, MissingInput, PolicyView, label, told};
-use super::paired::PairedRounds;
+use super::paired::{PairedRounds, Times};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -74,7 +74,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     for (name, seconds) in figures.chain(beside.figures()) {
         view.evidence.figure(&name, seconds);
     }
-    let mut words = vec![format!("user mode {}", signed(parts.user))];
+    let mut words = vec![format!("user mode {}", signed(parts.times.user))];
     words.extend(parts.words());
     words.extend(kernel.words(words.len() > 1));
     words.push(format!("off-CPU {}", signed(parts.neither())));
@@ -82,8 +82,12 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         "{}: {} is the largest part of the time {}. Mean change per run {}: {}{}{}",
         view.policy,
         parts.largest(&contended(&pairs)),
-        if parts.wall < 0.0 { "saved" } else { "lost" },
-        signed(parts.wall),
+        if parts.times.wall < 0.0 {
+            "saved"
+        } else {
+            "lost"
+        },
+        signed(parts.times.wall),
         words.join(", "),
         beside.words(),
         untimed(parts.causes.len()),
@@ -94,7 +98,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
 /// sum is the whole. `None` where user or kernel time is not known.
 pub(crate) fn time_parts(context: &Context<'_>, policy: &str) -> Option<Vec<(String, f64)>> {
     let parts = Parts::of(&PairedRounds::of(context, policy))?;
-    let user = [("user mode".to_owned(), parts.user)];
+    let user = [("user mode".to_owned(), parts.times.user)];
     let causes = parts.causes.iter();
     let causes = causes.map(|(cause, seconds)| (label(*cause), *seconds));
     let changed = causes.filter(|(_, seconds)| *seconds != 0.0);
@@ -111,9 +115,7 @@ pub(crate) fn time_parts(context: &Context<'_>, policy: &str) -> Option<Vec<(Str
 
 /// Mean differences, in seconds.
 struct Parts {
-    wall: f64,
-    user: f64,
-    system: f64,
+    times: Times,
     causes: Vec<(MetricId, f64)>,
     /// Page faults, with the causes in them; `None` where they were not timed, or where the
     /// causes lay outside of them.
@@ -129,7 +131,7 @@ enum Kernel {
 }
 
 impl Parts {
-    /// `None` where the time of a run, or its parts in user mode and in the kernel, is not known.
+    /// `None` where the times are not known.
     fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
         let difference = |metric: MetricId| pairs.change(metric);
         let causes: Vec<(MetricId, f64)> = CAUSES
@@ -139,9 +141,7 @@ impl Parts {
         let hold = pairs.trials().all(|trial| faults_hold(trial, &causes));
         let faults = difference(FAULTS).filter(|_| hold);
         Some(Self {
-            wall: difference(MetricId::WallSeconds)?,
-            user: difference(MetricId::UserSeconds)?,
-            system: difference(MetricId::SystemSeconds)?,
+            times: pairs.times()?,
             causes,
             faults,
         })
@@ -157,25 +157,26 @@ impl Parts {
         match self.faults {
             Some(faults) => Kernel::Apart {
                 faults: faults - causes,
-                other: self.system - faults,
+                other: self.times.system - faults,
             },
-            None => Kernel::Whole(self.system - causes),
+            None => Kernel::Whole(self.times.system - causes),
         }
     }
 
     fn neither(&self) -> f64 {
-        self.wall - self.user - self.system
+        let Times { wall, user, system } = self.times;
+        wall - user - system
     }
 
     /// The largest of user, kernel and off-CPU time in the direction of the whole; the last with
     /// what else may be in it.
     fn largest(&self, contended: &str) -> String {
         let parts = [
-            ("user mode", self.user),
-            ("kernel time", self.system),
+            ("user mode", self.times.user),
+            ("kernel time", self.times.system),
             (OFF_CPU, self.neither()),
         ];
-        let towards = |seconds: f64| seconds * self.wall.signum();
+        let towards = |seconds: f64| seconds * self.times.wall.signum();
         let largest = parts.into_iter();
         let largest = largest.max_by(|(_, a), (_, b)| towards(*a).total_cmp(&towards(*b)));
         match largest {
@@ -189,8 +190,8 @@ impl Parts {
         let causes = self.causes.iter();
         let causes = causes.map(|(cause, seconds)| (format!("mean_change_{cause}"), *seconds));
         let whole = [
-            ("mean_change_wall_seconds", self.wall),
-            ("mean_change_user_seconds", self.user),
+            ("mean_change_wall_seconds", self.times.wall),
+            ("mean_change_user_seconds", self.times.user),
             ("mean_change_unexplained_seconds", self.neither()),
         ];
         let whole = whole.map(|(name, seconds)| (name.to_owned(), seconds));

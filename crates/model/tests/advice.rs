@@ -2,15 +2,17 @@
 //! measurement here refutes or confirms.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_model::advise::command::Command;
 use hugewise_model::advise::fact::{Facts, Value};
 use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::measured::{Belief, Measurement};
+use hugewise_model::advise::measured::{Belief, Measurement, measurements};
 use hugewise_model::advise::persistent::files;
 use hugewise_model::advise::rule::Change;
 use hugewise_model::advise::ruling::Standing;
+use hugewise_model::run::record::parse;
 use hugewise_model::text::{Style, Verbosity, to_text};
 
 mod documented;
@@ -170,6 +172,19 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
     let observed = vec![running(&knowledge, 1, "aaa", &[])];
     let advice = advise(&knowledge, &host("always"), observed, &[elsewhere]);
     assert_eq!(advice.programs[0].rulings[0].belief, None);
+}
+
+/// With the machine's `madvise`, nothing that Python does is changed by `thp=never`.
+#[test]
+fn a_policy_that_changed_no_page_is_no_measurement() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/records/python-dict.jsonl"
+    );
+    let record = parse(&fs::read(path).expect("a kept record")[..]).expect("good");
+    let all = measurements(&record, "a.jsonl");
+    let policies: Vec<&str> = all.iter().map(|it| it.policy.as_str()).collect();
+    assert_eq!(policies, ["thp=always", "malloc=thp"]);
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
     let rows = table.comparisons.iter();
     rows.filter(|row| row.metric == table.verdict.metric && row.statistic == Statistic::Center)
         .filter(|row| !changes_nothing(record, &row.policy))
+        // What was not in force, or changed no page, says nothing of its policy.
+        .filter(|row| !table.verdict.reasons.contains_key(&row.policy))
         .filter_map(of)
         .collect()
 }
@@ -101,9 +103,9 @@ fn outcome(answer: Answer) -> Option<Change> {
     match answer {
         Answer::Better => Some(Change::Better),
         Answer::Worse => Some(Change::Worse),
-        Answer::NoDifference | Answer::NoEffect => Some(Change::None),
+        Answer::NoDifference => Some(Change::None),
         Answer::Mixed | Answer::DependsOnOrder => Some(Change::Depends),
-        Answer::NotDecided => None,
+        Answer::NotDecided | Answer::NoEffect => None,
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_model::run::compare;
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{COLD_SHARE, Record, StopReason};
+use hugewise_model::run::record::{COLD_REST, COLD_SHARE, Record, StopReason};
 use hugewise_model::run::trial::Role;
 
 use super::{Flow, Place, Rounds};
@@ -34,9 +34,11 @@ impl Rounds<'_> {
         }
         let best = best(record)?;
         let due = record.cold_trials_due(self.pace.borrow().elapsed(), best.as_deref());
+        let count = due.len() as u32;
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
-            progress.now(None, &format!("on cold memory: {name}"));
+            let now = format!("start {} of {count} after a rest: {name}", round + 1);
+            progress.now(Some(COLD_REST * (count - round)), &now);
             let role = Role::Cold;
             let place = Place {
                 index: Some(recorder.next_index()),

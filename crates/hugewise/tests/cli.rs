@@ -88,6 +88,32 @@ fn every_verb_has_its_manual_page() {
 }
 
 #[test]
+fn a_tip_names_a_flag_that_there_is() {
+    let said = |words: &[&str]| {
+        let shown = Case::new().hugewise().args(words).assert().code(2);
+        String::from_utf8_lossy(&shown.get_output().stderr).into_owned()
+    };
+    let unknown = said(&["run", "--foo", "5", "--", "ls"]);
+    assert!(
+        unknown.contains("unexpected argument '--foo' found"),
+        "{unknown}"
+    );
+    assert!(!unknown.contains("tip:"), "{unknown}");
+    let part = said(&["run", "--cpu", "2", "ls"]);
+    assert!(part.contains("'--service-cpus', '--load-cpus'"), "{part}");
+    let slip = said(&["run", "--polcy", "thp=always", "--", "ls"]);
+    assert!(
+        slip.contains("'--policy'") && !slip.contains("-- --polcy"),
+        "{slip}"
+    );
+    let key = said(&["run", "--policy", "thp", "--", "ls"]);
+    assert!(
+        key.contains("write thp=never|madvise|always|inherit"),
+        "{key}"
+    );
+}
+
+#[test]
 fn all_pages_are_written_for_a_package() {
     let folder = tempfile::tempdir().unwrap();
     let man = |folder: &Path| {

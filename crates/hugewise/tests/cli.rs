@@ -349,7 +349,7 @@ fn who_only_looks_for_records_leaves_no_folder() {
         command
             .env("TMPDIR", folder.parent().expect("a folder"))
             .args(words);
-        command.assert().success();
+        command.assert().success()
     };
     without_home(&["history"]);
     without_home(&["report", copy.to_str().expect("a path")]);
@@ -364,7 +364,10 @@ fn who_only_looks_for_records_leaves_no_folder() {
         "--policy",
         "as-is",
     ];
-    without_home(&[&run[..], &["--", "true"]].concat());
+    let ran = without_home(&[&run[..], &["--", "true"]].concat());
+    let place = folder.display();
+    ran.stdout(contains(format!("hugewise report -v {place}/hugewise/")))
+        .stderr(contains("--out FILE").and(contains(format!("the record is {place}/"))));
     let mode = folder.metadata().expect("a folder for the record").mode();
     assert_eq!(mode & 0o777, 0o700);
 }

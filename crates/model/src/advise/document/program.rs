@@ -3,7 +3,6 @@
 use super::ROWS;
 use super::way::Way;
 use crate::advise::advice::{Part, Program};
-use crate::advise::measured::Measurement;
 use crate::advise::rule::Change;
 use crate::advise::ruling::{Ruling, Standing};
 use crate::text::Tone;
@@ -92,12 +91,9 @@ impl Program {
 
     /// What was measured of it here: a row of what was decided with its means, and one of what was not.
     fn measured_rows(&self) -> Vec<Vec<Cell>> {
-        let Some(newest) = self.measured.iter().max_by_key(|one| one.unix_ms) else {
+        let Some((newest, text)) = self.measured_here() else {
             return Vec::new();
         };
-        let policies = self.measured.iter().map(Measurement::account);
-        let said = policies.collect::<Vec<_>>().join("; ");
-        let text = format!("{said} [measured here, {}]", newest.day());
         let mut rows = vec![vec![Cell::plain("tried here"), Cell::plain(text)]];
         let better = self.measured.first();
         let better = better.filter(|one| one.outcome == Some(Change::Better));

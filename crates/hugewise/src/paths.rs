@@ -181,6 +181,11 @@ fn temporary() -> PathBuf {
     std::env::temp_dir().join(format!("hugewise-user-{own}"))
 }
 
+/// Whether a record lies in the temporary folder of the user, for want of a home.
+pub fn is_temporary(path: &Path) -> bool {
+    path.starts_with(temporary())
+}
+
 /// A temporary folder that only we can enter, if it is there: it is made for a record, and who only looks for
 /// one leaves none behind.
 fn private_temporary() -> Result<PathBuf> {

@@ -88,6 +88,32 @@ fn every_verb_has_its_manual_page() {
 }
 
 #[test]
+fn a_tip_names_a_flag_that_there_is() {
+    let said = |words: &[&str]| {
+        let shown = Case::new().hugewise().args(words).assert().code(2);
+        String::from_utf8_lossy(&shown.get_output().stderr).into_owned()
+    };
+    let unknown = said(&["run", "--foo", "5", "--", "ls"]);
+    assert!(
+        unknown.contains("unexpected argument '--foo' found"),
+        "{unknown}"
+    );
+    assert!(!unknown.contains("tip:"), "{unknown}");
+    let part = said(&["run", "--cpu", "2", "ls"]);
+    assert!(part.contains("'--service-cpus', '--load-cpus'"), "{part}");
+    let slip = said(&["run", "--polcy", "thp=always", "--", "ls"]);
+    assert!(
+        slip.contains("'--policy'") && !slip.contains("-- --polcy"),
+        "{slip}"
+    );
+    let key = said(&["run", "--policy", "thp", "--", "ls"]);
+    assert!(
+        key.contains("write thp=never|madvise|always|inherit"),
+        "{key}"
+    );
+}
+
+#[test]
 fn all_pages_are_written_for_a_package() {
     let folder = tempfile::tempdir().unwrap();
     let man = |folder: &Path| {
@@ -323,7 +349,7 @@ fn who_only_looks_for_records_leaves_no_folder() {
         command
             .env("TMPDIR", folder.parent().expect("a folder"))
             .args(words);
-        command.assert().success();
+        command.assert().success()
     };
     without_home(&["history"]);
     without_home(&["report", copy.to_str().expect("a path")]);
@@ -338,7 +364,10 @@ fn who_only_looks_for_records_leaves_no_folder() {
         "--policy",
         "as-is",
     ];
-    without_home(&[&run[..], &["--", "true"]].concat());
+    let ran = without_home(&[&run[..], &["--", "true"]].concat());
+    let place = folder.display();
+    ran.stdout(contains(format!("hugewise report -v {place}/hugewise/")))
+        .stderr(contains("--out FILE").and(contains(format!("the record is {place}/"))));
     let mode = folder.metadata().expect("a folder for the record").mode();
     assert_eq!(mode & 0o777, 0o700);
 }

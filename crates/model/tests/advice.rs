@@ -112,6 +112,19 @@ fn programs_that_want_different_modes_are_served_by_their_own_means() {
 }
 
 #[test]
+fn a_vendor_who_keeps_huge_pages_from_a_program_is_named() {
+    let advice = two(
+        "madvise",
+        &[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)],
+    );
+    let against = advice.programs.iter().map(|it| it.against_huge_pages());
+    let against: Vec<_> = against
+        .map(|found| found.map(|(title, ruling)| (title, ruling.id.as_str())))
+        .collect();
+    assert_eq!(against, [None, Some(("Title", "bbb-mode"))]);
+}
+
+#[test]
 fn programs_that_all_have_what_they_want_are_no_contradiction() {
     let knowledge = knowledge(&[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)]);
     let own = |pid, name: &str| running(&knowledge, pid, name, &[("thp.enabled", name_mode(name))]);

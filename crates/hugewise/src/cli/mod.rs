@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
-use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::stderr::message;
 use crate::{cmd, options};
-use hugewise_model::text::suggest::nearest;
 
 mod examples;
+mod tips;
 
 /// What `--version` says: a report of a fault needs the commit and the target as well.
 const VERSION: &str = concat!(
@@ -102,8 +101,8 @@ pub fn command() -> Command {
 pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = options::with_file(Cli::command(), words)?;
     let matches = command().try_get_matches_from(&words);
-    let matches = matches
-        .unwrap_or_else(|error| end(&with_nearest_verb(error, innermost(&command(), &words))));
+    let matches =
+        matches.unwrap_or_else(|error| end(&tips::mended(error, innermost(&command(), &words))));
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| end(&error)))
 }
 
@@ -124,29 +123,6 @@ fn innermost<'a>(command: &'a Command, words: &[OsString]) -> &'a Command {
         command.find_subcommand(word).ok_or(command)
     });
     found.unwrap_or_else(|last| last)
-}
-
-/// The same error with the verb of `command` that was meant, or the few that there are: clap does not
-/// recognise swapped letters (`rnu`).
-fn with_nearest_verb(mut error: clap::Error, command: &Command) -> clap::Error {
-    const FEW: usize = 5;
-    if error.get(ContextKind::SuggestedSubcommand).is_none()
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-    {
-        let verbs = || command.get_subcommands().map(Command::get_name);
-        if let Some(near) = nearest(typed, verbs()) {
-            let near = ContextValue::Strings(vec![near.to_owned()]);
-            error.insert(ContextKind::SuggestedSubcommand, near);
-        } else if verbs().count() <= FEW {
-            let all = verbs().collect::<Vec<_>>().join(", ");
-            let tip = format!("{} has {all}", command.get_name());
-            error.insert(
-                ContextKind::Suggested,
-                ContextValue::StyledStrs(vec![tip.into()]),
-            );
-        }
-    }
-    error
 }
 
 /// Adds the examples of a verb, and of those below it, behind what its long help ends with.

@@ -145,6 +145,12 @@ fn observe(
     let beginning = beginning.under(&turn.settings);
     let (recorder, ended, left) = measure(root, options, (turn, beginning), files, output)?;
     let path = recorder.path().to_owned();
+    if paths::is_temporary(&path) && !output.quiet {
+        message(format_args!(
+            "no home folder can be written, so the record is {}; --out FILE puts it elsewhere",
+            path.display()
+        ));
+    }
     if recorder.is_empty() {
         recorder.discard();
         return Err(nothing_measured(ended));

@@ -81,8 +81,12 @@ fn named(word: &Path) -> Option<PathBuf> {
     files.find(|path| has_ending(path) && path.is_file())
 }
 
-/// The name of a record of the user's folder, which [`find`] takes in place of its path.
+/// The name of a record of the user's folder, which [`find`] takes in place of its path. One that lies
+/// among temporary files is named by its path: nobody looks for it there.
 pub fn word(path: &Path) -> Option<String> {
+    if paths::is_temporary(path) {
+        return None;
+    }
     let folder = paths::records().ok()?;
     let is_there = path.parent() == Some(&*folder) && has_ending(path);
     let name = path.file_stem().filter(|_| is_there)?;

@@ -267,8 +267,19 @@ fn what_may_not_be_read_is_counted_and_workers_belong_to_their_server() {
         .collect();
     assert_eq!(closed.len(), 1, "{programs:?}");
     assert_eq!(closed[0]["parts"][0]["version"], "16");
-    machine.advise(&case, &[]).success().stdout(contains(
-        "1 process may not be read, and its memory is not judged.",
+    let said = contains("Not looked into: 1 process (postgres), so rules about memory");
+    machine.advise(&case, &[]).success().stdout(said);
+}
+
+#[test]
+fn what_holds_for_any_machine_is_left_to_the_details() {
+    let case = Case::new();
+    let machine = Machine::new(&case, "debian12-6.18-vm-root");
+    let short = machine.advise(&case, &[]).success();
+    short.stdout(contains("this machine").and(contains("smaps_rollup").not()));
+    let all = machine.advise(&case, &["-v"]).success();
+    all.stdout(contains(
+        "Let monitoring read smaps_rollup of busy processes rarely.",
     ));
 }
 

@@ -47,7 +47,7 @@ fn a_policy_under_which_the_command_fails_is_dropped() {
         .assert()
         .code(3)
         .stdout(contains(
-            "Dropped before round 2: the command fails under bad: exit status 1",
+            "Dropped after 1 of 3 rounds: the command fails under bad: exit status 1",
         ))
         .stdout(contains("Failed: 1 of 10 trials"));
 }

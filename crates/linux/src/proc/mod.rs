@@ -22,6 +22,8 @@ pub mod process;
 pub(crate) mod smaps_memory;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
+/// Whether a process waits for connections.
+pub mod sockets;
 /// Processor time of the machine.
 pub mod stat;
 /// Resident memory of processes, by counters alone.

@@ -9,7 +9,7 @@ use super::contradiction::{self, Contradiction};
 use super::fact::{Facts, WALKED};
 use super::knowledge::Knowledge;
 use super::measured::Measurement;
-use super::rule::{Change, Rule};
+use super::rule::{Authority, Change, Rule};
 use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
 use super::version::Version;
@@ -17,6 +17,9 @@ use crate::text::wrap::plain;
 
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-advice 1";
+
+/// The policy of a rule that keeps huge pages from a program.
+const OFF: &str = "thp=never";
 
 /// What is known of a process, or of the machine itself.
 #[derive(Clone, Debug, Default)]
@@ -225,6 +228,33 @@ impl Program {
             rulings,
             others,
         }
+    }
+
+    /// What was measured of it here, and the newest measurement; `None` where nothing was.
+    #[must_use]
+    pub fn measured_here(&self) -> Option<(&Measurement, String)> {
+        let newest = self.measured.iter().max_by_key(|one| one.unix_ms)?;
+        let policies = self.measured.iter().map(Measurement::account);
+        let said = policies.collect::<Vec<_>>().join("; ");
+        Some((newest, format!("{said} [measured here, {}]", newest.day())))
+    }
+
+    /// The gravest rule by which the application's vendor or maintainers keep huge pages from it, and
+    /// the application's name.
+    #[must_use]
+    pub fn against_huge_pages(&self) -> Option<(&str, &Ruling)> {
+        let is_against = |ruling: &&Ruling| {
+            let set = ruling.set.as_ref();
+            let is_off = set.and_then(|set| set.policy.as_deref()) == Some(OFF);
+            is_off && ruling.standing <= Standing::Followed && ruling.by <= Authority::Maintainer
+        };
+        let mut rulings = self.rulings.iter().filter(is_against);
+        rulings.find_map(|ruling| {
+            let mut parts = self.parts.iter();
+            let is_own =
+                |part: &&Part| part.kind == Kind::Application && part.subject == ruling.subject;
+            Some((parts.find(is_own)?.title.as_str(), ruling))
+        })
     }
 
     /// Rules of a standing.

@@ -11,6 +11,7 @@ use crate::text::Tone;
 use crate::text::document::{Document, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::counted;
+use crate::text::wrap::plain;
 
 mod contradiction;
 mod program;
@@ -19,6 +20,8 @@ mod way;
 
 /// Rows on the first screen of many programs.
 const ROWS: usize = 8;
+/// Names of programs that could not be looked into.
+const NAMED: usize = 3;
 
 impl Advice {
     /// What to do, the gravest first; as details every rule with its reason and its source.
@@ -31,10 +34,10 @@ impl Advice {
         if groups.len() > 1 {
             document.push(overview(&groups));
         }
-        document.push(self.closed());
         for (program, _) in &groups {
             document.sections.extend(program.sections(is_one));
         }
+        document.push(self.closed());
         for contradiction in &self.contradictions {
             document.push(contradiction.section());
         }
@@ -82,33 +85,27 @@ impl Advice {
         }
     }
 
-    /// What of several programs could not be read: how many in part, and whether some are not listed.
+    /// What of several programs could not be looked into, and what is not said for that reason.
     fn closed(&self) -> Section {
         let closed = self.programs.iter();
         let closed = closed.filter(|program| program.access == Access::Closed);
-        let closed = match (self.programs.len(), closed.count()) {
-            (1, _) | (_, 0) => None,
-            (_, 1) => Some("1 process may not be read, and its memory is not judged.".to_owned()),
-            (_, more) => Some(format!(
-                "{more} processes may not be read, and their memory is not judged."
-            )),
+        let closed: Vec<&Program> = match self.programs.len() {
+            1 => Vec::new(),
+            _ => closed.collect(),
         };
-        let mut options = self
-            .programs
-            .iter()
-            .map(|program| program.facts.text(HIDING));
-        let hidden = options.find_map(|option| {
-            Some(format!(
-                "Processes of other users are not listed here, and not counted: /proc is mounted \
-                 with {}.",
-                option?
-            ))
-        });
+        let hiding = self.programs.iter();
+        let hiding = hiding
+            .filter_map(|program| program.facts.text(HIDING))
+            .next();
         let mut section = Section::default();
-        let said: Vec<_> = closed.into_iter().chain(hidden).collect();
-        if !said.is_empty() {
-            let said = said.join(" ");
-            section.push_brief(format!("{said} {READERS}"));
+        if !closed.is_empty() {
+            section.push_brief(not_looked_into(&closed));
+        }
+        if let Some(option) = hiding {
+            section.push_brief(format!(
+                "Processes of other users are not listed here, and not counted: /proc is mounted with \
+                 {option}. Root sees them: sudo hugewise advise"
+            ));
         }
         section
     }
@@ -130,6 +127,28 @@ impl Advice {
         let ids: BTreeSet<_> = rulings.map(|ruling| &ruling.id).collect();
         ids.len()
     }
+}
+
+/// `Not looked into: 21 processes (among them cron, sshd, getty), so …`
+fn not_looked_into(closed: &[&Program]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for program in closed {
+        let name = plain(&program.name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let among = match names.len() > NAMED {
+        true => "among them ",
+        false => "",
+    };
+    names.truncate(NAMED);
+    format!(
+        "Not looked into: {} ({among}{}), so rules about memory, allocators and settings are not judged \
+         there. Root may look, unless a container or a security module forbids it.",
+        counted(closed.len() as u64, "process"),
+        names.join(", "),
+    )
 }
 
 /// Programs of which there is something to say, those that people know first and of these the
@@ -167,7 +186,7 @@ fn overview(groups: &[(&Program, usize)]) -> Section {
                 format!("{}: {}", ruling.standing.words(), ruling.words()),
                 ruling.tone(),
             ),
-            None => ("no rule applies".to_owned(), Tone::Plain),
+            None => ("no rule asks for anything".to_owned(), Tone::Plain),
         };
         let more = match rulings.count() {
             0 => String::new(),

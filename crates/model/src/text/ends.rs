@@ -10,12 +10,28 @@ use super::number::{MINUS, percent_change};
 /// estimate.
 #[must_use]
 pub fn percent_ends(low: f64, high: f64) -> [String; 2] {
-    let is_wide = high - low >= WIDE;
-    let decimals = |share: f64| usize::from(!is_wide && share.abs() < 1.0);
+    let decimals = |share| least_decimals(share, high - low);
     [
         end(low, decimals(low), f64::floor),
         end(high, decimals(high), f64::ceil),
     ]
+}
+
+/// The smallest change that the ends of an interval leave open, as [`percent_ends`] writes it: of
+/// −1.4 to −0.9 % it is 0.009. Zero where the interval holds zero.
+#[must_use]
+pub fn least_shown(low: f64, high: f64) -> f64 {
+    let (share, outward): (f64, fn(f64) -> f64) = match (low > 0.0, high < 0.0) {
+        (true, _) => (low, f64::floor),
+        (false, true) => (high, f64::ceil),
+        (false, false) => return 0.0,
+    };
+    let shown = figure(share, least_decimals(share, high - low), outward);
+    shown.map_or(0.0, |(_, percent)| percent.abs() / 100.0)
+}
+
+fn least_decimals(share: f64, width: f64) -> usize {
+    usize::from(width < WIDE && share.abs() < 1.0)
 }
 
 /// Ends that are so far apart need no decimals.
@@ -31,19 +47,23 @@ fn end(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> String {
     if share >= MOST {
         return ">+999".to_owned();
     }
-    let percent = share * 100.0;
-    let rounded =
-        (least_decimals..=3).map(|decimals| (decimals, rounded(percent, decimals, outward)));
-    let mut shown = rounded.filter(|(_, value)| *value != 0.0);
-    match shown.next() {
+    match figure(share, least_decimals, outward) {
         None => "0".to_owned(),
         // Nearly all of it is not all of it.
-        Some((_, ..=-100.0)) if percent > NOISE - 100.0 => percent_change(share),
+        Some((_, ..=-100.0)) if share * 100.0 > NOISE - 100.0 => percent_change(share),
         Some((decimals, value)) => {
             let sign = if value < 0.0 { MINUS } else { '+' };
             format!("{sign}{:.decimals$}", value.abs())
         }
     }
+}
+
+/// An end in percent with its decimals; `None` where no decimal shows it.
+fn figure(share: f64, least_decimals: usize, outward: fn(f64) -> f64) -> Option<(usize, f64)> {
+    let all =
+        (least_decimals..=3).map(|decimals| (decimals, rounded(share * 100.0, decimals, outward)));
+    let mut shown = all.filter(|(_, value)| *value != 0.0);
+    shown.next()
 }
 
 fn rounded(value: f64, decimals: usize, outward: fn(f64) -> f64) -> f64 {
@@ -75,6 +95,20 @@ mod tests {
         assert_eq!(ends(-0.9997, -0.5), "−99.97 −50");
         assert_eq!(ends(-1.0, 0.0), "−100 0");
         assert_eq!(ends(1e-9, 1e-9), "0 +0.1");
+    }
+
+    #[test]
+    fn the_least_change_is_the_end_that_is_shown() {
+        for (low, high, least) in [
+            (-0.0142, -0.00995, 0.009),
+            (-0.0142, -0.01, 0.01),
+            (0.0199, 0.15, 0.01),
+            (0.0104, 0.02, 0.01),
+            (-0.01, 0.02, 0.0),
+        ] {
+            let shown = least_shown(low, high);
+            assert!((shown - least).abs() < 1e-12, "{low} {high}: {shown}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use hugewise_model::run::report::advice::Advice;
 use hugewise_model::text::Style;
 
 use super::checked::draw;
-use crate::sample::{self, huge_pages, small_pages, table, thp};
+use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 
 #[test]
 fn advice_is_found_under_its_name() {
@@ -67,16 +67,8 @@ fn what_was_not_tried_is_given_with_its_command() {
         (Policy::as_is(), small_pages()),
         (thp("thp=never", Thp::Never), small_pages()),
     ];
-    let mut record = sample::record(&arms, 12);
-    record.header.plan.not_tried = Some(Omission {
-        policies: vec!["thp=always".to_owned()],
-        needs: Need::Root,
-    });
-    let mut table = table(&record, 0.004);
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=never".to_owned(), Answer::NoEffect);
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
+    let record = with_omission(&arms);
+    let report = without_effect(&record);
     let text = draw(&report, &Style::default());
     assert!(
         text.starts_with(
@@ -93,6 +85,38 @@ fn what_was_not_tried_is_given_with_its_command() {
         json["not_tried"]["command"],
         "sudo hugewise run --system -- sort -n numbers.txt"
     );
+}
+
+fn with_omission(arms: &[(Policy, Figures)]) -> Record {
+    let mut record = sample::record(arms, 12);
+    record.header.plan.not_tried = Some(Omission {
+        policies: vec!["thp=always".to_owned()],
+        needs: Need::Root,
+    });
+    record
+}
+
+fn without_effect(record: &Record) -> Report<'_> {
+    let mut table = table(record, 0.004);
+    for answer in table.verdict.policies.values_mut() {
+        *answer = Answer::NoEffect;
+    }
+    let findings = findings::judge(record, &table);
+    Report::new(record, table, findings, None)
+}
+
+/// No setting makes a page huge in a program that is smaller than one.
+#[test]
+fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
+    let small = || with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]);
+    let arms = [
+        (Policy::as_is(), small()),
+        (thp("thp=never", Thp::Never), small()),
+    ];
+    let record = with_omission(&arms);
+    let text = draw(&without_effect(&record), &Style::default());
+    assert!(text.contains("less than one huge page"), "{text}");
+    assert!(!text.contains("Not tried"), "{text}");
 }
 
 /// No page was huge under the mode of the machine, for which khugepaged alone was left.

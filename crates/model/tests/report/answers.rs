@@ -67,6 +67,39 @@ fn colour_adds_nothing_but_colour() {
     assert_eq!(bare, draw(&report, &Style::default()));
 }
 
+/// 1 % more is 0.990 % less the other way: an end of −0.995 % lies beyond the threshold, and is written
+/// as 0.9 %.
+#[test]
+fn an_effect_whose_shown_end_is_below_the_threshold_may_be_small() {
+    let record = sample::record(
+        &[
+            (thp("thp=never", Thp::Never), small_pages()),
+            (thp("thp=always", Thp::Always), huge_pages()),
+        ],
+        12,
+    );
+    let text = |nearest: f64| {
+        let mut table = table(&record, 0.008);
+        let rows = table.comparisons.iter_mut();
+        for row in rows.filter(|row| row.metric == "wall_seconds") {
+            (row.ratio, row.low, row.high) = (Some(0.985), Some(0.981), Some(nearest));
+        }
+        draw(
+            &Report::new(&record, table, Vec::new(), None),
+            &Style::default(),
+        )
+    };
+    let remark = "The effect may be smaller than 1 %.";
+    for (nearest, shown, is_small) in [
+        (0.99005, "0.9 to 1.9 %", true),
+        (0.9899, "1.0 to 1.9 %", false),
+    ] {
+        let text = text(nearest).replace('\n', " ");
+        assert!(text.contains(shown), "{text}");
+        assert_eq!(text.contains(remark), is_small, "{text}");
+    }
+}
+
 #[test]
 fn one_policy_against_the_baseline_shows_intervals() {
     let record = sample::record(

@@ -238,7 +238,7 @@ fn a_policy_that_was_dropped_is_told_with_its_reason() {
     });
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
     let text = draw(&report, &Style::default());
-    let line = "Dropped before round 1: malloc=thp cannot act: /bin/x is a Go program.";
+    let line = "Dropped before the first round: malloc=thp cannot act: /bin/x is a Go program.";
     let unwrapped = text.replace("\n    ", " ");
     assert!(unwrapped.contains(line), "{text}");
     let json: Value = serde_json::from_str(&report.json()).unwrap();

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::application::read_machine;
-use hugewise_model::advise::advice::{Advice, advise};
+use hugewise_linux::observe::application::{Observer, read_machine};
+use hugewise_model::advise::advice::{Advice, Program, advise};
 use hugewise_model::base::host::Host;
 
 use crate::exit::Exit;
@@ -97,6 +97,20 @@ pub(super) fn of_all(root: &Root, host: &Host) -> Result<Advice> {
     let host = read_machine(root, host);
     let observed = observed::all(root, &knowledge, &host)?;
     Ok(advise(&knowledge, &host, observed, &[]))
+}
+
+/// The advice for one process; `None` where it is gone or has no program.
+pub(super) fn of_process(root: &Root, pid: u32) -> Result<Option<Program>> {
+    let knowledge = knowledge::read()?;
+    let host = observed::machine(root)?;
+    let Some(observed) = Observer::new(root, &knowledge, &host).process(pid) else {
+        return Ok(None);
+    };
+    let observed = vec![observed];
+    let measurements = measured::of(&observed, &host);
+    Ok(advise(&knowledge, &host, observed, &measurements)
+        .programs
+        .pop())
 }
 
 /// Says which rules are not followed, as a gate does whether or not it was asked to be quiet, and ends the program so.

@@ -18,6 +18,7 @@ use crate::forecast;
 use crate::options::{PageFile, parse_interval};
 use crate::output::Output;
 
+mod benefit;
 mod explain;
 mod processes;
 mod results;
@@ -152,6 +153,7 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
         processes::inspect(root, pid, arguments.thoroughness(), |space, settings| {
             results::judged(space, settings, arguments)
         })?;
+    inspection.benefit = benefit::of(root, pid);
     inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
     results::one(&inspection, arguments)?;
     // The program ends here: what many mappings hold goes with it, not piece by piece.

@@ -3,9 +3,9 @@
 use super::ROWS;
 use super::way::Way;
 use crate::advise::advice::{Part, Program};
-use crate::advise::measured::Measurement;
 use crate::advise::rule::Change;
 use crate::advise::ruling::{Ruling, Standing};
+use crate::advise::subject::Kind;
 use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
@@ -39,10 +39,22 @@ impl Program {
         self.name == other.name && self.parts == other.parts && said(self) == said(other)
     }
 
-    /// Rules that hold and apply, or may apply to the program itself.
+    /// Rules that hold and apply, or may apply to the program itself. What is true of every machine is
+    /// no news of this one.
     pub(super) fn now(&self) -> impl Iterator<Item = &Ruling> {
         let rulings = self.rulings.iter();
-        rulings.filter(|ruling| ruling.standing < Standing::Unknown || self.may_need(ruling))
+        rulings.filter(|ruling| {
+            let applies = ruling.standing < Standing::Unknown && !self.is_of_any_machine(ruling);
+            applies || self.may_need(ruling)
+        })
+    }
+
+    /// Whether a rule of the kernel informs without asking how this machine is set.
+    fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
+        let mut parts = self.parts.iter();
+        let is_of_kernel =
+            parts.any(|part| part.subject == ruling.subject && part.kind == Kind::Kernel);
+        is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 
     /// Whether a rule applies that depends on what is not known, and is not the machine's.
@@ -92,12 +104,9 @@ impl Program {
 
     /// What was measured of it here: a row of what was decided with its means, and one of what was not.
     fn measured_rows(&self) -> Vec<Vec<Cell>> {
-        let Some(newest) = self.measured.iter().max_by_key(|one| one.unix_ms) else {
+        let Some((newest, text)) = self.measured_here() else {
             return Vec::new();
         };
-        let policies = self.measured.iter().map(Measurement::account);
-        let said = policies.collect::<Vec<_>>().join("; ");
-        let text = format!("{said} [measured here, {}]", newest.day());
         let mut rows = vec![vec![Cell::plain("tried here"), Cell::plain(text)]];
         let better = self.measured.first();
         let better = better.filter(|one| one.outcome == Some(Change::Better));
@@ -154,8 +163,11 @@ impl Program {
         let unknown = self.standing(Standing::Unknown);
         let unknown = unknown.filter(|ruling| !self.may_need(ruling)).count();
         let past = self.standing(Standing::Past).count();
+        let rulings = self.rulings.iter();
+        let general = rulings.filter(|it| self.is_of_any_machine(it)).count();
         let parts = [
             (later, "more to read"),
+            (general, "for any machine"),
             (unknown, "that may apply"),
             (past, "no longer said"),
         ];

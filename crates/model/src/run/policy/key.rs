@@ -204,6 +204,14 @@ const WHERE_LISTED: &str = "`hugewise run --help` lists the keys, such as thp an
 
 /// A bare word is often a value whose key was forgotten.
 pub(super) fn not_a_pair(typed: &str) -> String {
+    // A bare key lacks its value; only a bare value is told its key.
+    if let Some((key, name)) = Key::find(typed) {
+        return format!(
+            "`{typed}`: its value is missing; write {}={}",
+            key.of(name),
+            key.values()
+        );
+    }
     let whole = [("thp", Thp::words()), ("malloc", Malloc::words())];
     let meant = whole.iter().find(|(_, words)| words.contains(&typed));
     let near = match meant {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Report;
-use super::conclusion::{HugePages, conclude};
+use super::conclusion::{Conclusion, HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
@@ -255,6 +255,12 @@ fn not_tried(report: &Report<'_>) -> Vec<Advice> {
     let Some(omission) = &header.plan.not_tried else {
         return Vec::new();
     };
+    // No setting makes a page huge in a program that is smaller.
+    let is_too_small =
+        |it: &Conclusion| it.huge_pages == HugePages::DoNotMatter && it.policy.is_none();
+    if conclude(report).is_some_and(|it| is_too_small(&it)) {
+        return Vec::new();
+    }
     let reason = plain(&omission.reason());
     match omission.command(&header.made_by) {
         None => vec![Advice::Sentence(format!("Not tried: {reason}."))],

@@ -29,7 +29,7 @@ mod shape;
 mod tests;
 mod user_time;
 
-pub(super) use certainty::{certainty, has_own_rounds};
+pub(super) use certainty::certainty;
 pub(super) use headline::told_beside;
 
 /// Longer commands are cut in sentences; the record has them in full.

@@ -1,7 +1,6 @@
 //! Where and how it was measured.
 
 use super::Report;
-use super::answer::has_own_rounds;
 use crate::base::host::Host;
 use crate::base::units::{KIB, MIB};
 use crate::run::metric::MetricId;
@@ -15,18 +14,14 @@ use crate::text::wrap::plain;
 pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
     let others = report.other.iter().map(|other| other.record);
     let records = || std::iter::once(report.record).chain(others.clone());
-    let rounds = |record: &Record| {
-        let rounds = counted(record.compared_rounds().into(), "round");
-        (!has_own_rounds(report)).then_some(rounds)
-    };
-    let brief = |record| (Level::First, brief(record, rounds(record)));
+    let brief = |record| (Level::First, brief(record));
     let mut lines: Vec<(Level, String)> = records().map(brief).collect();
     lines.extend(records().map(|it| (Level::Detail, setup(it))));
     lines.dedup();
     lines
 }
 
-fn brief(record: &Record, rounds: Option<String>) -> String {
+fn brief(record: &Record) -> String {
     let host = &record.header.host;
     let thp = match &host.thp {
         Ok(thp) => plain(&format!("THP {}", thp.enabled)),
@@ -37,8 +32,8 @@ fn brief(record: &Record, rounds: Option<String>) -> String {
         machine(host),
         counted(host.cpus.into(), "CPU"),
         thp,
+        counted(record.compared_rounds().into(), "round"),
     ];
-    parts.extend(rounds);
     parts.extend(fragmented(record));
     parts.extend(warmed_in_part(record).or_else(|| record.header.plan.host_memory.in_words()));
     parts.join(", ") + "."

@@ -14,11 +14,11 @@ use super::starts;
 use super::{BEFORE_AND_AFTER, Report};
 use crate::base::missing::Missing;
 use crate::run::compare::{Statistic, Warning};
-use crate::run::record::{Record, StopReason};
+use crate::run::record::{Record, Removal, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
 use crate::text::grid::Grid;
-use crate::text::number::chosen_percent;
+use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
 /// Reasons for what was not measured, each with its mark.
@@ -283,7 +283,7 @@ fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> 
     let warnings = record.warnings.iter();
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
     let dropped = record.removals.iter().map(|removal| {
-        let line = format!("Dropped before round {}: {removal}.", removal.round + 1);
+        let line = format!("Dropped {}: {removal}.", when(record, removal));
         let level = match removal.why.is_about_time() {
             // The answer says what was decided, and what was not.
             true => Level::Detail,
@@ -301,6 +301,17 @@ fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> 
         .chain(warnings)
         .chain(stopped(record, known))
         .collect()
+}
+
+/// `after 36 of 60 rounds`: how many a policy ran in.
+fn when(record: &Record, removal: &Removal) -> String {
+    let ran = removal.round;
+    let all = record.compared_rounds();
+    match ran {
+        0 => "before the first round".to_owned(),
+        ran if ran < all => format!("after {ran} of {}", counted(all.into(), "round")),
+        ran => format!("after {}", counted(ran.into(), "round")),
+    }
 }
 
 /// What travels with the comparisons that the answers rest on. Marked trials have a line of

@@ -16,7 +16,7 @@ impl Code {
         Document::new([
             head,
             part("What it is", row.what),
-            part("How to fix it", &row.fix.general()),
+            part("To make it huge", &row.fix.general()),
             part("How to see it", row.sign),
             part("Kernels", row.kernels),
             part("Source", row.source),

@@ -85,7 +85,7 @@ pub(super) const MAP_STACK: Row = Row {
     kernels: "6.8 and later (6.7.y possibly)",
     sign: "VmFlags has `nh`, and the mapping lies above a guard as a stack does. /proc does \
            not show MAP_STACK itself, so MADV_NOHUGEPAGE stays possible.",
-    fix: Fix::nothing("Nothing to fix: this is intended."),
+    fix: Fix::nothing("Nothing to do: this is intended."),
     source: "commit c4608d1bf7c6",
 };
 

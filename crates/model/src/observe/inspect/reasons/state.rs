@@ -18,7 +18,7 @@ pub(super) const NOT_MAPPED: Row = Row {
            reason is given only for a range in which nothing is mapped.",
     kernels: "all",
     sign: "/proc/PID/maps has no line for it.",
-    fix: Fix::nothing("Nothing to fix."),
+    fix: Fix::nothing("Nothing to do: nothing is mapped."),
     source: "proc_pid_maps(5)",
 };
 
@@ -46,7 +46,7 @@ pub(super) const ALREADY_PMD: Row = Row {
     kernels: "all; told range by range since 6.7",
     sign: "PAGEMAP_SCAN says HUGE and not PFNZERO. Before 6.7: AnonHugePages, ShmemPmdMapped \
            or FilePmdMapped of smaps equal the aligned part of the mapping.",
-    fix: Fix::nothing("Nothing to fix."),
+    fix: Fix::nothing("Nothing to do: it is huge."),
     source: "PAGE_IS_HUGE in Documentation/admin-guide/mm/pagemap.rst",
 };
 
@@ -59,7 +59,7 @@ pub(super) const HUGETLB: Row = Row {
            They are never split, swapped or resized.",
     kernels: "all",
     sign: "VmFlags has `ht`; KernelPageSize is larger than a base page. They are not in Rss.",
-    fix: Fix::nothing("Nothing to fix."),
+    fix: Fix::nothing("Nothing to do: it is huge."),
     source: "Documentation/admin-guide/mm/hugetlbpage.rst",
 };
 
@@ -75,7 +75,7 @@ pub(super) const UNTOUCHED: Row = Row {
            where the populated ranges account for all page tables of the process (VmPTE); \
            otherwise it may be EMPTY_PTE_TABLE.",
     fix: Fix::nothing(
-        "Nothing to fix. Where page faults at first use hurt: \
+        "Nothing to do. Where page faults at first use hurt: \
              madvise(MADV_POPULATE_WRITE) (5.14) beforehand.",
     ),
     source: "madvise(2)",

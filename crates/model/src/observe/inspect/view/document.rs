@@ -1,6 +1,6 @@
-//! One process as a document: how much is huge, the main reason why the rest is not and its fix,
-//! the reasons by memory, and what to type next; as details its memory by kind, every mapping, and
-//! what could not be read.
+//! One process as a document: how much is huge, the main reason why the rest is not, what would make
+//! it huge and how to tell whether that helps, the reasons by memory, and what to type next; as
+//! details its memory by kind, every mapping, and what could not be read.
 
 use std::cmp::Reverse;
 
@@ -18,6 +18,9 @@ use super::{Glob, Inspection, ReasonBytes, is_small, memory};
 
 /// Reasons on the first screen.
 const MOST: usize = 5;
+
+/// What would make memory huge. It is no advice: whether huge pages help is not read from memory.
+const TO_MAKE_HUGE: &str = "to make it huge";
 
 impl Inspection {
     /// All that is said of the process. `only` picks mappings by name or address. Mappings are
@@ -80,7 +83,8 @@ impl Inspection {
         section
     }
 
-    /// The main reason in words, with its fix where there is one.
+    /// The main reason in words; where something makes its memory huge, that and how to tell whether
+    /// it helps.
     fn main_fields(&self, main: &Judgement) -> Vec<Field> {
         let of_it = |one: &&ReasonBytes| one.code == main.code;
         let total = self.summary.reasons.iter().find(of_it);
@@ -100,9 +104,13 @@ impl Inspection {
         let fix = main
             .code
             .fix(&self.space, &self.space.mappings[main.mapping]);
-        let reason = Field::new("main reason", reason).tone(Tone::Bad);
-        let fix = fix.map(|fix| Field::new("fix", fix).tone(Tone::Good));
-        std::iter::once(reason).chain(fix).collect()
+        let mut fields = vec![Field::new("main reason", reason).tone(Tone::Bad)];
+        if let Some(fix) = fix {
+            // Plain: that it can be done does not say that it should be.
+            fields.push(Field::new(TO_MAKE_HUGE, fix));
+            fields.extend(self.benefit.fields());
+        }
+        fields
     }
 
     /// Where the reason of the most small memory has most of its memory.
@@ -142,7 +150,7 @@ impl Inspection {
         for (index, one) in growth.into_iter().enumerate() {
             let mapping = &self.space.mappings[one.mapping];
             let text = format!(
-                "Growth in steps: {} at {:x}: {}; {}. Fix: {}.",
+                "Growth in steps: {} at {:x}: {}; {}. To make it huge: {}.",
                 name(mapping),
                 mapping.start,
                 one.evidence,

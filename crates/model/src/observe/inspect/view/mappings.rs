@@ -27,7 +27,7 @@ pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Sect
         }
         section
     };
-    let mut fixes = Section::titled("Fixes");
+    let mut fixes = Section::titled("To make it huge");
     fixes
         .blocks
         .push((level, fields(inspection, &places).into()));
@@ -35,7 +35,7 @@ pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Sect
     std::iter::once(fixes).chain(mappings).collect()
 }
 
-/// Each fix once, with its reason and all memory that it is for, the most first.
+/// What makes memory huge, each once, with its reason and all memory that it is for, the most first.
 fn fields(inspection: &Inspection, places: &[usize]) -> Vec<Field> {
     let mut fixes: Vec<(Code, &str, u64, u64)> = Vec::new();
     let shown = places

@@ -10,6 +10,7 @@ use crate::observe::inspect::reasons::{
 };
 use crate::text::document::Level;
 
+mod benefit;
 mod change;
 mod coverage;
 mod csv;
@@ -23,6 +24,7 @@ mod picture;
 mod several;
 mod summary;
 
+pub use benefit::{Benefit, Measure};
 pub use change::{Change, changes};
 pub use csv::csv;
 pub use map::map;
@@ -49,6 +51,10 @@ pub struct Inspection {
     /// What huge pages would cost and could be worth, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
+    /// Who knows whether huge pages help the process, which its memory does not tell. It names a
+    /// command line and stays on this machine.
+    #[serde(skip)]
+    pub benefit: Benefit,
     /// What governed the process from outside.
     pub settings: Settings,
     /// What was seen.
@@ -87,6 +93,7 @@ impl Inspection {
             growth: recognise_growth(&space, &judgements),
             judgements,
             forecast: None,
+            benefit: Benefit::default(),
             settings,
             space,
         }

@@ -64,6 +64,9 @@ fn faults_say_what_was_expected() {
         ("a\u{7}b:thp=never", "control characters"),
         ("as-is:thp=never", "sets nothing"),
         ("always", "did you mean `thp=always`"),
+        ("thp", "write thp=never|madvise|always|inherit"),
+        ("malloc", "write malloc=default|thp|"),
+        ("khugepaged.defrag", "write khugepaged.defrag="),
         ("jemalloc", "did you mean `malloc=jemalloc`"),
         (
             "thp=alway",

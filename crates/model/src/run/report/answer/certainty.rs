@@ -11,6 +11,7 @@ use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
 use crate::run::trial::Role;
 use crate::text::number::counted;
+use crate::text::wrap::plain;
 
 /// One line; `None` where no policy had an effect that could be judged.
 pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
@@ -19,18 +20,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     if !is_program {
         return None;
     }
-    let decided = |answer: &Answer| {
-        !matches!(
-            answer,
-            Answer::NoEffect | Answer::NotDecided | Answer::DependsOnOrder
-        )
-    };
-    let mut policies = report.record.header.plan.policies.iter();
-    let is_decided = policies.any(|policy| {
-        let answer = verdict.policies.get(&policy.name);
-        !policy.is_idle_means() && answer.is_some_and(decided)
-    });
-    if !is_decided {
+    if !is_decided(report) {
         return undecided(report);
     }
     let level = match verdict.judge_by {
@@ -48,44 +38,92 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     Some(format!("{}.", parts.join("; ")))
 }
 
-/// `How sure: not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where no
+/// Whether a policy has an answer that could be judged.
+fn is_decided(report: &Report<'_>) -> bool {
+    let is_answer = |answer: &Answer| {
+        !matches!(
+            answer,
+            Answer::NoEffect | Answer::NotDecided | Answer::DependsOnOrder
+        )
+    };
+    let answers = &report.table.verdict.policies;
+    let mut policies = report.record.header.plan.policies.iter();
+    policies
+        .any(|policy| !policy.is_idle_means() && answers.get(&policy.name).is_some_and(is_answer))
+}
+
+/// The rounds of the policy of which the line speaks.
+struct Rounds {
+    policy: String,
+    /// Those that lie on the side of its effect.
+    agreeing: usize,
+    of: usize,
+}
+
+/// `How sure: not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where the policy was dropped
+/// before the end: `by 10 of 32 rounds`. Where no
 /// policy has an interval, for want of rounds or because all its trials failed, the answer says so.
 fn undecided(report: &Report<'_>) -> Option<String> {
-    let answers = &report.table.verdict.policies;
-    let is_open = |policy: &&String| answers.get(*policy) == Some(&Answer::NotDecided);
-    let asked = match super::conclude(report) {
-        Some(conclusion) => conclusion.policy.filter(|policy| is_open(&policy)),
-        None => answers.keys().find(is_open).cloned(),
+    let own = open(report)?.of;
+    let all = report.record.compared_rounds();
+    let rounds = counted(all.into(), "round");
+    let rounds = match own == all as usize {
+        true => format!("after {rounds}"),
+        false => format!("by {own} of {rounds}"),
     };
-    judged(report, &asked?).filter(|row| row.low.is_some())?;
-    let rounds = counted(report.record.compared_rounds().into(), "round");
-    let mut parts = vec![format!("How sure: not decided after {rounds}")];
+    let mut parts = vec![format!("How sure: not decided {rounds}")];
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }
 
-/// `12 of 12 rounds agree`, for the policy of the answer where that is better or worse.
-fn agreement(report: &Report<'_>) -> Option<String> {
-    let (agreeing, of) = agreeing(report)?;
-    Some(format!("{agreeing} of {of} rounds agree"))
+/// The rounds of the policy that is not decided.
+fn open(report: &Report<'_>) -> Option<Rounds> {
+    let answers = &report.table.verdict.policies;
+    let is_open = |policy: &&String| answers.get(*policy) == Some(&Answer::NotDecided);
+    let policy = match super::conclude(report) {
+        Some(conclusion) => conclusion.policy.filter(|policy| is_open(&policy)),
+        None => answers.keys().find(is_open).cloned(),
+    }?;
+    let row = judged(report, &policy).filter(|row| row.low.is_some())?;
+    Some(Rounds::of(report.record, policy, &row))
 }
 
-/// The same as two numbers.
-fn agreeing(report: &Report<'_>) -> Option<(usize, usize)> {
+/// `12 of 12 rounds agree`, for the policy of the answer where that is better or worse.
+fn agreement(report: &Report<'_>) -> Option<String> {
+    let rounds = directed(report)?;
+    let (Rounds { agreeing, of, .. }, whose) = (&rounds, rounds.of_whom(report.record));
+    Some(format!("{agreeing} of {of} rounds{whose} agree"))
+}
+
+/// The rounds of the policy of the answer, where that is better or worse.
+fn directed(report: &Report<'_>) -> Option<Rounds> {
     let conclusion = super::conclude(report);
     let named = conclusion.and_then(|conclusion| conclusion.policy);
     let policy = named.or_else(|| super::super::advice::best(report).map(str::to_owned))?;
     let row = judged(report, &policy)?;
-    let (agreeing, of) = rounds(report.record, &row);
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
-    (is_directed && of > 0).then_some((agreeing, of))
+    let rounds = is_directed.then(|| Rounds::of(report.record, policy, &row))?;
+    (rounds.of > 0).then_some(rounds)
 }
 
-/// Whether the answer rests on fewer rounds than the experiment has, because its policy was decided
-/// early: then the number of all would be a second one beside it.
-pub(in super::super) fn has_own_rounds(report: &Report<'_>) -> bool {
-    let all = report.record.compared_rounds() as usize;
-    certainty(report).is_some() && agreeing(report).is_some_and(|(_, of)| of != all)
+impl Rounds {
+    fn of(record: &Record, policy: String, row: &Comparison) -> Self {
+        let (agreeing, of) = rounds(record, row);
+        Self {
+            policy,
+            agreeing,
+            of,
+        }
+    }
+
+    /// ` with thp=always`, where the experiment has another number of rounds: the policy was dropped
+    /// before the end, or trials of it failed.
+    fn of_whom(&self, record: &Record) -> String {
+        match self.of == record.compared_rounds() as usize {
+            true => String::new(),
+            false => format!(" with {}", plain(&self.policy)),
+        }
+    }
 }
 
 /// In how many rounds a policy lies on the side of its effect, and how many there are.

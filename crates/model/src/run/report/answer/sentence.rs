@@ -10,6 +10,7 @@ use crate::run::compare::{Answer, Comparison, fewest_rounds};
 use crate::run::metric::Metric;
 use crate::run::plan::JudgeBy;
 use crate::run::stats::FEWEST_FOR_A_MEAN;
+use crate::text::ends::least_shown;
 use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
@@ -59,13 +60,14 @@ pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
     format!("{small}{}", shape::rare(report, &comparison.policy, pair))
 }
 
-/// Whether the interval reaches into the threshold: the direction is known, the worth is not.
+/// Whether the interval, as it is written beside, reaches below the threshold: the direction is known, the
+/// worth is not. Exact ends would let "0.9 to 1.4 %" stand without the remark, since a threshold of 1 % is
+/// 0.990 % less the other way.
 fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
-    let most = 1.0 + report.table.verdict.threshold;
     let ends = comparison.low.zip(comparison.high);
-    let ratio = comparison.ratio.and(ends);
-    ratio.is_some_and(|(low, high)| {
-        (1.0 / most..most).contains(&low) || (1.0 / most..most).contains(&high)
+    let ends = comparison.ratio.and(ends);
+    ends.is_some_and(|(low, high)| {
+        least_shown(low - 1.0, high - 1.0) < report.table.verdict.threshold
     })
 }
 

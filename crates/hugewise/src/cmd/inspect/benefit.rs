@@ -1,0 +1,45 @@
+//! Who knows whether huge pages help a process: its vendor, what was measured here, and the command
+//! that measures it.
+
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::sockets::awaits_connections;
+use hugewise_model::advise::advice::Program;
+use hugewise_model::observe::inspect::view::{Benefit, Measure};
+use hugewise_model::text::wrap::plain;
+
+use crate::cmd::advise;
+
+/// The line that measures a command.
+const RUN: &str = "hugewise run -- CMD";
+
+/// What is known of a process. Where its rules cannot be read, `advise` says why; an inspection goes on.
+pub(super) fn of(root: &Root, pid: u32) -> Benefit {
+    let program = advise::of_process(root, pid).ok().flatten();
+    let command = program.as_ref().and_then(|it| it.command.as_ref());
+    let measure = match command {
+        _ if awaits_connections(root, pid) => Measure::Service,
+        Some(command) => Measure::Command(command.put_into(RUN)),
+        None => Measure::Unknown,
+    };
+    Benefit {
+        against: program.as_ref().and_then(|program| against(program, pid)),
+        tried: program.as_ref().and_then(tried),
+        measure,
+    }
+}
+
+/// `Redis (vendor, 2020-10-27): Leave disable-thp at yes. Why: hugewise advise 7`.
+fn against(program: &Program, pid: u32) -> Option<String> {
+    let (title, ruling) = program.against_huge_pages()?;
+    Some(format!(
+        "{} ({}): {} Why: hugewise advise {pid}",
+        plain(title),
+        ruling.authority(),
+        ruling.words()
+    ))
+}
+
+fn tried(program: &Program) -> Option<String> {
+    let (newest, said) = program.measured_here()?;
+    Some(format!("{said}: hugewise report {}", newest.name()))
+}

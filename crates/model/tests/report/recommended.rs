@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use hugewise_model::run::compare::{self, Options};
+use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::policy::{Malloc, Policy, Settings, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{self, Report};
@@ -45,6 +46,83 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     assert_eq!(json["verdict"]["best"], "malloc=thp");
     assert_eq!(json["verdict"]["equals"][0]["policy"], "thp=always");
     assert_eq!(json["verdict"]["preference"], "changes_program_alone");
+}
+
+/// A record of arguments that are best, of this command.
+fn told(line: &[&str], policy: &str) -> Record {
+    let policy: Policy = policy.parse().expect("a policy");
+    let name = policy.name.clone();
+    let arguments = policy.settings.args.clone();
+    let arms = [(Policy::as_is(), small_pages()), (policy, huge_pages())];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.command = line.iter().map(|it| (*it).to_owned()).collect();
+    let realisation = record.header.realisations.get_mut(&name);
+    realisation.expect("a realisation").arguments = arguments;
+    record
+}
+
+fn advised(record: &Record) -> String {
+    let lines = report::advice::advice(&report(record));
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+#[test]
+fn arguments_that_are_best_stand_in_the_whole_command() {
+    let words = ["memcached", "-u", "nobody", "-m", "512"];
+    let record = told(&words, "args=-L");
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        memcached -L -u nobody -m 512
+    "#]]
+    .assert_eq(&advised(&record));
+
+    let mut server = told(&["memcached -u nobody -p {port} -m 512"], "args=-L");
+    server.header.plan.shell = true;
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        memcached -L -u nobody -p {port} -m 512
+    "#]]
+    .assert_eq(&advised(&server));
+
+    server.header.plan.command = vec!["cd /x && exec a {args} -p 1".to_owned()];
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        /bin/sh -c 'cd /x && exec a -L -p 1'
+    "#]]
+    .assert_eq(&advised(&server));
+}
+
+#[test]
+fn a_long_command_is_not_repeated_for_its_arguments() {
+    let long = "x".repeat(300);
+    expect![[r#"
+        Recommended: args=-L -v. It changes this program only:
+        hugewise exec --policy 'args=-L -v' -- COMMAND
+        By hand: -L -v among its arguments.
+    "#]]
+    .assert_eq(&advised(&told(&["memcached", &long], "args=-L -v")));
+}
+
+/// `{args}` in the command is empty under a policy without arguments.
+#[test]
+fn a_place_for_arguments_is_no_word_of_a_command_to_paste() {
+    let mut record = told(&["a", "{args}", "-n"], "env.A=1");
+    let arguments = || vec!["-L".to_owned()];
+    let baseline = record.header.realisations.get_mut("as-is");
+    baseline.expect("a realisation").arguments = arguments();
+    let name = "env.A=1";
+    let realisation = record.header.realisations.get_mut(name);
+    let set = EnvChange::Set {
+        name: "A".to_owned(),
+        value: "1".to_owned(),
+    };
+    realisation.expect("a realisation").environment = vec![set];
+    expect![[r#"
+        Recommended: env.A=1. It changes this program only:
+        A=1 a -n
+    "#]]
+    .assert_eq(&advised(&record));
 }
 
 #[test]

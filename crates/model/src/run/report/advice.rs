@@ -15,17 +15,17 @@ use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
 use crate::run::policy::{Numa, Settings, environment};
-use crate::text::wrap::{plain, quoted};
+use crate::text::wrap::{plain, quoted, quoted_words};
 
 mod again;
 mod at_best;
 mod by_chance;
-mod more_reach;
+pub(super) mod more_reach;
 mod more_time;
 mod workload;
 
 pub(super) use again::at_rest;
-use workload::{with_own_input, workload};
+use workload::{with_arguments, with_own_input, workload};
 
 /// A line of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,12 +192,13 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
         (true, true) => "This program only:",
         (true, false) => "It changes this program only:",
     };
-    // Variables that anybody can set need no hugewise.
-    let is_variables = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
+    // Variables and arguments that anybody can set need no hugewise.
+    let is_plain = realisation.files.is_empty() && !realisation.is_traced();
+    let is_command = is_plain && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"
     )));
-    lines.extend(exec.filter(|_| !is_variables));
+    lines.extend(exec.filter(|_| !is_command));
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
@@ -286,8 +287,8 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
     } else {
         "--system "
     };
+    let workload = workload(report, &policy.settings.args);
     let settings = quoted(&policy.settings.to_string());
-    let workload = workload(report);
     Some(Advice::Command(format!(
         "hugewise exec {system}--policy {settings} -- {workload}"
     )))
@@ -297,13 +298,20 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
 fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
     let files = realisation.files.iter().map(write).map(Advice::Command);
     let call = prctl(realisation.prctl).map(str::to_owned);
-    let told = call.into_iter().chain(surroundings(realisation));
+    let arguments = &realisation.arguments;
+    let placed = with_arguments(report, arguments).filter(|_| !arguments.is_empty());
+    let left = (placed.is_none() && !arguments.is_empty()).then(|| among_others(arguments));
+    let told = call
+        .into_iter()
+        .chain(surroundings(realisation))
+        .chain(left);
     let told = told.map(|step| Advice::Sentence(format!("By hand: {step}.")));
     let variables = environment(&realisation.environment, |_| None).into_iter();
     let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
-    let variables: Vec<String> = variables.collect();
-    let command = || Advice::Command(format!("{} {}", variables.join(" "), workload(report)));
-    let command = (!variables.is_empty()).then(command);
+    let mut words: Vec<String> = variables.collect();
+    let is_command = !words.is_empty() || placed.is_some();
+    words.push(placed.unwrap_or_else(|| workload(report, arguments)));
+    let command = is_command.then(|| Advice::Command(words.join(" ")));
     files.chain(command).chain(told).collect()
 }
 
@@ -333,9 +341,15 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     means.extend(surroundings(realisation));
     means.extend(later(realisation));
     means.extend(realisation.environment.iter().map(variable));
+    let arguments = &realisation.arguments;
+    means.extend((!arguments.is_empty()).then(|| among_others(arguments)));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
     means
+}
+
+fn among_others(arguments: &[String]) -> String {
+    format!("{} among its arguments", quoted_words(arguments))
 }
 
 /// What bounds the program's memory, and where it lies.
@@ -441,6 +455,7 @@ mod tests {
             tracer: Tracer::Huge,
             collapse: Some(Collapse::After(std::time::Duration::from_secs(2))),
             text: Some(Text::Huge),
+            arguments: vec!["-o".to_owned(), "a b".to_owned()],
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -454,6 +469,7 @@ mod tests {
             "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
+            "-o 'a b' among its arguments",
             "echo always > /sys/x (as root)",
         ];
         assert_eq!(describe(&realisation), expected);

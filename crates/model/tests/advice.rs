@@ -481,3 +481,30 @@ fn arguments_that_a_program_has_in_other_words_are_not_its_policy() {
     assert!(!own("node", "node --use-largepages=silent app.js"));
     assert!(!own("sort", "sort -n"));
 }
+
+#[test]
+fn arguments_that_may_help_are_named_with_the_experiment_that_tells() {
+    let knowledge = Knowledge::compiled().expect("the knowledge");
+    let told = |words: &str| {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let argv = ("argv", words.join(" ").into());
+        let observation = Observation {
+            pid: None,
+            command: Some(Command {
+                folder: None,
+                words,
+            }),
+            ..running(&knowledge, 1, "memcached", &[argv])
+        };
+        let advice = advise(&knowledge, &host("madvise"), vec![observation], &[]);
+        to_text(&advice.document(), &Style::default())
+    };
+    let text = told("memcached -m 64");
+    let line = "hugewise run --policy=args=-L -- memcached -m 64\n";
+    assert!(
+        text.contains("may apply  If its anonymous memory"),
+        "{text}"
+    );
+    assert!(text.contains(line), "{text}");
+    assert!(!told("memcached -m 64 -L").contains("args=-L"));
+}

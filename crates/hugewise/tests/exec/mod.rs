@@ -22,8 +22,9 @@ fn exec_becomes_the_command() {
 
 #[test]
 fn arguments_stand_behind_the_program_or_in_their_place() {
+    let case = Case::new();
     let said = |policy: &str, command: &[&str]| {
-        let mut exec = Case::new().hugewise();
+        let mut exec = case.hugewise();
         exec.args(["exec", "--policy", policy, "--"])
             .args(command)
             .assert()

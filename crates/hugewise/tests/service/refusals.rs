@@ -73,8 +73,9 @@ fn what_cannot_be_is_refused_before_anything_runs() {
 
 #[test]
 fn a_line_without_a_place_for_arguments_is_refused() {
+    let case = Case::new();
     let run = |line: &str| {
-        let mut run = Case::new().hugewise();
+        let mut run = case.hugewise();
         run.args(["run", "--dry-run", "--policy", "args=-L"])
             .args(["--ready", "tcp:{port}", "--load", "true", "--service", line])
             .assert()

@@ -7,7 +7,7 @@ use super::fact::Facts;
 use super::rule::Rule;
 use super::subject::{Subject, beside};
 use super::tried::{Experiment, Tried, kept};
-use crate::run::policy::{Policy, Settings};
+use crate::run::policy::Policy;
 
 /// The files of `knowledge/`: name and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));
@@ -128,7 +128,7 @@ impl Knowledge {
         let mut settings = rules.iter().filter_map(Rule::own_setting);
         settings.find_map(|set| match set.own_policy() {
             Some(policy) => policy.parse().ok(),
-            None => Some(of_arguments(&set.args)),
+            None => set.arguments_policy(),
         })
     }
 
@@ -143,8 +143,7 @@ impl Knowledge {
             let rules = subject.rules.iter().filter(move |rule| open(subject, rule));
             rules.filter_map(Rule::own_setting)
         });
-        let set = settings.find(|set| set.policy.is_none())?;
-        Some(of_arguments(&set.args))
+        settings.find_map(|set| set.arguments_policy())
     }
 
     /// The subject of a name.
@@ -167,16 +166,5 @@ impl Knowledge {
         let title = || self.subjects().find(is_title);
         let file = || self.subjects().find(is_file);
         self.subject(word).or_else(title).or_else(file)
-    }
-}
-
-fn of_arguments(arguments: &[String]) -> Policy {
-    let settings = Settings {
-        args: arguments.to_vec(),
-        ..Settings::default()
-    };
-    Policy {
-        name: settings.to_string(),
-        settings,
     }
 }

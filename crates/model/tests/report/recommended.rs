@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use hugewise_model::run::compare::{self, Options};
-use hugewise_model::run::policy::realise::EnvChange;
+use hugewise_model::run::policy::realise::{EnvChange, ThpPrctl, Tracer};
 use hugewise_model::run::policy::{Malloc, Policy, Settings, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{self, Report};
@@ -130,10 +130,27 @@ fn a_long_command_is_not_repeated_for_its_arguments() {
     let long = "x".repeat(300);
     expect![[r#"
         Recommended: args=-L -v. It changes this program only:
-        hugewise exec --policy 'args=-L -v' -- COMMAND
         By hand: -L -v among its arguments.
     "#]]
     .assert_eq(&advised(&told(&["memcached", &long], "args=-L -v")));
+}
+
+/// `exec` would put them behind the shell.
+#[test]
+fn what_needs_hugewise_has_its_arguments_in_the_command() {
+    let policy = "thp=always,args=-L";
+    let mut record = told(&["memcached -m 512"], policy);
+    record.header.plan.shell = true;
+    let realisation = record.header.realisations.get_mut(policy);
+    let realisation = realisation.expect("a realisation");
+    realisation.files = Vec::new();
+    realisation.prctl = ThpPrctl::Leave;
+    realisation.tracer = Tracer::Huge;
+    expect![[r#"
+        Recommended: thp=always,args=-L. It changes this program only:
+        hugewise exec --policy thp=always -- memcached -L -m 512
+    "#]]
+    .assert_eq(&advised(&record));
 }
 
 /// `{args}` in the command is empty under a policy without arguments.

@@ -193,8 +193,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
         (true, false) => "It changes this program only:",
     };
     // Variables and arguments that anybody can set need no hugewise.
-    let is_plain = realisation.files.is_empty() && !realisation.is_traced();
-    let is_command = is_plain && matches!(by_hand[..], [Advice::Command(_)]);
+    let is_command = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"
     )));
@@ -277,8 +276,8 @@ pub(super) fn given(lead: String, command: String, in_words: &str) -> Vec<Advice
 /// A command on a line of a terminal of 80 columns.
 const LINE_WIDTH: usize = 76;
 
-/// The command that runs the workload under a policy. A name of the user's own is not what
-/// `--policy` parses; the settings are.
+/// The command that runs the workload under a policy, with its arguments in the workload; `None` where
+/// these are all. A name of the user's own is not what `--policy` parses; the settings are.
 fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<Advice> {
     let plan = &report.record.header.plan;
     let policy = plan.policies.iter().find(|known| known.name == policy)?;
@@ -288,7 +287,14 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
         "--system "
     };
     let workload = workload(report, &policy.settings.args);
-    let settings = quoted(&policy.settings.to_string());
+    let settings = Settings {
+        args: Vec::new(),
+        ..policy.settings.clone()
+    };
+    if settings == Settings::default() {
+        return None;
+    }
+    let settings = quoted(&settings.to_string());
     Some(Advice::Command(format!(
         "hugewise exec {system}--policy {settings} -- {workload}"
     )))
@@ -299,7 +305,7 @@ fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
     let files = realisation.files.iter().map(write).map(Advice::Command);
     let call = prctl(realisation.prctl).map(str::to_owned);
     let arguments = &realisation.arguments;
-    let placed = with_arguments(report, arguments).filter(|_| !arguments.is_empty());
+    let placed = with_arguments(report, arguments);
     let left = (placed.is_none() && !arguments.is_empty()).then(|| among_others(arguments));
     let told = call
         .into_iter()
@@ -310,8 +316,10 @@ fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
     let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
     let mut words: Vec<String> = variables.collect();
     let is_command = !words.is_empty() || placed.is_some();
-    words.push(placed.unwrap_or_else(|| workload(report, arguments)));
-    let command = is_command.then(|| Advice::Command(words.join(" ")));
+    words.push(workload(report, arguments));
+    // What a tracer does, no variable and no argument does.
+    let command =
+        (is_command && !realisation.is_traced()).then(|| Advice::Command(words.join(" ")));
     files.chain(command).chain(told).collect()
 }
 

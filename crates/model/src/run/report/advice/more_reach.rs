@@ -29,8 +29,8 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     lines
 }
 
-/// What a program of this name can be told itself, where the experiment tried no arguments and its command
-/// does not have these.
+/// What a program of this name can be told itself, where the experiment tried no arguments and not that, and
+/// its command does not have it.
 pub(in crate::run::report) fn own_setting(
     record: &Record,
     find: impl Fn(&str) -> Option<Policy>,
@@ -38,8 +38,9 @@ pub(in crate::run::report) fn own_setting(
     let header = &record.header;
     let policy = find(program_name(record))?;
     let is_there = holds(&header.plan.command, &policy.settings.args);
-    let is_tried = header.fills_arguments() && !policy.settings.args.is_empty();
-    (!is_there && !is_tried).then_some(policy)
+    let is_told = header.fills_arguments() && !policy.settings.args.is_empty();
+    let is_tried = header.realisations.contains_key(&policy.name);
+    (!is_there && !is_told && !is_tried).then_some(policy)
 }
 
 /// The command that tries the program's own setting.

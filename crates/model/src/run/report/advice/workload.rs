@@ -23,23 +23,23 @@ fn input(report: &Report<'_>) -> Option<String> {
     }
 }
 
-/// The workload as a shell takes it, for `hugewise exec` under a policy, which puts its arguments in.
-/// `COMMAND` where it is too long, or has places that are filled in trials alone.
+/// The workload with the arguments of a policy, as a shell takes it. `COMMAND` where it is too long, or has places
+/// that are filled in trials alone; with arguments these are no reason, for it shows where the arguments stand.
 pub(super) fn workload(report: &Report<'_>, arguments: &[String]) -> String {
     let header = &report.record.header;
-    let command = match arguments.is_empty() {
-        true => header.command_with(arguments),
-        false => header.plan.command.clone(),
+    let shown = match (arguments.is_empty(), &header.plan.service) {
+        (true, Some(_)) => None,
+        (true, None) => typed(report, &header.command_with(&[])),
+        (false, _) => with_arguments(report, arguments),
     };
-    match header.plan.service {
-        Some(_) => UNSAID.to_owned(),
-        None => typed(report, &command).unwrap_or_else(|| UNSAID.to_owned()),
-    }
+    shown.unwrap_or_else(|| UNSAID.to_owned())
 }
 
-/// The workload with arguments in it; `None` where it is too long. Of a server, whose port and folder the reader
-/// puts in, the line is given all the same: it shows where the arguments stand.
+/// The workload with arguments in it; `None` where there are none, or it is too long.
 pub(super) fn with_arguments(report: &Report<'_>, arguments: &[String]) -> Option<String> {
+    if arguments.is_empty() {
+        return None;
+    }
     let header = &report.record.header;
     let command = header.command_with(arguments);
     let line = command.first().filter(|_| header.plan.shell);

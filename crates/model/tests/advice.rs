@@ -470,13 +470,69 @@ fn format_md_names_all_fields() {
 }
 
 #[test]
-fn the_own_setting_of_a_program_is_named_with_where_its_reasons_are() {
+fn the_own_setting_of_a_program_is_a_policy() {
     let knowledge = Knowledge::compiled().expect("the knowledge");
-    assert_eq!(
-        knowledge.own_setting("memcached").as_deref(),
-        Some("memcached has a setting of its own, -L: hugewise advise -- memcached")
-    );
+    let own = |program: &str| knowledge.own_setting(program).map(|it| it.to_string());
+    assert_eq!(own("memcached").as_deref(), Some("args=-L"));
+    let flag = "java.UseTransparentHugePages=+";
+    assert_eq!(own("java").as_deref(), Some(flag));
     // Its setting is in a file, and is for the worse.
-    assert_eq!(knowledge.own_setting("redis-server"), None);
-    assert_eq!(knowledge.own_setting("sort"), None);
+    assert_eq!(own("redis-server"), None);
+    assert_eq!(own("sort"), None);
+}
+
+/// The usual policies of `run` have these, at the price of a trial in each round.
+#[test]
+fn the_programs_with_arguments_of_their_own_are_known() {
+    let all = Knowledge::compiled().expect("the knowledge");
+    let detections = all.subjects().filter_map(|subject| subject.detect.as_ref());
+    let told = |name: &String| {
+        let own = Knowledge::of_executables(&[name]).expect("the knowledge of one program");
+        let policy = own.own_arguments(&Facts::default())?;
+        Some(format!("{name} {policy}"))
+    };
+    let told: BTreeSet<String> = detections.flat_map(|it| &it.exe).filter_map(told).collect();
+    let expected = ["memcached args=-L", "node args=--use-largepages=on"];
+    assert_eq!(told, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn arguments_that_a_program_has_in_other_words_are_not_its_policy() {
+    let own = |name: &str, argv: &str| {
+        let mut facts = Facts::default();
+        facts.set("argv", argv);
+        let knowledge = Knowledge::of_executables(&[name]).expect("the knowledge");
+        knowledge.own_arguments(&facts).is_some()
+    };
+    assert!(own("memcached", "memcached -m 64"));
+    assert!(!own("memcached", "memcached --enable-largepages -m 64"));
+    assert!(!own("node", "node --use-largepages=silent app.js"));
+    assert!(!own("sort", "sort -n"));
+}
+
+#[test]
+fn arguments_that_may_help_are_named_with_the_experiment_that_tells() {
+    let knowledge = Knowledge::compiled().expect("the knowledge");
+    let told = |words: &str| {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let argv = ("argv", words.join(" ").into());
+        let observation = Observation {
+            pid: None,
+            command: Some(Command {
+                folder: None,
+                words,
+            }),
+            ..running(&knowledge, 1, "memcached", &[argv])
+        };
+        let advice = advise(&knowledge, &host("madvise"), vec![observation], &[]);
+        to_text(&advice.document(), &Style::default())
+    };
+    let text = told("memcached -m 64");
+    let line = "hugewise run --policy=args=-L -- memcached -m 64\n";
+    assert!(
+        text.contains("may apply  If its anonymous memory"),
+        "{text}"
+    );
+    assert!(text.contains(line), "{text}");
+    assert!(!told("memcached -m 64 -L").contains("args=-L"));
 }

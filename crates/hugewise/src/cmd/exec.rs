@@ -19,7 +19,7 @@ use hugewise_model::run::trial::Outcome;
 
 use crate::experiment::foresight::cannot_preload;
 use crate::experiment::plan::realise_one;
-use crate::experiment::runtimes;
+use crate::experiment::workload::Workload;
 use crate::interrupt::Relay;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
@@ -29,7 +29,7 @@ use crate::{exit, invoker, paths, program};
 const LASTING: &str = "\
 The policy holds for this command alone, and with --system while it runs. To last:
   malloc=, env.NAME, options of a      put the variable or the option where the
-    runtime (java.…, go.…)             command starts
+    runtime (java.…, go.…), args=      command starts
   thp=never, thp=madvise               of a service: MemoryTHP=disable or madvise in
                                        its unit (systemd 260)
   collapse=, text=, sites=, and        start the command by `hugewise exec`
@@ -95,7 +95,7 @@ fn of_sites(path: &Path) -> Result<Policy> {
 
 fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
-    runtimes::check_placeholders(&arguments.command, policies)?;
+    workload(arguments).check(policies)?;
     let root = Root::real();
     let reach = if arguments.system {
         Reach::System
@@ -207,8 +207,12 @@ fn ended(outcome: Outcome) -> Result<ExitCode> {
     })
 }
 
+fn workload(arguments: &Arguments) -> Workload {
+    Workload::alone(arguments.command.clone(), &arguments.policy)
+}
+
 fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
-    let command = runtimes::filled(arguments.command.clone(), &arguments.policy.settings);
+    let command = workload(arguments).under(&arguments.policy.settings);
     let launch = Launch {
         identity: invoker::identity()?,
         ..Launch::new(command)

@@ -6,6 +6,9 @@ pub mod plan;
 /// Metrics that the user names.
 pub mod metrics;
 
+/// The command under a policy.
+pub mod workload;
+
 /// What runtimes make of the settings of a policy.
 pub mod runtimes;
 

@@ -1,7 +1,28 @@
-//! What a program can be told itself, beside a report whose policies did not reach its pages.
+//! What a program can be told itself: among the usual policies, and beside a report whose policies did
+//! not reach its pages.
 
+use std::path::Path;
+
+use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_model::run::plan::arguments::{has_place, holds};
+use hugewise_model::run::policy::Policy;
 use hugewise_model::run::report::Report;
+
+/// The policy of the arguments by which the program of a command may run faster, where it has them not
+/// yet; the file is what is executed, or a link to it. Where a command has a place for arguments, the
+/// user says which.
+pub fn arguments(file: &Path, command: &[String]) -> Option<Policy> {
+    let target = std::fs::canonicalize(file).ok()?;
+    let names = [file, &target].map(|path| path.file_name().unwrap_or_default());
+    let known = names.into_iter().filter_map(|name| name.to_str());
+    let knowledge = Knowledge::of_executables(&known.collect::<Vec<_>>()).ok()?;
+    let mut facts = Facts::default();
+    facts.set("argv", command.join(" "));
+    let policy = knowledge.own_arguments(&facts)?;
+    let is_there = holds(command, &policy.settings.args) || has_place(command);
+    (!is_there).then_some(policy)
+}
 
 /// The report with the program's own setting, where one is known and no policy could be tried.
 pub fn beside_own_setting(report: Report<'_>) -> Report<'_> {

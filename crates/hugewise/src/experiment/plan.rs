@@ -17,12 +17,15 @@ use hugewise_model::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Heap, Omission, Policy, Settings, cross, defaults, omission};
+use hugewise_model::run::policy::{
+    Heap, Omission, Policy, Settings, cross, defaults, heeds_advice, omission,
+};
 
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
-use crate::experiment::runtimes;
+use crate::experiment::own_setting;
+use crate::experiment::workload::Workload;
 use crate::options::{Options, Streams, check_workload};
 use crate::program;
 use hugewise_model::text::suggest::hint;
@@ -88,7 +91,7 @@ impl Options {
 
     /// The policies, or every program under every policy; and the name of the baseline.
     fn arms(&self, host: &Host, heap: Heap, programs: &[Program]) -> Result<(Vec<Policy>, String)> {
-        let policies = self.policies(host, heap)?;
+        let policies = self.policies(host, heap, programs)?;
         self.check_places(programs, &policies)?;
         let baseline = baseline(self.baseline.as_deref(), &policies)?;
         match programs.first() {
@@ -121,11 +124,14 @@ impl Options {
                 let line = CommandLine::Line(line.to_string_lossy().into_owned());
                 line.program().map(OsString::from)
             }
-            None => self.words_of(programs.first()).into_iter().next(),
+            None => match programs.first() {
+                Some(program) => program.command.first().map(OsString::from),
+                None => self.command.first().cloned(),
+            },
         }
     }
 
-    fn policies(&self, host: &Host, heap: Heap) -> Result<Vec<Policy>> {
+    fn policies(&self, host: &Host, heap: Heap, programs: &[Program]) -> Result<Vec<Policy>> {
         let mut policies = self.policy.clone();
         let axes = self.axes();
         if !axes.is_empty() {
@@ -134,6 +140,9 @@ impl Options {
         if policies.is_empty() {
             self.check_system(host)?;
             policies = defaults(host, self.reach(), heap);
+            let idle = policies.iter().position(Policy::is_idle_means);
+            let behind = idle.unwrap_or(policies.len());
+            policies.splice(behind..behind, self.own_arguments(host, programs));
         }
         // One policy alone asks what it changes.
         if let [alone] = policies.as_slice()
@@ -144,6 +153,17 @@ impl Options {
         }
         name_apart(&mut policies)?;
         Ok(policies)
+    }
+
+    /// The arguments by which the program itself asks for huge pages, where it would get some. Those
+    /// of one program are no policy for others.
+    fn own_arguments(&self, host: &Host, programs: &[Program]) -> Option<Policy> {
+        if !programs.is_empty() || !heeds_advice(host) {
+            return None;
+        }
+        let first = self.first_word(programs)?;
+        let file = program::file(&first, self.directory.as_deref())?;
+        own_setting::arguments(&file, &texts(&self.command))
     }
 
     /// Refuses `--system` where it gives nothing: the usual policies would be those without it. A policy that
@@ -170,14 +190,13 @@ impl Options {
         !self.policy.is_empty() || !self.axes().is_empty()
     }
 
-    /// Refuses places in a command without a value, and values without a place.
+    /// Refuses places in a command without a value, values without a place, and arguments that are there.
     fn check_places(&self, programs: &[Program], policies: &[Policy]) -> Result<()> {
-        if programs.is_empty() {
-            return runtimes::check_placeholders(&self.words(), policies);
+        let check = |program| Workload::among(self, program, policies).check(policies);
+        match programs.is_empty() {
+            true => check(None),
+            false => programs.iter().map(Some).try_for_each(check),
         }
-        programs
-            .iter()
-            .try_for_each(|it| runtimes::check_placeholders(&self.words_of(Some(it)), policies))
     }
 
     /// What the usual policies leave out; nothing where policies were chosen.

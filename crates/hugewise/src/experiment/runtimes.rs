@@ -1,21 +1,18 @@
-//! Settings of runtimes: placeholders in the command, and the runtimes' own reports of them.
+//! Settings of runtimes: the runtimes' own reports of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use anyhow::Result;
 use hugewise_linux::apply::runtime;
 use hugewise_linux::apply::runtime::Start;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
 use hugewise_model::run::policy::runtime::{Answers, complaints, not_taken};
 use hugewise_model::run::policy::{Policy, Settings, environment};
 use hugewise_model::run::trial::{Mark, Trial};
 
-use crate::exit;
 use crate::options::Options;
 
 /// What runtimes made of each policy, by its name, once they were asked.
@@ -23,12 +20,12 @@ use crate::options::Options;
 pub struct Runtimes(RefCell<BTreeMap<String, Answers>>);
 
 impl Runtimes {
-    /// What the runtimes of a command that a policy speaks to make of it. They are asked while it is in
+    /// What the runtimes of a command, as it is under a policy, make of that policy. They are asked while it is in
     /// force, and once, because they would say the same again.
     pub fn ask(
         &self,
         options: &Options,
-        words: Vec<OsString>,
+        words: &[OsString],
         policy: &Policy,
         realisation: &Realisation,
         identity: Option<&Identity>,
@@ -38,7 +35,7 @@ impl Runtimes {
         }
         let environment = environment(&realisation.environment, |name| std::env::var(name).ok());
         let start = Start {
-            words: &filled(words, &policy.settings),
+            words,
             environment: &environment,
             identity,
             directory: options.directory.as_deref(),
@@ -48,45 +45,6 @@ impl Runtimes {
         known.insert(policy.name.clone(), answers.clone());
         answers
     }
-}
-
-/// The words of a command with its places filled by the values of a policy; [`check_placeholders`] came before.
-pub fn filled(words: Vec<OsString>, settings: &Settings) -> Vec<OsString> {
-    words
-        .into_iter()
-        .map(
-            |word| match word.to_str().map(|text| fill(text, settings)) {
-                Some(Ok(filled)) => filled.into(),
-                // Refused before anything ran; a word that is no text has no places.
-                _ => word,
-            },
-        )
-        .collect()
-}
-
-/// Refuses a place without a value, and a value without a place.
-pub fn check_placeholders(words: &[OsString], policies: &[Policy]) -> Result<()> {
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    for policy in policies {
-        let missing = words.iter().find_map(|it| fill(it, &policy.settings).err());
-        if let Some(key) = missing {
-            return Err(exit::usage(format!(
-                "the command has {{{key}}}, and policy `{}` gives it no value; add {key}=VALUE",
-                policy.name
-            )));
-        }
-        if let Some(key) = idle(&words, &policy.settings).first() {
-            return Err(exit::usage(format!(
-                "policy `{}`: {key} is set on the command line; write {{{key}}} in the command \
-                 where its value belongs",
-                policy.name
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Adds the answers of the runtimes to a trial.

@@ -45,8 +45,10 @@ fn policy_help() -> String {
         "Policy to try, as thp=never; repeat for more\n\n\
          In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: {}. java.NAME takes + or - for a flag \
          that is on or off; postgres.NAME and redis.NAME fill {{postgres.NAME}} in the command. \
+         args=-L runs `CMD -L …`, or puts its words in the place of {{args}} in the command; several \
+         words stand with spaces between, and are quoted as for a shell. \
          `as-is` is the machine as it is. The first policy is the baseline unless --baseline \
-         names another; a policy alone is compared with as-is. Without any: the machine as it is, thp=never, and what else is reachable.",
+         names another; a policy alone is compared with as-is. Without any: the machine as it is, thp=never, what else is reachable, and the arguments by which the program itself asks for huge pages, where `advise` knows some.",
         offered_keys()
     )
 }

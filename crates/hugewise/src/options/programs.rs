@@ -150,14 +150,6 @@ impl Options {
         }
     }
 
-    /// The words that are executed of a program, or of the command where there are none.
-    pub fn words_of(&self, program: Option<&Program>) -> Vec<OsString> {
-        match program {
-            Some(program) => program.command.iter().map(OsString::from).collect(),
-            None => self.words(),
-        }
-    }
-
     /// Refuses a program that cannot be found.
     pub fn check_found(&self, programs: &[Program]) -> Result<()> {
         if self.makes_programs() {

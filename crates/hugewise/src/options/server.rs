@@ -1,6 +1,6 @@
 //! `--service`: a server in the place of a command that ends.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
@@ -210,13 +210,6 @@ impl Options {
             (InterleaveChoice::Auto, Some(obstacle)) => Ok(Interleave::Hindered(obstacle)),
             (_, None) => Ok(Interleave::Windows(windows)),
         }
-    }
-
-    /// The words that are executed: the command, or a shell with its line.
-    pub fn words(&self) -> Vec<OsString> {
-        let shell = ["/bin/sh", "-c"].map(OsString::from);
-        let shell = shell.into_iter().filter(|_| self.shell);
-        shell.chain(self.command.iter().cloned()).collect()
     }
 
     /// Whether a line of the user's own comes before the trials, and may make what they run.

@@ -21,6 +21,31 @@ fn exec_becomes_the_command() {
 }
 
 #[test]
+fn arguments_stand_behind_the_program_or_in_their_place() {
+    let case = Case::new();
+    let said = |policy: &str, command: &[&str]| {
+        let mut exec = case.hugewise();
+        exec.args(["exec", "--policy", policy, "--"])
+            .args(command)
+            .assert()
+    };
+    let show = ["printf", "%s|", "end"];
+    said("args=-- '<%s>'", &["printf", "a", "b"])
+        .success()
+        .stdout("<a><b>");
+    said("args=a 'b c'", &[&show[..2], &["{args}", "end"]].concat())
+        .success()
+        .stdout("a|b c|end|");
+    // Without arguments the braces are the command's own.
+    said("thp=never", &[&show[..2], &["{args}"]].concat())
+        .success()
+        .stdout("{args}|");
+    said("args=end", &show)
+        .code(2)
+        .stderr(contains("the command has end already"));
+}
+
+#[test]
 fn exec_keeps_its_input_and_what_nohup_switched_off() {
     let systems: &[&[&str]] = if is_root() {
         &[&[], &["--system"]]

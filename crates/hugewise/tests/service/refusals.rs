@@ -1,5 +1,6 @@
 //! What is refused before a server starts, and what a dry run says of one.
 
+use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -68,6 +69,22 @@ fn what_cannot_be_is_refused_before_anything_runs() {
             .code(2)
             .stderr(contains(error));
     }
+}
+
+#[test]
+fn a_line_without_a_place_for_arguments_is_refused() {
+    let case = Case::new();
+    let run = |line: &str| {
+        let mut run = case.hugewise();
+        run.args(["run", "--dry-run", "--policy", "args=-L"])
+            .args(["--ready", "tcp:{port}", "--load", "true", "--service", line])
+            .assert()
+    };
+    run("cd / && exec sleep 1")
+        .code(2)
+        .stderr(contains("policy `args=-L`").and(contains("write {args}")));
+    let plan = run("cd / && exec sleep {args} 1").success();
+    plan.stdout(contains("-L among its arguments"));
 }
 
 #[test]

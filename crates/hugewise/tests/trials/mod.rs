@@ -1,5 +1,6 @@
 //! What `run` does with a workload: oracles, hooks, metrics, and workloads that misbehave.
 
+mod arguments;
 mod code;
 mod collapsed;
 mod conduct;

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{Change, Rule, Status};
+use super::condition::Truth;
+use super::fact::Facts;
+use super::rule::Rule;
 use super::subject::{Subject, beside};
 use super::tried::{Experiment, Tried, kept};
+use crate::run::policy::Policy;
 
 /// The files of `knowledge/`: name and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));
@@ -33,6 +36,26 @@ impl Knowledge {
             all.extend(name, text)?;
         }
         Ok(all)
+    }
+
+    /// What is compiled in about executables of these names, without experiments. A file that does not
+    /// hold such a name is not read: reading all of them takes long, and most programs are in none.
+    ///
+    /// # Errors
+    /// As for [`compiled`](Self::compiled).
+    pub fn of_executables(names: &[&str]) -> Result<Self, String> {
+        let mut some = Self {
+            subjects: BTreeMap::new(),
+            experiments: Vec::new(),
+        };
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let holds = |text: &str| quoted.iter().any(|name| text.contains(name));
+        for (name, text) in FILES.iter().filter(|(_, text)| holds(text)) {
+            some.extend(name, text)?;
+        }
+        some.subjects
+            .retain(|_, subject| names.iter().any(|name| subject.is_executed_as(name)));
+        Ok(some)
     }
 
     /// Adds a file. Rules of the same id are replaced, a subject's other rules stay.
@@ -97,21 +120,30 @@ impl Knowledge {
         tried.collect()
     }
 
-    /// The arguments by which a program itself may run faster, as a sentence that names the command with
-    /// the reasons; `None` for a program of which no rule says any.
+    /// What a program itself can be told so that it may run faster, as a policy; `None` for a program of
+    /// which no rule says any.
     #[must_use]
-    pub fn own_setting(&self, program: &str) -> Option<String> {
+    pub fn own_setting(&self, program: &str) -> Option<Policy> {
         let rules = &self.called(program)?.rules;
-        let mut current = rules.iter().filter(|rule| {
-            rule.status == Status::Current && rule.effects.wall == Some(Change::Better)
+        let mut settings = rules.iter().filter_map(Rule::own_setting);
+        settings.find_map(|set| match set.own_policy() {
+            Some(policy) => policy.parse().ok(),
+            None => set.arguments_policy(),
+        })
+    }
+
+    /// The policy of arguments alone by which a program may run faster, where it is not known to follow
+    /// that rule. For knowledge of one program.
+    #[must_use]
+    pub fn own_arguments(&self, facts: &Facts) -> Option<Policy> {
+        let open = |subject: &Subject, rule: &Rule| {
+            rule.followed(facts, subject.order) != Some(Truth::Yes)
+        };
+        let mut settings = self.subjects().flat_map(|subject| {
+            let rules = subject.rules.iter().filter(move |rule| open(subject, rule));
+            rules.filter_map(Rule::own_setting)
         });
-        let args = current.find_map(|rule| {
-            let set = rule.set.as_ref()?;
-            (!set.args.is_empty()).then(|| set.args.join(" "))
-        })?;
-        Some(format!(
-            "{program} has a setting of its own, {args}: hugewise advise -- {program}"
-        ))
+        settings.find_map(|set| set.arguments_policy())
     }
 
     /// The subject of a name.
@@ -130,10 +162,7 @@ impl Knowledge {
                 .into_iter()
                 .any(|name| name.eq_ignore_ascii_case(word))
         };
-        let is_file = |subject: &&Subject| {
-            let files = subject.detect.iter().flat_map(|detect| &detect.exe);
-            files.into_iter().any(|file| file == word)
-        };
+        let is_file = |subject: &&Subject| subject.is_executed_as(word);
         let title = || self.subjects().find(is_title);
         let file = || self.subjects().find(is_file);
         self.subject(word).or_else(title).or_else(file)

@@ -297,6 +297,15 @@ impl Rule {
         Some(self.followed.as_ref()?.holds(facts, order))
     }
 
+    /// What it sets, where that is the program's own arguments, it is still said, and the program may run
+    /// faster by it.
+    #[must_use]
+    pub fn own_setting(&self) -> Option<&Settings> {
+        let is_meant = self.status == Status::Current && self.effects.wall == Some(Change::Better);
+        let set = self.set.as_ref().filter(|set| !set.args.is_empty());
+        set.filter(|_| is_meant)
+    }
+
     /// When it concerns the subject, and when it is followed.
     pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
         self.when.iter().chain(&self.followed)

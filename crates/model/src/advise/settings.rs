@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::policy::Policy;
+use crate::run::policy::{self, Policy};
 
 /// How to follow a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,22 @@ impl Settings {
     #[must_use]
     pub fn machine_policy(&self) -> Option<&str> {
         self.policy.as_deref().filter(|text| needs_machine(text))
+    }
+
+    /// The policy of the arguments, where no other policy does the same.
+    #[must_use]
+    pub fn arguments_policy(&self) -> Option<Policy> {
+        if self.args.is_empty() || self.policy.is_some() {
+            return None;
+        }
+        let settings = policy::Settings {
+            args: self.args.clone(),
+            ..policy::Settings::default()
+        };
+        Some(Policy {
+            name: settings.to_string(),
+            settings,
+        })
     }
 
     /// Whether the process alone can be told.

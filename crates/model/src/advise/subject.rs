@@ -35,6 +35,15 @@ pub struct Subject {
     pub rules: Vec<Rule>,
 }
 
+impl Subject {
+    /// Whether it is found by exactly this name of an executable.
+    #[must_use]
+    pub fn is_executed_as(&self, name: &str) -> bool {
+        let mut files = self.detect.iter().flat_map(|detect| &detect.exe);
+        files.any(|file| file == name)
+    }
+}
+
 /// What a subject is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -34,6 +34,13 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// Words as a shell takes them, in one line.
+#[must_use]
+pub fn quoted_words(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
 /// A character between `$'` and `'`.
 fn escaped(c: char) -> String {
     match c {

@@ -138,7 +138,10 @@ fn told(record: &Record) -> String {
         *answer = Answer::NoEffect;
     }
     let findings = findings::judge(record, &table);
-    let own = |program: &str| Some(format!("{program} has a setting of its own."));
+    let own = |program: &str| match program {
+        "sort" => "args=--parallel=2".parse().ok(),
+        _ => None,
+    };
     let report = Report::new(record, table, findings, None).with_own_setting(own);
     draw(&report, &Style::default())
 }
@@ -148,7 +151,8 @@ fn what_may_reach_memory_that_no_mode_reached_is_said_once() {
     let mut record = unreached();
     let text = told(&record);
     let lead = "Memory in use can be made huge while the program runs:\n    hugewise run \
-                --policy=collapse=every:250ms -- sort -n numbers.txt\nsort has a setting of its own.\n";
+                --policy=collapse=every:250ms -- sort -n numbers.txt\nsort has a setting of its own, \
+                --parallel=2:\n    hugewise run --policy=args=--parallel=2 -- sort -n numbers.txt\n";
     assert!(text.contains(lead), "{text}");
     assert_eq!(
         text.matches("khugepaged came too late").count(),
@@ -159,9 +163,29 @@ fn what_may_reach_memory_that_no_mode_reached_is_said_once() {
     let (_, table) = text.split_once("\n\n").expect("a table");
     assert!(!table.contains("thp=always"), "{text}");
 
+    // A line of which no program can be told names the place; arguments that are there are not named.
+    let mut other = record.clone();
+    other.header.plan.shell = true;
+    other.header.plan.command = vec!["sort -n x | uniq".to_owned()];
+    let text = told(&other);
+    let how = "sort has a setting of its own, --parallel=2: write {args} where it belongs and run again \
+               with --policy=args=--parallel=2.";
+    assert!(unwrapped(&text).contains(how), "{text}");
+    other.header.plan.command = vec!["sort --parallel=2 x".to_owned()];
+    let text = told(&other);
+    assert!(!text.contains("a setting of its own"), "{text}");
+
     // The same is not said again where it was tried in vain.
     let later: Policy = "collapse=every:250ms".parse().expect("a policy");
     record.header.plan.policies[2].settings = later.settings;
     let text = told(&record);
     assert!(!text.contains("Memory in use can be made huge"), "{text}");
+    let realisation = record.header.realisations.get_mut("thp=never");
+    realisation.expect("a realisation").arguments = vec!["-x".to_owned()];
+    let text = told(&record);
+    assert!(!text.contains("a setting of its own"), "{text}");
+}
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,11 +2,14 @@
 
 use expect_test::expect;
 use hugewise_model::run::compare::{self, Options};
+use hugewise_model::run::policy::realise::{EnvChange, ThpPrctl, Tracer};
 use hugewise_model::run::policy::{Malloc, Policy, Settings, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{self, Report};
 use hugewise_model::run::trial::Reading;
+use hugewise_model::text::Style;
 
+use super::checked::draw;
 use crate::sample::{self, huge_pages, small_pages, thp};
 
 fn report(record: &Record) -> Report<'_> {
@@ -45,6 +48,130 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     assert_eq!(json["verdict"]["best"], "malloc=thp");
     assert_eq!(json["verdict"]["equals"][0]["policy"], "thp=always");
     assert_eq!(json["verdict"]["preference"], "changes_program_alone");
+}
+
+/// A record of arguments that are best, of this command.
+fn told(line: &[&str], policy: &str) -> Record {
+    let policy: Policy = policy.parse().expect("a policy");
+    let name = policy.name.clone();
+    let arguments = policy.settings.args.clone();
+    let arms = [(Policy::as_is(), small_pages()), (policy, huge_pages())];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.command = line.iter().map(|it| (*it).to_owned()).collect();
+    let realisation = record.header.realisations.get_mut(&name);
+    realisation.expect("a realisation").arguments = arguments;
+    record
+}
+
+fn advised(record: &Record) -> String {
+    let lines = report::advice::advice(&report(record));
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+#[test]
+fn arguments_that_are_best_stand_in_the_whole_command() {
+    let words = ["memcached", "-u", "nobody", "-m", "512"];
+    let record = told(&words, "args=-L");
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        memcached -L -u nobody -m 512
+    "#]]
+    .assert_eq(&advised(&record));
+
+    let mut server = told(&["memcached -u nobody -p {port} -m 512"], "args=-L");
+    server.header.plan.shell = true;
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        memcached -L -u nobody -p {port} -m 512
+    "#]]
+    .assert_eq(&advised(&server));
+
+    server.header.plan.command = vec!["cd /x && exec a {args} -p 1".to_owned()];
+    expect![[r#"
+        Recommended: args=-L. It changes this program only:
+        /bin/sh -c 'cd /x && exec a -L -p 1'
+    "#]]
+    .assert_eq(&advised(&server));
+}
+
+/// Arguments do other things too, so their gain is not said to be that of huge pages.
+#[test]
+fn what_arguments_gain_is_said_of_them() {
+    let record = told(&["memcached", "-u", "nobody", "-m", "512"], "args=-L");
+    let report = report(&record);
+    expect![[r#"
+        args=-L takes 19.5 % less wall time than as-is for memcached -u nobody -m 512
+        (95 %: 19.2 to 20.0 %).
+        Recommended: args=-L. It changes this program only:
+            memcached -L -u nobody -m 512
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed (−0.7 to +0.6 %).
+
+                           as-is  args=-L                  change
+        wall time         4.21 s   3.39 s  −19.5 % [−20.0, −19.2]
+        user time         3.61 s   3.17 s  −12.1 % [−12.6, −11.7]
+        system time       580 ms   190 ms  −67.2 % [−67.5, −67.0]
+        minor faults      51,200     1340                 −97.4 %
+        peak memory      812 MiB  818 MiB                = +0.7 %
+        huge pages seen        0  806 MiB               Δ+806 MiB
+        = within ±1 %; Δ absolute change
+
+        Linux 6.18.44, VM (KVM), 2 CPUs, THP madvise, 12 rounds.
+    "#]]
+    .assert_eq(&draw(&report, &Style::default()));
+    let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
+    assert_eq!(json["verdict"]["best"], "args=-L");
+    let settings = &json["plan"]["policies"][1]["settings"];
+    assert_eq!(settings["args"][0], "-L");
+}
+
+#[test]
+fn a_long_command_is_not_repeated_for_its_arguments() {
+    let long = "x".repeat(300);
+    expect![[r#"
+        Recommended: args=-L -v. It changes this program only:
+        By hand: -L -v among its arguments.
+    "#]]
+    .assert_eq(&advised(&told(&["memcached", &long], "args=-L -v")));
+}
+
+/// `exec` would put them behind the shell.
+#[test]
+fn what_needs_hugewise_has_its_arguments_in_the_command() {
+    let policy = "thp=always,args=-L";
+    let mut record = told(&["memcached -m 512"], policy);
+    record.header.plan.shell = true;
+    let realisation = record.header.realisations.get_mut(policy);
+    let realisation = realisation.expect("a realisation");
+    realisation.files = Vec::new();
+    realisation.prctl = ThpPrctl::Leave;
+    realisation.tracer = Tracer::Huge;
+    expect![[r#"
+        Recommended: thp=always,args=-L. It changes this program only:
+        hugewise exec --policy thp=always -- memcached -L -m 512
+    "#]]
+    .assert_eq(&advised(&record));
+}
+
+/// `{args}` in the command is empty under a policy without arguments.
+#[test]
+fn a_place_for_arguments_is_no_word_of_a_command_to_paste() {
+    let mut record = told(&["a", "{args}", "-n"], "env.A=1");
+    let arguments = || vec!["-L".to_owned()];
+    let baseline = record.header.realisations.get_mut("as-is");
+    baseline.expect("a realisation").arguments = arguments();
+    let name = "env.A=1";
+    let realisation = record.header.realisations.get_mut(name);
+    let set = EnvChange::Set {
+        name: "A".to_owned(),
+        value: "1".to_owned(),
+    };
+    realisation.expect("a realisation").environment = vec![set];
+    expect![[r#"
+        Recommended: env.A=1. It changes this program only:
+        A=1 a -n
+    "#]]
+    .assert_eq(&advised(&record));
 }
 
 #[test]

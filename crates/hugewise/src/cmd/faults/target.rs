@@ -12,6 +12,7 @@ use hugewise_model::run::policy::realise::Reach;
 
 use super::Arguments;
 use crate::experiment::plan::realise_one;
+use crate::experiment::workload::Workload;
 use crate::{cgroup_name, exit, invoker, program};
 
 /// Starts the command, up to its exec.
@@ -38,6 +39,9 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
         ..Launch::new(arguments.command.clone())
     };
     if let Some(policy) = &arguments.policy {
+        let workload = Workload::alone(launch.command, policy);
+        workload.check(std::slice::from_ref(policy))?;
+        launch.command = workload.under(&policy.settings);
         launch = launch.under(&realise_one(host, policy, Reach::Process)?);
     }
     Ok(launch)

@@ -10,15 +10,14 @@ use hugewise_linux::undo::Unwatched;
 use hugewise_model::run::plan::LatencySource;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::{CommandLine, LoadPolicy};
-use hugewise_model::run::policy::Settings;
+use hugewise_model::run::plan::service::LoadPolicy;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::record::Header;
 
 use super::{Place, Rounds};
 use crate::experiment::latency_files::LatencyFiles;
-use crate::experiment::runtimes;
-use crate::options::{Options, Streams, Switch};
+use crate::experiment::workload::Workload;
+use crate::options::{Streams, Switch};
 
 impl Rounds<'_> {
     /// Runs the workload once under a policy that is in force.
@@ -34,9 +33,8 @@ impl Rounds<'_> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let launch = self.surroundings(&header.plan).under(realisation);
-        let words = self.options.words_of(header.plan.program_of(&policy.name));
         let launch = Launch {
-            command: runtimes::filled(words, &policy.settings),
+            command: Workload::of(self.options, header, policy).under(&policy.settings),
             ..launch
         };
         let watch = self.instruments(header, place);
@@ -84,12 +82,13 @@ impl Rounds<'_> {
         last_look: &dyn LastLook,
         act: impl FnOnce(Stage<'_>) -> hugewise_linux::machine::error::Result<T>,
     ) -> Result<T> {
-        let settings = &header.plan.policies[place.slot.policy].settings;
+        let policy = &header.plan.policies[place.slot.policy];
+        let workload = Workload::of(self.options, header, policy);
         let watch = self.instruments(header, place);
         let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
             plan: driving,
-            command: &server_line(self.options, settings),
+            command: &workload.line_under(&policy.settings),
             server: &server,
             load: &load,
             scratch: &std::env::temp_dir(),
@@ -177,17 +176,5 @@ impl Rounds<'_> {
             },
             ..Launch::new(Vec::new())
         }
-    }
-}
-
-/// The server's command, with the places of the policy filled; those of the trial come later.
-fn server_line(options: &Options, settings: &Settings) -> CommandLine {
-    let words = runtimes::filled(options.command.clone(), settings);
-    let mut words = words
-        .into_iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    match options.shell {
-        true => CommandLine::Line(words.next().unwrap_or_default()),
-        false => CommandLine::Words(words.collect()),
     }
 }

@@ -20,6 +20,7 @@ use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::progress::Progress;
 use crate::experiment::runtimes;
+use crate::experiment::workload::Workload;
 
 impl Rounds<'_> {
     pub(super) fn trial(
@@ -69,10 +70,10 @@ impl Rounds<'_> {
             exit::refused(format!("applying policy `{}`: {error}", policy.name))
         })?;
         let identity = self.identity.as_ref();
-        let words = self.options.words_of(header.plan.program_of(&policy.name));
+        let words = Workload::of(self.options, header, policy).under(&policy.settings);
         let answers = self
             .runtimes
-            .ask(self.options, words, policy, realisation, identity);
+            .ask(self.options, &words, policy, realisation, identity);
         let mut observed = self.observe(header, place, &files)?;
         drop(applied);
         let (pacing, times) = self.read_latencies(&mut observed, files);

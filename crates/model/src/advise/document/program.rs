@@ -95,6 +95,7 @@ impl Program {
             if place < IN_FULL && ruling.standing <= Standing::Open {
                 grid.rows.extend(ruling.brief(self.command.as_ref()));
             }
+            grid.rows.extend(ruling.trial(self.command.as_ref()));
         }
         if !grid.rows.is_empty() {
             section.push_brief(grid);

@@ -7,10 +7,17 @@ use crate::advise::command::{Command, PLACE};
 use crate::advise::condition::called;
 use crate::advise::measured::Belief;
 use crate::advise::ruling::{Ruling, Standing};
+use crate::advise::settings::Settings;
+use crate::run::plan::arguments::holds;
+use crate::run::policy::Policy;
 use crate::text::Tone;
 use crate::text::document::{Field, Paragraph};
 use crate::text::grid::Cell;
-use crate::text::wrap::capitalised;
+use crate::text::wrap::{capitalised, quoted};
+
+/// Which commands can be run again and again.
+const COMMANDS: &str =
+    "if the command ends by itself; a server is tested with hugewise run --service";
 
 impl Ruling {
     pub(super) fn tone(&self) -> Tone {
@@ -56,6 +63,25 @@ impl Ruling {
         cells.map(|cell| vec![Cell::plain(""), cell]).collect()
     }
 
+    /// The line that tries its arguments, where a measurement alone tells whether it applies.
+    pub(super) fn trial(&self, command: Option<&Command>) -> Vec<Vec<Cell>> {
+        let set = self
+            .set
+            .as_ref()
+            .filter(|_| self.standing == Standing::Unknown);
+        let has_them =
+            |policy: &Policy| command.is_some_and(|it| holds(&it.words, &policy.settings.args));
+        let policy = set.and_then(Settings::arguments_policy);
+        let Some(policy) = policy.filter(|policy| !has_them(policy)) else {
+            return Vec::new();
+        };
+        let flag = quoted(&format!("--policy={policy}"));
+        let way = Way::new(COMMANDS, format!("hugewise run {flag} -- {PLACE}"));
+        let cells = way.titled("To test it").for_command(command).cells();
+        let rows = cells.into_iter().map(|cell| vec![Cell::plain(""), cell]);
+        rows.collect()
+    }
+
     /// What was measured of it: here, else by us elsewhere.
     fn evidence(&self) -> Option<String> {
         if let Some(measured) = self.measured_words() {
@@ -72,7 +98,7 @@ impl Ruling {
             line if line.contains(" examples/") => "in the folder of hugewise's sources",
             line if !line.ends_with(PLACE) => "",
             _ if command.is_none() => "with your command for CMD, which has to end by itself",
-            _ => "if the command ends by itself; a server is tested with hugewise run --service",
+            _ => COMMANDS,
         };
         let way = Way {
             text: text.to_owned(),

@@ -11,6 +11,8 @@ use crate::run::policy::{Omission, Policy};
 use crate::run::trial::Role;
 use service::Service;
 
+/// Where the words of `args=` stand in a command.
+pub mod arguments;
 mod host_memory;
 mod latency_source;
 mod printed;

@@ -97,6 +97,12 @@ pub(crate) fn mode_in_force(host: &Host) -> &str {
     }
 }
 
+/// Whether a program that asks for huge pages with nothing set may get some.
+#[must_use]
+pub fn heeds_advice(host: &Host) -> bool {
+    mode_in_force(host) != "never"
+}
+
 fn differs(host: &Host, mode: Thp) -> bool {
     let smaller = host.thp_disable != ThpDisable::Disabled
         && host

@@ -9,7 +9,8 @@ use super::collapse::{self, Collapse};
 use super::key::{Acts, File, Key, Value};
 use super::numa::Numa;
 use super::parse::{
-    MODES, PAGES, kib_text, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
+    MODES, PAGES, kib_text, parse_limit, parse_number, parse_sizes, parse_word, parse_words,
+    sizes_text,
 };
 use super::runtime::{Runtime, RuntimeSettings};
 use super::sites;
@@ -18,6 +19,7 @@ use super::words::{
 };
 use crate::base::units::KIB;
 use crate::run::site::Choice;
+use crate::text::wrap::quoted_words;
 
 /// What a policy sets; everything absent stays as the machine has it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -89,6 +91,9 @@ pub struct Settings {
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
+    /// `args=`: words among the program's own arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
     /// `env.NAME=`: environment variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -225,6 +230,8 @@ pub static KEYS: &[Key] = &[
     runtime("glibc.NAME", "an entry of GLIBC_TUNABLES"),
     runtime("postgres.NAME", "what fills {postgres.NAME} in the command"),
     runtime("redis.NAME", "what fills {redis.NAME} in the command"),
+    Key { name: "args", acts: Acts::Program, file: None, value: ARGUMENTS,
+        doc: "arguments of the program, directly behind its name or in the place of {args}" },
     Key { name: "env.NAME", acts: Acts::Program, file: None, value: VARIABLE,
         doc: "a variable of the environment" },
 ];
@@ -295,6 +302,22 @@ const RUNTIME: Value = Value {
         let set = word.parse().ok().and_then(named).into_iter().flatten();
         set.map(|(name, value)| (name.clone(), value.clone()))
             .collect()
+    },
+};
+
+const ARGUMENTS: Value = Value {
+    offered: || "WORDS".to_owned(),
+    is_name: str::is_empty,
+    set: |settings, pair| {
+        let words = parse_words(pair.key, pair.value)?;
+        match std::mem::replace(&mut settings.args, words).is_empty() {
+            true => Ok(()),
+            false => Err(twice(pair.key)),
+        }
+    },
+    get: |settings, _| match settings.args.is_empty() {
+        true => Vec::new(),
+        false => vec![(String::new(), quoted_words(&settings.args))],
     },
 };
 

@@ -30,7 +30,7 @@ mod words;
 pub use cannot_act::{Executable, Heap, Program, cannot_act};
 pub use collapse::Collapse;
 pub(crate) use defaults::collapsed_later;
-pub use defaults::{candidates, defaults};
+pub use defaults::{candidates, defaults, heeds_advice};
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;

@@ -11,7 +11,8 @@ pub(super) mod tests;
 mod values;
 
 pub(super) use values::{
-    MODES, PAGES, kib_text, one_of, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
+    MODES, PAGES, kib_text, one_of, parse_limit, parse_number, parse_sizes, parse_word,
+    parse_words, sizes_text,
 };
 
 /// The name and the text of the policy that sets nothing.
@@ -123,10 +124,10 @@ fn parse_settings(text: &str) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// The first `KEY=VALUE` and what follows its comma. In the value of a variable a comma
-/// separates only where another key follows, so that values may hold commas.
+/// The first `KEY=VALUE` and what follows its comma. In the value of a variable and in arguments a
+/// comma separates only where another key follows, so that they may hold commas.
 fn split_pair(text: &str) -> (&str, Option<&str>) {
-    let lenient = text.starts_with("env.");
+    let lenient = ["env.", "args="].iter().any(|key| text.starts_with(key));
     let comma = text
         .match_indices(',')
         .map(|(at, _)| at)

@@ -51,6 +51,9 @@ pub struct Realisation {
     pub text: Option<Text>,
     /// Changes to the environment, in order.
     pub environment: Vec<EnvChange>,
+    /// Words that are put among the program's arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Files of the machine that are written while the policy is in force, in order.
     pub files: Vec<FileWrite>,
     /// What limits the memory of the trial's cgroup.
@@ -90,6 +93,7 @@ impl Realisation {
             (self.is_traced(), "a tracer"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
+            (!self.arguments.is_empty(), "its arguments"),
             (!self.files.is_empty(), "settings of the machine"),
         ];
         let used = means.into_iter().filter(|(is_used, _)| *is_used);
@@ -237,6 +241,10 @@ pub fn realise(
     injection::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
+    draft
+        .realisation
+        .arguments
+        .clone_from(&policy.settings.args);
     if draft.obstacles.is_empty() {
         Ok(draft.realisation)
     } else {

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::host::Host;
 use crate::run::plan::Plan;
+use crate::run::plan::arguments::{among, in_line};
 use crate::run::policy::realise::Realisation;
 use crate::run::trial::{Role, Trial};
 
@@ -185,6 +186,32 @@ pub struct Header {
     /// Bytes of the program's own stdin, where each trial read all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin_bytes: Option<u64>,
+}
+
+impl Header {
+    /// Whether some policy puts arguments into the command, also one that was dropped. Then `{args}` is a
+    /// place under all of them.
+    #[must_use]
+    pub fn fills_arguments(&self) -> bool {
+        let mut realisations = self.realisations.values();
+        realisations.any(|it| !it.arguments.is_empty())
+    }
+
+    /// The command under a policy with these arguments; a line for the shell stays one.
+    #[must_use]
+    pub fn command_with(&self, arguments: &[String]) -> Vec<String> {
+        let command = &self.plan.command;
+        match (self.fills_arguments(), self.plan.shell) {
+            (false, _) => command.clone(),
+            (true, false) => among(command, arguments),
+            (true, true) => {
+                let lines = command.iter();
+                let filled = lines.map(|line| in_line(line, arguments).ok());
+                let filled: Option<Vec<String>> = filled.collect();
+                filled.unwrap_or_else(|| command.clone())
+            }
+        }
+    }
 }
 
 /// The last line, or the last before rounds were added.

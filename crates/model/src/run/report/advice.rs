@@ -15,17 +15,17 @@ use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
 use crate::run::policy::{Numa, Settings, environment};
-use crate::text::wrap::{plain, quoted};
+use crate::text::wrap::{plain, quoted, quoted_words};
 
 mod again;
 mod at_best;
 mod by_chance;
-mod more_reach;
+pub(super) mod more_reach;
 mod more_time;
 mod workload;
 
 pub(super) use again::at_rest;
-use workload::{with_own_input, workload};
+use workload::{with_arguments, with_own_input, workload};
 
 /// A line of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,12 +192,12 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
         (true, true) => "This program only:",
         (true, false) => "It changes this program only:",
     };
-    // Variables that anybody can set need no hugewise.
-    let is_variables = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
+    // Variables and arguments that anybody can set need no hugewise.
+    let is_command = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
         "Recommended: {name}{condition}. {reach}"
     )));
-    lines.extend(exec.filter(|_| !is_variables));
+    lines.extend(exec.filter(|_| !is_command));
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
@@ -282,8 +282,8 @@ pub(super) fn given(lead: String, command: String, in_words: &str) -> Vec<Advice
 /// A command on a line of a terminal of 80 columns.
 const LINE_WIDTH: usize = 76;
 
-/// The command that runs the workload under a policy. A name of the user's own is not what
-/// `--policy` parses; the settings are.
+/// The command that runs the workload under a policy, with its arguments in the workload; `None` where
+/// these are all. A name of the user's own is not what `--policy` parses; the settings are.
 fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<Advice> {
     let plan = &report.record.header.plan;
     let policy = plan.policies.iter().find(|known| known.name == policy)?;
@@ -292,8 +292,15 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
     } else {
         "--system "
     };
-    let settings = quoted(&policy.settings.to_string());
-    let workload = workload(report);
+    let workload = workload(report, &policy.settings.args);
+    let settings = Settings {
+        args: Vec::new(),
+        ..policy.settings.clone()
+    };
+    if settings == Settings::default() {
+        return None;
+    }
+    let settings = quoted(&settings.to_string());
     Some(Advice::Command(format!(
         "hugewise exec {system}--policy {settings} -- {workload}"
     )))
@@ -303,13 +310,22 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
 fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
     let files = realisation.files.iter().map(write).map(Advice::Command);
     let call = prctl(realisation.prctl).map(str::to_owned);
-    let told = call.into_iter().chain(surroundings(realisation));
+    let arguments = &realisation.arguments;
+    let placed = with_arguments(report, arguments);
+    let left = (placed.is_none() && !arguments.is_empty()).then(|| among_others(arguments));
+    let told = call
+        .into_iter()
+        .chain(surroundings(realisation))
+        .chain(left);
     let told = told.map(|step| Advice::Sentence(format!("By hand: {step}.")));
     let variables = environment(&realisation.environment, |_| None).into_iter();
     let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
-    let variables: Vec<String> = variables.collect();
-    let command = || Advice::Command(format!("{} {}", variables.join(" "), workload(report)));
-    let command = (!variables.is_empty()).then(command);
+    let mut words: Vec<String> = variables.collect();
+    let is_command = !words.is_empty() || placed.is_some();
+    words.push(workload(report, arguments));
+    // What a tracer does, no variable and no argument does.
+    let command =
+        (is_command && !realisation.is_traced()).then(|| Advice::Command(words.join(" ")));
     files.chain(command).chain(told).collect()
 }
 
@@ -339,9 +355,15 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     means.extend(surroundings(realisation));
     means.extend(later(realisation));
     means.extend(realisation.environment.iter().map(variable));
+    let arguments = &realisation.arguments;
+    means.extend((!arguments.is_empty()).then(|| among_others(arguments)));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
     means
+}
+
+fn among_others(arguments: &[String]) -> String {
+    format!("{} among its arguments", quoted_words(arguments))
 }
 
 /// What bounds the program's memory, and where it lies.
@@ -447,6 +469,7 @@ mod tests {
             tracer: Tracer::Huge,
             collapse: Some(Collapse::After(std::time::Duration::from_secs(2))),
             text: Some(Text::Huge),
+            arguments: vec!["-o".to_owned(), "a b".to_owned()],
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -460,6 +483,7 @@ mod tests {
             "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
+            "-o 'a b' among its arguments",
             "echo always > /sys/x (as root)",
         ];
         assert_eq!(describe(&realisation), expected);

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use crate::base::table;
 use crate::run::compare::{ControlOutcome, Starts, Table};
 use crate::run::findings::Finding;
+use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::text::Verbosity;
 use crate::text::csv;
@@ -47,6 +48,7 @@ mod starts;
 mod trials;
 mod typical;
 
+use advice::more_reach;
 pub use conclusion::{Conclusion, HugePages};
 pub use doubt::Doubt;
 pub use export::{Export, program_name};
@@ -73,8 +75,8 @@ pub struct Report<'a> {
     /// What earlier records of the same experiment say: together with this one in a line, and in another
     /// those on other host memory.
     together: Vec<String>,
-    /// The program's own setting that may reach pages which no policy did, as a sentence.
-    own_setting: Option<String>,
+    /// The program's own setting that may reach pages which no policy did.
+    own_setting: Option<Policy>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -183,13 +185,14 @@ impl<'a> Report<'a> {
     }
 
     /// The same with what the program itself can be told, where no policy could be tried. `find` takes
-    /// the program's name and gives a sentence.
+    /// the program's name.
     #[must_use]
-    pub fn with_own_setting(self, find: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn with_own_setting(self, find: impl Fn(&str) -> Option<Policy>) -> Self {
         let conclusion = self.conclusion();
         let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotTried);
+        let find = || more_reach::own_setting(self.record, find);
         Self {
-            own_setting: is_open.then(|| find(program_name(self.record))).flatten(),
+            own_setting: is_open.then(find).flatten(),
             ..self
         }
     }

@@ -56,8 +56,24 @@ fn values_of_variables_hold_commas_and_colons() {
 }
 
 #[test]
+fn arguments_are_split_as_a_shell_does_and_hold_commas() {
+    let args = |text: &str| parsed(text).settings.args;
+    assert_eq!(args("args=-L"), ["-L"]);
+    assert_eq!(args("args=-o 'a b',c -L"), ["-o", "a b,c", "-L"]);
+    let both = parsed("thp=madvise,args=-o x=1,y -v,env.A=b");
+    assert_eq!(both.settings.args, ["-o", "x=1,y", "-v"]);
+    assert_eq!(both.settings.env["A"], "b");
+    assert_eq!(both.name, "thp=madvise,args=-o x=1,y -v,env.A=b");
+    assert_eq!(parsed(r#"args="it's"  -L "#).name, r"args='it'\''s' -L");
+}
+
+#[test]
 fn faults_say_what_was_expected() {
     for (text, word) in [
+        ("args=", "expected arguments, as in args=-L"),
+        ("args='-L", "a quote is not closed"),
+        ("args='a\nb'", "control characters"),
+        ("args=-L,args=-v", "`args` is set twice"),
         ("", "a policy is KEY=VALUE"),
         ("x:", "a policy is KEY=VALUE"),
         (":thp=never", "name before `:` is empty"),
@@ -180,25 +196,29 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
             0..3,
         ),
         btree_map("[A-Za-z_][A-Za-z0-9_]{0,5}", value, 0..3),
+        vec(value, 0..3),
         surroundings(),
     )
-        .prop_map(|(words, mthp, khugepaged, runtimes, env, surroundings)| {
-            let env = env.into_iter();
-            let mut settings = Settings {
-                mthp,
-                khugepaged,
-                runtimes,
-                env: env
-                    .map(|(name, value)| (name, value.trim().to_owned()))
-                    .collect(),
-                ..surroundings
-            };
-            for (key, word) in words {
-                // A key that comes twice keeps its last value: the error says only that.
-                let _ = settings.set(key, &word);
-            }
-            settings
-        })
+        .prop_map(
+            |(words, mthp, khugepaged, runtimes, env, args, surroundings)| {
+                let env = env.into_iter();
+                let mut settings = Settings {
+                    mthp,
+                    khugepaged,
+                    runtimes,
+                    args,
+                    env: env
+                        .map(|(name, value)| (name, value.trim().to_owned()))
+                        .collect(),
+                    ..surroundings
+                };
+                for (key, word) in words {
+                    // A key that comes twice keeps its last value: the error says only that.
+                    let _ = settings.set(key, &word);
+                }
+                settings
+            },
+        )
 }
 
 proptest! {
@@ -214,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_policy_or_an_error(text in "\\PC{0,40}|(thp|mthp|env\\.A|:|=|,|\\+|64k|as-is|never){0,9}") {
+    fn any_text_is_a_policy_or_an_error(text in "\\PC{0,40}|(thp|mthp|args|env\\.A|:|=|,|\\+|64k|as-is|never){0,9}") {
         match text.parse::<Policy>() {
             Ok(policy) => prop_assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy),
             Err(error) => prop_assert!(!error.problem.is_empty()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::units::{GIB, KIB, MIB, parse_size};
 use crate::run::policy::words::Word;
 use crate::text::suggest::suggestion;
+use crate::text::wrap::plain;
 
 pub(in crate::run::policy) fn parse_word<W: Word>(key: &str, value: &str) -> Result<W, String> {
     value.parse().map_err(|_| {
@@ -53,6 +54,24 @@ pub(in crate::run::policy) fn parse_limit(key: &str, value: &str) -> Result<u64,
     let bytes = parse_size(value).ok();
     let whole = bytes.filter(|bytes| *bytes >= MIB && bytes.is_multiple_of(MIB));
     whole.ok_or_else(|| format!("`{key}={value}`: expected whole MiB, as in {key}=512M"))
+}
+
+/// Words, quoted as a shell takes them where they hold spaces.
+pub(in crate::run::policy) fn parse_words(key: &str, value: &str) -> Result<Vec<String>, String> {
+    let words =
+        shlex::split(value).ok_or_else(|| format!("`{key}={value}`: a quote is not closed"))?;
+    // They are shown in one line, and pasted from it.
+    if words.iter().any(|word| plain(word) != *word) {
+        return Err(format!(
+            "`{key}`: arguments may not hold control characters"
+        ));
+    }
+    match words.is_empty() {
+        true => Err(format!(
+            "`{key}={value}`: expected arguments, as in {key}=-L"
+        )),
+        false => Ok(words),
+    }
 }
 
 fn parse_kib(size: &str) -> Result<u64, String> {

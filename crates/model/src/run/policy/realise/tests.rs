@@ -404,3 +404,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn arguments_are_of_the_program_alone() {
+    let policy: Policy = "args=-L -v".parse().unwrap();
+    let reached = realise(&policy, &host("always").unprivileged(), Reach::Process).unwrap();
+    assert_eq!(reached.arguments, ["-L", "-v"]);
+    assert!(!reached.is_of_machine());
+    assert_eq!(reached.means(), "its arguments");
+}

@@ -1,16 +1,20 @@
 //! Policies that may reach a program's pages where none of those that ran did.
 
 use super::super::pages::same_huge_bytes;
+use super::super::program_name;
 use super::{Advice, Report, given};
+use crate::run::plan::arguments::{holds, in_line};
 use crate::run::policy::realise::{Reach, realise};
-use crate::run::policy::{collapsed_later, rerun};
+use crate::run::policy::{Policy, collapsed_later, rerun};
+use crate::run::record::Record;
+use crate::text::wrap::{plain, quoted, quoted_words};
 
 /// What may reach the pages that nothing reached, where the record does not name it already, and what the
 /// program can be told itself.
 pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let header = &report.record.header;
     if header.plan.not_tried.is_some() {
-        return own_setting(report);
+        return told_itself(report);
     }
     if same_huge_bytes(report).is_some() {
         let flag = "--policy=thp=never";
@@ -21,17 +25,49 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         );
     }
     let mut lines = other_policy(report);
-    lines.extend(own_setting(report));
+    lines.extend(told_itself(report));
     lines
 }
 
-fn own_setting(report: &Report<'_>) -> Vec<Advice> {
-    report
-        .own_setting
-        .clone()
-        .map(Advice::Sentence)
-        .into_iter()
-        .collect()
+/// What a program of this name can be told itself, where the experiment tried no arguments and not that, and
+/// its command does not have it.
+pub(in crate::run::report) fn own_setting(
+    record: &Record,
+    find: impl Fn(&str) -> Option<Policy>,
+) -> Option<Policy> {
+    let header = &record.header;
+    let policy = find(program_name(record))?;
+    let is_there = holds(&header.plan.command, &policy.settings.args);
+    let is_told = header.fills_arguments() && !policy.settings.args.is_empty();
+    let is_tried = header.realisations.contains_key(&policy.name);
+    (!is_there && !is_told && !is_tried).then_some(policy)
+}
+
+/// The command that tries the program's own setting.
+fn told_itself(report: &Report<'_>) -> Vec<Advice> {
+    let Some(policy) = &report.own_setting else {
+        return Vec::new();
+    };
+    let header = &report.record.header;
+    let arguments = &policy.settings.args;
+    let setting = match arguments.is_empty() {
+        true => policy.to_string(),
+        false => quoted_words(arguments),
+    };
+    let program = plain(program_name(report.record));
+    let lead = format!("{program} has a setting of its own, {setting}:");
+    let flag = format!("--policy={policy}");
+    let shown = quoted(&flag);
+    let is_placed = |line: &String| in_line(line, arguments).is_ok();
+    if header.plan.shell && !header.plan.command.iter().all(is_placed) {
+        let how = format!("{lead} write {{args}} where it belongs and run again with {shown}.");
+        return vec![Advice::Sentence(how)];
+    }
+    given(
+        lead,
+        rerun(&header.made_by, &[&flag]),
+        &format!("run again with {shown}"),
+    )
 }
 
 fn other_policy(report: &Report<'_>) -> Vec<Advice> {

@@ -1,7 +1,8 @@
 //! The command that was measured, as it is typed.
 
 use super::Report;
-use crate::text::wrap::quoted;
+use crate::run::plan::service::CommandLine;
+use crate::text::wrap::{plain, quoted, quoted_words};
 
 /// Longer commands are left for the reader to put in.
 const COMMAND_WIDTH: usize = 200;
@@ -22,25 +23,52 @@ fn input(report: &Report<'_>) -> Option<String> {
     }
 }
 
-/// The workload as a shell takes it.
-pub(super) fn workload(report: &Report<'_>) -> String {
-    let plan = &report.record.header.plan;
+/// The workload with the arguments of a policy, as a shell takes it. `COMMAND` where it is too long, or has places
+/// that are filled in trials alone; with arguments these are no reason, for it shows where the arguments stand.
+pub(super) fn workload(report: &Report<'_>, arguments: &[String]) -> String {
+    let header = &report.record.header;
+    let shown = match (arguments.is_empty(), &header.plan.service) {
+        (true, Some(_)) => None,
+        (true, None) => typed(report, &header.command_with(&[])),
+        (false, _) => with_arguments(report, arguments),
+    };
+    shown.unwrap_or_else(|| UNSAID.to_owned())
+}
+
+/// The workload with arguments in it; `None` where there are none, or it is too long.
+pub(super) fn with_arguments(report: &Report<'_>, arguments: &[String]) -> Option<String> {
+    if arguments.is_empty() {
+        return None;
+    }
+    let header = &report.record.header;
+    let command = header.command_with(arguments);
+    let line = command.first().filter(|_| header.plan.shell);
+    // A line that begins with its program is pasted as it is.
+    let is_plain = |line: &&String| CommandLine::Line((*line).clone()).program().is_some();
+    match line.filter(is_plain) {
+        Some(line) if plain(line) == *line => {
+            Some(line.clone()).filter(|line| line.chars().count() <= COMMAND_WIDTH)
+        }
+        _ => typed(report, &command),
+    }
+}
+
+/// What stands for a command that is left for the reader to put in.
+const UNSAID: &str = "COMMAND";
+
+/// A command as a shell takes it, with its input; `None` where it is too long.
+fn typed(report: &Report<'_>, command: &[String]) -> Option<String> {
     let shell = ["/bin/sh", "-c"].map(str::to_owned);
-    let lead: &[String] = if plan.shell { &shell } else { &[] };
-    let words: Vec<String> = lead
-        .iter()
-        .chain(&plan.command)
-        .map(|w| quoted(w))
-        .collect();
-    let mut words = words.join(" ");
+    let lead: &[String] = if report.record.header.plan.shell {
+        &shell
+    } else {
+        &[]
+    };
+    let mut words = quoted_words(&[lead, command].concat());
     if let Some(input) = input(report) {
         words.push_str(&format!(" < {input}"));
     }
-    // The places of a service are filled in its trials alone.
-    if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
-        return "COMMAND".to_owned();
-    }
-    words
+    (words.chars().count() <= COMMAND_WIDTH).then_some(words)
 }
 
 /// A command that measures again, reading from where the first one did: `--stdin` is a flag of its own.

@@ -1,0 +1,241 @@
+//! The command under a policy: its places filled, and its arguments among its words.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+use hugewise_model::run::plan::Program;
+use hugewise_model::run::plan::arguments::{among, holds, in_line};
+use hugewise_model::run::plan::service::CommandLine;
+use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
+use hugewise_model::run::policy::{Policy, Settings};
+use hugewise_model::run::record::Header;
+use hugewise_model::text::wrap::quoted_words;
+
+use crate::exit;
+use crate::options::Options;
+
+/// A command, as no policy has changed it yet.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    words: Vec<OsString>,
+    form: Form,
+    /// Whether `{args}` is a place: some policy sets arguments, and the others put nothing there.
+    /// Else it is the command's own text.
+    has_arguments: bool,
+}
+
+/// Who reads the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The program itself.
+    Words,
+    /// A shell: there is one word, its line.
+    Line,
+}
+
+impl Workload {
+    /// The command of an experiment, or one of its programs, under some of these policies.
+    pub fn among<'a>(
+        options: &Options,
+        program: Option<&Program>,
+        policies: impl IntoIterator<Item = &'a Policy>,
+    ) -> Self {
+        let arguments = policies.into_iter().map(|it| &it.settings.args);
+        Self::new(options, program, arguments)
+    }
+
+    /// The command of a policy in a record. Policies that were dropped are still among its
+    /// realisations.
+    pub fn of(options: &Options, header: &Header, policy: &Policy) -> Self {
+        let arguments = header.realisations.values().map(|it| &it.arguments);
+        Self::new(options, header.plan.program_of(&policy.name), arguments)
+    }
+
+    /// Words that are run under one policy.
+    pub fn alone(words: Vec<OsString>, policy: &Policy) -> Self {
+        Self {
+            words,
+            form: Form::Words,
+            has_arguments: !policy.settings.args.is_empty(),
+        }
+    }
+
+    fn new<'a>(
+        options: &Options,
+        program: Option<&Program>,
+        mut arguments: impl Iterator<Item = &'a Vec<String>>,
+    ) -> Self {
+        let words = |it: &Program| it.command.iter().map(OsString::from).collect();
+        Self {
+            words: program.map_or_else(|| options.command.clone(), words),
+            form: match options.shell && program.is_none() {
+                true => Form::Line,
+                false => Form::Words,
+            },
+            has_arguments: arguments.any(|it| !it.is_empty()),
+        }
+    }
+
+    /// The words that are executed under a policy; [`check`](Self::check) came before.
+    pub fn under(&self, settings: &Settings) -> Vec<OsString> {
+        let shell = ["/bin/sh", "-c"].map(OsString::from).into_iter();
+        let shell = shell.filter(|_| self.form == Form::Line);
+        shell.chain(self.filled(settings)).collect()
+    }
+
+    /// The command of a server under a policy. Its places of a trial come later.
+    pub fn line_under(&self, settings: &Settings) -> CommandLine {
+        let words = self.filled(settings).into_iter();
+        let mut words = words.map(|word| word.to_string_lossy().into_owned());
+        match self.form {
+            Form::Line => CommandLine::Line(words.next().unwrap_or_default()),
+            Form::Words => CommandLine::Words(words.collect()),
+        }
+    }
+
+    fn filled(&self, settings: &Settings) -> Vec<OsString> {
+        let fill = |word: OsString| match word.to_str().map(|text| fill(text, settings)) {
+            Some(Ok(filled)) => filled.into(),
+            // Refused before anything ran; a word that is no text has no places.
+            _ => word,
+        };
+        self.with_arguments(&settings.args)
+            .into_iter()
+            .map(fill)
+            .collect()
+    }
+
+    fn with_arguments(&self, arguments: &[String]) -> Vec<OsString> {
+        match (self.has_arguments, self.form) {
+            (false, _) => self.words.clone(),
+            (true, Form::Words) => among(&self.words, arguments),
+            (true, Form::Line) => {
+                let lines = self.texts().into_iter();
+                let filled = lines.map(|line| in_line(&line, arguments).unwrap_or(line));
+                filled.map(OsString::from).collect()
+            }
+        }
+    }
+
+    /// Its words as they can be written down.
+    fn texts(&self) -> Vec<String> {
+        let words = self.words.iter();
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// Refuses a place without a value, a value without a place, and arguments that are there.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn check(&self, policies: &[Policy]) -> Result<()> {
+        let words = self.texts();
+        for policy in policies {
+            check_values(&words, policy)?;
+            self.check_arguments(&words, policy)?;
+        }
+        Ok(())
+    }
+
+    fn check_arguments(&self, words: &[String], policy: &Policy) -> Result<()> {
+        let arguments = &policy.settings.args;
+        let refused = |why: String| Err(exit::usage(format!("policy `{}`: {why}", policy.name)));
+        if holds(words, arguments) {
+            let there = quoted_words(arguments);
+            return refused(format!(
+                "the command has {there} already; leave it out there, and the policy adds it"
+            ));
+        }
+        let line = words.first().filter(|_| self.form == Form::Line);
+        match line.map(|line| in_line(line, arguments)) {
+            Some(Err(problem)) => refused(problem.to_string()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a place of a runtime's setting without a value, and a value without a place.
+fn check_values(words: &[String], policy: &Policy) -> Result<()> {
+    let missing = words.iter().find_map(|it| fill(it, &policy.settings).err());
+    if let Some(key) = missing {
+        return Err(exit::usage(format!(
+            "the command has {{{key}}}, and policy `{}` gives it no value; add {key}=VALUE",
+            policy.name
+        )));
+    }
+    if let Some(key) = idle(words, &policy.settings).first() {
+        return Err(exit::usage(format!(
+            "policy `{}`: {key} is set on the command line; write {{{key}}} in the command \
+             where its value belongs",
+            policy.name
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policies(texts: &[&str]) -> Vec<Policy> {
+        let parsed = texts.iter().map(|text| text.parse().expect("a policy"));
+        parsed.collect()
+    }
+
+    fn workload(line: &str, policies: &[Policy]) -> Workload {
+        let options = Options {
+            command: vec![line.into()],
+            shell: true,
+            ..Options::default()
+        };
+        Workload::among(&options, None, policies)
+    }
+
+    #[test]
+    fn a_place_is_one_only_where_a_policy_sets_arguments() {
+        let own = policies(&["as-is", "thp=never"]);
+        let set = policies(&["as-is", "args=-L -v"]);
+        let run = |all: &[Policy], at: usize| {
+            workload("memcached {args} -m 9", all).under(&all[at].settings)[2].clone()
+        };
+        assert_eq!(run(&own, 0), "memcached {args} -m 9");
+        assert_eq!(run(&set, 0), "memcached  -m 9");
+        assert_eq!(run(&set, 1), "memcached -L -v -m 9");
+    }
+
+    #[test]
+    fn a_server_has_the_arguments_in_its_line() {
+        let all = policies(&["as-is", "args=-L"]);
+        let line = |text: &str| workload(text, &all).line_under(&all[1].settings);
+        assert_eq!(
+            line("memcached -p {port}"),
+            CommandLine::Line("memcached -L -p {port}".to_owned())
+        );
+        let options = Options {
+            command: ["a", "b"].map(OsString::from).to_vec(),
+            ..Options::default()
+        };
+        let words = Workload::among(&options, None, &all).line_under(&all[1].settings);
+        let expected = ["a", "-L", "b"].map(str::to_owned).to_vec();
+        assert_eq!(words, CommandLine::Words(expected));
+    }
+
+    #[test]
+    fn arguments_without_a_place_and_those_that_are_there_are_refused() {
+        let all = policies(&["as-is", "args=-L"]);
+        let refusal = |line: &str| {
+            let checked = workload(line, &all).check(&all);
+            checked.err().map(|why| why.to_string())
+        };
+        assert_eq!(refusal("memcached -m 9"), None);
+        assert_eq!(refusal("cd /x && exec memcached {args} -m 9"), None);
+        let why = refusal("cd /x && exec memcached -m 9").expect("no place");
+        assert!(
+            why.contains("policy `args=-L`") && why.contains("write {args}"),
+            "{why}"
+        );
+        let why = refusal("memcached -L -m 9").expect("the words are there");
+        assert!(why.contains("has -L already"), "{why}");
+    }
+}

@@ -2,7 +2,6 @@
 //! measurement here refutes or confirms.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use hugewise_model::advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_model::advise::command::Command;
@@ -190,11 +189,8 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
 /// With the machine's `madvise`, nothing that Python does is changed by `thp=never`.
 #[test]
 fn a_policy_that_changed_no_page_is_no_measurement() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/records/python-dict.jsonl"
-    );
-    let record = parse(&fs::read(path).expect("a kept record")[..]).expect("good");
+    let kept = include_bytes!("../../../docs/records/python-dict.jsonl");
+    let record = parse(&kept[..]).expect("good");
     let all = measurements(&record, "a.jsonl");
     let policies: Vec<&str> = all.iter().map(|it| it.policy.as_str()).collect();
     assert_eq!(policies, ["thp=always", "malloc=thp"]);

@@ -35,6 +35,9 @@ impl Rounds<'_> {
         let best = best(record)?;
         let due = record.cold_trials_due(self.pace.borrow().elapsed(), best.as_deref());
         let count = due.len() as u32;
+        if count > 0 {
+            self.interrupt.wait(FIRST_WAIT);
+        }
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
             let now = format!("start {} of {count} after a rest: {name}", round + 1);
@@ -69,10 +72,13 @@ impl Rounds<'_> {
             return Ok(Duration::ZERO);
         };
         let needed = record.time_of_cold_trials(elapsed, Some(&best));
-        Ok(needed.unwrap_or_default().mul_f64(SLACK))
+        Ok(needed.map_or(Duration::ZERO, |needed| FIRST_WAIT + needed.mul_f64(SLACK)))
     }
 }
 
+/// What the rounds warmed is much, and was freed while the guest reported: the first of the starts met warm memory
+/// after a rest that was enough for those behind it.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// A round may take longer than those before it.
 const SLACK: f64 = 1.05;
 

@@ -17,6 +17,8 @@ pub(super) struct Forecast {
     pub(super) trial: Duration,
     /// Trials of a round.
     pub(super) slots: u32,
+    /// What may follow the rounds.
+    pub(super) behind: Duration,
 }
 
 impl Forecast {
@@ -52,7 +54,7 @@ impl Forecast {
 
     /// The longest that the experiment can take, where so many rounds are done.
     pub(super) fn longest(&self, bounds: &Bounds, done: u32) -> Duration {
-        let all = self.after(bounds.max_rounds.saturating_sub(done));
+        let all = self.after(bounds.max_rounds.saturating_sub(done)) + self.behind;
         let least = bounds.least_rounds.unwrap_or(0).saturating_sub(done);
         let most = bounds.max_time.map(|most| most.max(self.after(least)));
         most.map_or(all, |most| most.min(all))
@@ -175,6 +177,7 @@ mod tests {
             warm_up: Duration::ZERO,
             trial,
             slots: 5,
+            behind: Duration::ZERO,
         }
     }
 
@@ -191,6 +194,24 @@ mod tests {
             "4 policies and the control, 15 s a trial: 6 rounds are the fewest that can decide, \
              8 min 30 s; --max-time stops earlier, without an answer"
         );
+    }
+
+    #[test]
+    fn what_follows_the_rounds_is_a_part_of_all() {
+        let few = Bounds {
+            max_rounds: 6,
+            ..bounds(90, Some(6))
+        };
+        let text = |behind| {
+            let forecast = Forecast {
+                behind: Duration::from_secs(behind),
+                ..forecast(200)
+            };
+            plan_text(&forecast, FOUR, &few, 6)
+        };
+        assert!(text(0).ends_with("about 6.8 s in all"), "{}", text(0));
+        assert!(text(34).ends_with("about 41 s in all"), "{}", text(34));
+        assert!(text(300).ends_with("about 90 s in all"), "{}", text(300));
     }
 
     #[test]

@@ -95,6 +95,7 @@ impl Pace {
             warm_up: trial * self.warm_up_ahead,
             trial,
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
+            behind: Duration::ZERO,
         })
     }
 

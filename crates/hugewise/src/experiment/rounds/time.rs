@@ -10,7 +10,7 @@ use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
 
 use super::Rounds;
-use super::forecast::plan_text;
+use super::forecast::{Forecast, plan_text};
 use crate::experiment::plan::USUAL_BENCH_TIME;
 use crate::experiment::progress::{Progress, Telling};
 
@@ -91,6 +91,10 @@ impl Rounds<'_> {
             max_rounds: left,
             least_rounds: plan.bounds.least_rounds.map(|it| it.saturating_sub(done)),
             ..plan.bounds
+        };
+        let forecast = Forecast {
+            behind: record.cold_trials_to_come(forecast.trial),
+            ..forecast
         };
         progress.say(&plan_text(
             &forecast,

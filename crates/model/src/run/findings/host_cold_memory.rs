@@ -124,45 +124,45 @@ fn advice(view: &PolicyView<'_, '_>) -> &'static str {
 /// What a cold start costs that the comparison of warmed trials leaves out.
 fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let record = view.context.record;
+    if record.header.plan.host_memory != HostMemory::Warm {
+        return Claim::Nothing;
+    }
     let touches = record.trials.iter().chain(&record.cold);
     let touches = touches.filter_map(|trial| trial.first_touch.as_ref());
-    let is_warmed = record.header.plan.host_memory == HostMemory::Warm;
-    let price = is_warmed.then(|| TouchPrice::of(touches)).flatten();
+    let price = TouchPrice::of(touches);
+    let touched = price.map_or_else(String::new, |price| note_price(view, price));
+    let (policy, baseline) = (view.policy, view.context.baseline());
+    if let Some(starts) = RestedStarts::of(view) {
+        note_starts(view, &starts);
+        let (start, medians) = (starts.sentence(baseline), starts.medians(policy, baseline));
+        return Claim::Shown(format!(
+            "{policy}: {start}; the host takes free memory back.{touched} {medians}"
+        ));
+    }
     let Some((price, page)) = price.zip(view.context.host().pmd_bytes()) else {
         return Claim::Nothing;
     };
-    let TouchPrice {
-        cold_seconds,
-        warm_seconds,
-    } = price;
-    view.evidence.figure("cold_touch_seconds", cold_seconds);
-    view.evidence.figure("warm_touch_seconds", warm_seconds);
-    let (policy, baseline) = (view.policy, view.context.baseline());
-    let (start, medians) = match RestedStarts::of(view) {
-        Some(starts) => {
-            if let Some(longer) = starts.longer() {
-                note(view, &longer);
-            }
-            let medians = format!(". {}", starts.medians(policy, baseline));
-            (starts.sentence(baseline), medians)
-        }
-        None => {
-            let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
-            view.evidence.figure(TOUCHES, expected);
-            let touch = format!(
-                "touching its huge pages takes about {} longer after a few seconds of rest, of which small \
-                 pages pay a part as well",
-                seconds(expected)
-            );
-            (touch, String::new())
-        }
-    };
+    let expected = huge_bytes / page as f64 * (price.cold_seconds - price.warm_seconds);
+    view.evidence.figure(TOUCHES, expected);
+    let touched = touched.trim_end_matches('.');
     Claim::Shown(format!(
-        "{policy}: {start}; the host takes free memory back. The first touch of a huge page costs {} \
-         then, and {} otherwise{medians}",
-        seconds(cold_seconds),
-        seconds(warm_seconds),
+        "{policy}: touching its huge pages takes about {} longer after a few seconds of rest, of which small \
+         pages pay a part as well; the host takes free memory back.{touched}",
+        seconds(expected)
     ))
+}
+
+/// ` The first touch of a huge page costs 5.00 ms then, and 200 µs otherwise.`
+fn note_price(view: &mut PolicyView<'_, '_>, price: TouchPrice) -> String {
+    view.evidence
+        .figure("cold_touch_seconds", price.cold_seconds);
+    view.evidence
+        .figure("warm_touch_seconds", price.warm_seconds);
+    format!(
+        " The first touch of a huge page costs {} then, and {} otherwise.",
+        seconds(price.cold_seconds),
+        seconds(price.warm_seconds)
+    )
 }
 
 const CHANGE: &str = "rested_start_change_seconds";
@@ -171,11 +171,13 @@ const HIGH: &str = "rested_start_change_high_seconds";
 const STARTS: &str = "rested_starts";
 const TOUCHES: &str = "cold_touch_expected_seconds";
 
-fn note(view: &mut PolicyView<'_, '_>, longer: &LongerStart) {
-    view.evidence.figure(CHANGE, longer.estimate);
-    view.evidence.figure(LOW, longer.low);
-    view.evidence.figure(HIGH, longer.high);
-    view.evidence.figure(STARTS, longer.starts);
+fn note_starts(view: &mut PolicyView<'_, '_>, starts: &RestedStarts) {
+    view.evidence.figure(STARTS, starts.count());
+    if let Some(longer) = starts.longer() {
+        view.evidence.figure(CHANGE, longer.estimate);
+        view.evidence.figure(LOW, longer.low);
+        view.evidence.figure(HIGH, longer.high);
+    }
 }
 
 /// How a start after a rest differs from one under the baseline.
@@ -192,25 +194,29 @@ pub(in crate::run) enum RestedStart {
     Unmeasured(Option<f64>),
 }
 
-/// A start after a rest, where memory that the host takes back was measured.
+/// A start after a rest, where anything was measured of it.
 pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option<RestedStart> {
     let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
-    figure("cold_touch_seconds")?;
+    let starts = finding.evidence.get(STARTS);
+    let starts = starts.and_then(serde_json::Value::as_u64);
     let longer = || {
         Some(LongerStart {
             estimate: figure(CHANGE)?,
             low: figure(LOW)?,
             high: figure(HIGH)?,
-            starts: finding.evidence.get(STARTS)?.as_u64()?,
+            starts: starts?,
         })
     };
-    Some(match longer() {
-        Some(it) if it.low > 0.0 => RestedStart::Longer(it),
-        Some(it) if it.high < 0.0 => RestedStart::Shorter(it),
-        Some(it) => RestedStart::Open(it),
-        None => RestedStart::Unmeasured(figure(TOUCHES)),
-    })
+    match longer() {
+        Some(it) if it.low > 0.0 => Some(RestedStart::Longer(it)),
+        Some(it) if it.high < 0.0 => Some(RestedStart::Shorter(it)),
+        Some(it) => Some(RestedStart::Open(it)),
+        None => {
+            let touches = figure(TOUCHES);
+            (starts.is_some() || touches.is_some()).then_some(RestedStart::Unmeasured(touches))
+        }
+    }
 }
 
 /// Whether a start after a rest was shown to take longer.

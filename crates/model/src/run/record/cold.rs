@@ -26,6 +26,11 @@ const LONGEST: f64 = 10.0;
 /// With less huge memory there is no price to see.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
+/// What all of them take, where the longest trial takes so many seconds.
+fn needed(longest: f64) -> f64 {
+    f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest)
+}
+
 impl Record {
     /// Whether a start on cold memory is a question: one program, whose memory is warmed on a host that takes it back.
     #[must_use]
@@ -71,15 +76,28 @@ impl Record {
         let turns = [huge, plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        let whole = plan.bounds.max_time;
-        let whole = whole.map_or(USUAL_TIME, |time| time.as_secs_f64());
         let for_advice = match self.is_recommended(huge, recommended) {
-            true => COLD_SHARE * whole,
+            true => self.most_for_advice(),
             false => 0.0,
         };
         let most = (MOST_TIME * spent.as_secs_f64()).max(for_advice);
-        let needed = f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest);
+        let needed = needed(longest);
         (longest <= LONGEST && needed <= most).then(|| Duration::from_secs_f64(needed))
+    }
+
+    /// What trials on cold memory may take behind the rounds, where a trial takes so long.
+    #[must_use]
+    pub fn cold_trials_to_come(&self, trial: Duration) -> Duration {
+        let needed = needed(trial.as_secs_f64());
+        match self.prices_cold_memory() && needed <= self.most_for_advice() {
+            true => Duration::from_secs_f64(needed),
+            false => Duration::ZERO,
+        }
+    }
+
+    fn most_for_advice(&self) -> f64 {
+        let whole = self.header.plan.bounds.max_time;
+        COLD_SHARE * whole.map_or(USUAL_TIME, |time| time.as_secs_f64())
     }
 
     /// The policy whose start on cold memory is a question.

@@ -174,7 +174,11 @@ fn rounds(plan: &Plan) -> String {
     let bounds = &plan.bounds;
     let trials = plan.round(0, |_| true).len();
     let time = bounds.max_time.map_or_else(String::new, |time| {
-        format!(", none that would end after {} s", time.as_secs_f64())
+        let but = match bounds.least_rounds {
+            Some(least) => format!(" but the first {least}"),
+            None => String::new(),
+        };
+        format!(", none{but} that would end after {} s", time.as_secs_f64())
     });
     let most = bounds.max_rounds;
     let rounds = match bounds.min_rounds {

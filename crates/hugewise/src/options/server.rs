@@ -23,7 +23,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
 /// Rounds for which a server lives: many enough for its start to cost little, few enough for
 /// several starts in an experiment.
-const ROUNDS_PER_START: u32 = 5;
+const ROUNDS_PER_START: u32 = 2;
 
 /// Flags of a server under load.
 #[derive(Clone, Debug, Default, Args)]

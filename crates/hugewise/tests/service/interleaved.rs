@@ -81,7 +81,7 @@ fn a_dry_run_says_how_servers_are_shared() {
         let text = unfolded(&done);
         assert!(text.contains(said), "{text}");
     };
-    dry(&[], "started anew after 5 rounds");
+    dry(&[], "started anew after 2 rounds");
     dry(
         &["--interleave", "no"],
         "servers one started for each trial",

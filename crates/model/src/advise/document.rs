@@ -78,6 +78,10 @@ impl Advice {
                 format!("Cannot tell: the memory of this program may not be read. {READERS}")
             }
             (true, 0) => "Nothing to do: no rule that applies here is neglected.".to_owned(),
+            (true, _) if self.is_measured() => {
+                "Measured here, see below; no rule that applies is known to be neglected."
+                    .to_owned()
+            }
             (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
             (true, more) => format!("Cannot tell: {more} rules depend on what is not known here."),
             (false, 0) => format!("Found: {}.", parts.join(", ")),
@@ -108,6 +112,14 @@ impl Advice {
             ));
         }
         section
+    }
+
+    /// Whether a record of this machine has an answer about the one program.
+    fn is_measured(&self) -> bool {
+        let [program] = &self.programs[..] else {
+            return false;
+        };
+        program.measured.iter().any(|it| it.outcome.is_some())
     }
 
     /// Whether nothing shows what the one program is, because it may not be read.

@@ -133,8 +133,14 @@ impl Measurement {
     /// Whether its policy is what a rule recommends.
     #[must_use]
     pub fn is_about(&self, rule: &Rule) -> bool {
-        let set = rule.set.as_ref();
-        set.and_then(|set| set.policy.as_ref()) == Some(&self.policy)
+        let Some(set) = &rule.set else {
+            return false;
+        };
+        let is_arguments = || {
+            let policy = set.arguments_policy();
+            policy.is_some_and(|policy| policy.name == self.policy)
+        };
+        set.policy.as_ref() == Some(&self.policy) || is_arguments()
     }
 
     /// What it means for a rule that says something of this metric.

@@ -84,6 +84,11 @@ pub struct Ruling {
     pub(super) binds: bool,
 }
 
+/// Whether a program was started with the arguments by which it may run faster.
+fn has_its_arguments(rule: &Rule, facts: &Facts, order: Order) -> bool {
+    rule.own_setting().is_some() && rule.followed(facts, order) == Some(Truth::Yes)
+}
+
 /// How a rule stands, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,6 +146,10 @@ impl Ruling {
             _ if rule.status != Status::Current => (Standing::Past, None),
             // A state that cannot be told is no news: most rules of a state are about others.
             Truth::CannotTell(_) if subject.kind == Kind::State => return None,
+            // An argument that is there is not to be tried.
+            Truth::CannotTell(_) if has_its_arguments(rule, facts, subject.order) => {
+                (Standing::Followed, None)
+            }
             Truth::CannotTell(fact) => (Standing::Unknown, Some(fact)),
             Truth::Yes if belief == Some(Belief::Refuted) => (Standing::Refuted, None),
             Truth::Yes => standing(rule, facts, subject.order),

@@ -237,6 +237,13 @@ fn cold_trials_are_enough_for_an_interval_or_none() {
     assert_eq!(half(Some(130)), none);
     assert_eq!(half(None), none, "without a limit, half of the usual time");
     assert_eq!(recommended(&record, Some(150), "as-is"), none);
+    let mut usual = record.clone();
+    usual.header.plan.bounds.least_rounds = Some(6);
+    assert_eq!(
+        recommended(&usual, Some(60), "thp=always"),
+        four_of_each,
+        "nobody gave the time"
+    );
     let mut bounded = record.clone();
     bounded.header.plan.bounds.max_time = Some(Duration::from_secs(9010));
     assert_eq!(due(&bounded, 9000), none, "10 s are left");

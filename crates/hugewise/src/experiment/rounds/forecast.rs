@@ -56,7 +56,11 @@ impl Forecast {
     pub(super) fn longest(&self, bounds: &Bounds, done: u32) -> Duration {
         let all = self.after(bounds.max_rounds.saturating_sub(done)) + self.behind;
         let least = bounds.least_rounds.unwrap_or(0).saturating_sub(done);
-        let most = bounds.max_time.map(|most| most.max(self.after(least)));
+        let fewest = match bounds.least_rounds {
+            Some(_) => self.after(least) + self.behind,
+            None => Duration::ZERO,
+        };
+        let most = bounds.max_time.map(|most| most.max(fewest));
         most.map_or(all, |most| most.min(all))
     }
 }
@@ -79,9 +83,13 @@ pub(super) fn plan_text(
         return short;
     }
     if bounds.least_rounds.is_some() && bounds.max_time.is_some_and(|usual| needed > usual) {
+        let behind = match forecast.behind {
+            Duration::ZERO => String::new(),
+            behind => format!(", and starts after a rest may take {} more", rough(behind)),
+        };
         return format!(
             "{arms}, {trial} a trial: {fewest} rounds are the fewest \
-             that can decide, {}; --max-time stops earlier, without an answer",
+             that can decide, {}{behind}; --max-time stops earlier, without an answer",
             rough(needed)
         );
     }
@@ -211,7 +219,11 @@ mod tests {
         };
         assert!(text(0).ends_with("about 6.8 s in all"), "{}", text(0));
         assert!(text(34).ends_with("about 41 s in all"), "{}", text(34));
-        assert!(text(300).ends_with("about 90 s in all"), "{}", text(300));
+        assert!(
+            text(300).ends_with("about 5 min 10 s in all"),
+            "{}",
+            text(300)
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
+use super::paired::PairedRounds;
 use super::rested_starts::{LongerStart, RestedStarts};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
@@ -144,6 +145,10 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     };
     let expected = huge_bytes / page as f64 * (price.cold_seconds - price.warm_seconds);
     view.evidence.figure(TOUCHES, expected);
+    if let Some(change) = PairedRounds::of(view.context, view.policy).change(MetricId::WallSeconds)
+    {
+        view.evidence.figure(SAVED, -change);
+    }
     let touched = touched.trim_end_matches('.');
     Claim::Shown(format!(
         "{policy}: touching its huge pages takes about {} longer after a few seconds of rest, of which small \
@@ -170,6 +175,7 @@ const LOW: &str = "rested_start_change_low_seconds";
 const HIGH: &str = "rested_start_change_high_seconds";
 const STARTS: &str = "rested_starts";
 const TOUCHES: &str = "cold_touch_expected_seconds";
+const SAVED: &str = "saved_on_warm_memory_seconds";
 
 fn note_starts(view: &mut PolicyView<'_, '_>, starts: &RestedStarts) {
     view.evidence.figure(STARTS, starts.count());
@@ -177,6 +183,22 @@ fn note_starts(view: &mut PolicyView<'_, '_>, starts: &RestedStarts) {
         view.evidence.figure(CHANGE, longer.estimate);
         view.evidence.figure(LOW, longer.low);
         view.evidence.figure(HIGH, longer.high);
+    }
+}
+
+/// What is expected of a start after a rest that was not measured.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Touches {
+    /// How much longer it takes to touch the huge pages, in seconds.
+    pub(in crate::run) longer: f64,
+    /// What they save on warm memory, by the mean over the rounds, in seconds.
+    pub(in crate::run) saved: f64,
+}
+
+impl Touches {
+    /// Whether more is lost than saved. Small pages are cold then too, and pay a part.
+    pub(in crate::run) fn outweigh(self) -> bool {
+        self.saved > 0.0 && self.longer > self.saved
     }
 }
 
@@ -189,9 +211,8 @@ pub(in crate::run) enum RestedStart {
     Shorter(LongerStart),
     /// It was measured, and did not tell.
     Open(LongerStart),
-    /// There are too few. What touching huge pages takes longer then, in seconds, where nothing was
-    /// started after a rest.
-    Unmeasured(Option<f64>),
+    /// There are too few. What touching huge pages takes longer then, where nothing was started after a rest.
+    Unmeasured(Option<Touches>),
 }
 
 /// A start after a rest, where anything was measured of it.
@@ -213,7 +234,10 @@ pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option
         Some(it) if it.high < 0.0 => Some(RestedStart::Shorter(it)),
         Some(it) => Some(RestedStart::Open(it)),
         None => {
-            let touches = figure(TOUCHES);
+            let touches = figure(TOUCHES).map(|longer| Touches {
+                longer,
+                saved: figure(SAVED).unwrap_or(0.0),
+            });
             (starts.is_some() || touches.is_some()).then_some(RestedStart::Unmeasured(touches))
         }
     }
@@ -224,6 +248,14 @@ pub(in crate::run) fn is_dear_to_start(findings: &[Finding], policy: &str) -> bo
     matches!(
         rested_start(findings, policy),
         Some(RestedStart::Longer(..))
+    )
+}
+
+/// Whether a start after a rest was not measured, and probably takes longer.
+pub(in crate::run) fn is_probably_dear_to_start(findings: &[Finding], policy: &str) -> bool {
+    matches!(
+        rested_start(findings, policy),
+        Some(RestedStart::Unmeasured(Some(touches))) if touches.outweigh()
     )
 }
 

@@ -100,8 +100,10 @@ pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> S
         1
     };
     let (verbs, words) = words.split_at(verbs.min(words.len()));
-    // Without `--` a flag may be the workload's.
-    let end = words.iter().position(|word| *word == "--").unwrap_or(0);
+    let of_file = words.last().is_some_and(|word| word.ends_with(".toml"));
+    // Without `--` a flag may be the workload's, unless a file has that.
+    let all = if of_file { words.len() } else { 0 };
+    let end = words.iter().position(|word| *word == "--").unwrap_or(all);
     let (own, workload) = words.split_at(end);
     let mut kept = Vec::new();
     let mut own = own.iter();

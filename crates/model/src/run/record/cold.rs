@@ -22,7 +22,7 @@ pub const COLD_SHARE: f64 = 0.5;
 /// The whole time of an experiment that has no limit, in seconds.
 const USUAL_TIME: f64 = 90.0;
 /// Longer trials are not repeated for this.
-const LONGEST: f64 = 10.0;
+const LONGEST: f64 = 6.0;
 /// With less huge memory there is no price to see.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
@@ -57,6 +57,7 @@ impl Record {
         let plan = &self.header.plan;
         let needed = self.time_of_cold_trials(spent, recommended);
         let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
+        let left = left.filter(|_| !self.has_usual_time());
         let fits = |needed: &Duration| left.is_none_or(|left| *needed <= left);
         let Some((huge, _)) = self.cold_policy(recommended).zip(needed.filter(fits)) else {
             return Vec::new();
@@ -89,15 +90,25 @@ impl Record {
     #[must_use]
     pub fn cold_trials_to_come(&self, trial: Duration) -> Duration {
         let needed = needed(trial.as_secs_f64());
-        match self.prices_cold_memory() && needed <= self.most_for_advice() {
+        let is_short = trial.as_secs_f64() <= LONGEST;
+        match self.prices_cold_memory() && is_short && needed <= self.most_for_advice() {
             true => Duration::from_secs_f64(needed),
             false => Duration::ZERO,
         }
     }
 
+    /// An answer needs them as it needs the fewest rounds that can decide: where nobody gave a time, they are run
+    /// like these, however long they take.
     fn most_for_advice(&self) -> f64 {
         let whole = self.header.plan.bounds.max_time;
-        COLD_SHARE * whole.map_or(USUAL_TIME, |time| time.as_secs_f64())
+        match self.has_usual_time() {
+            true => f64::INFINITY,
+            false => COLD_SHARE * whole.map_or(USUAL_TIME, |time| time.as_secs_f64()),
+        }
+    }
+
+    fn has_usual_time(&self) -> bool {
+        self.header.plan.bounds.least_rounds.is_some()
     }
 
     /// The policy whose start on cold memory is a question.

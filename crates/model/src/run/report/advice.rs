@@ -8,7 +8,7 @@ use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::is_dear_to_start;
+use crate::run::findings::host_cold_memory::{is_dear_to_start, is_probably_dear_to_start};
 use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::metric::MetricId;
 use crate::run::policy::realise::{
@@ -188,7 +188,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let is_dear = is_dear_to_start(&report.findings, best);
     let condition = condition(report, best, is_dear);
     let reach = match (realisation.files.is_empty(), is_dear) {
-        (false, _) => "Per run, or set the machine until reboot:",
+        (false, _) => "Per run, or until reboot:",
         (true, true) => "This program only:",
         (true, false) => "It changes this program only:",
     };
@@ -214,6 +214,9 @@ fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
     if is_dear {
         let baseline = plain(&report.table.verdict.baseline);
         return format!(", if starts follow within seconds, else {baseline}");
+    }
+    if is_probably_dear_to_start(&report.findings, best) {
+        return ", if starts follow within seconds".to_owned();
     }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best);

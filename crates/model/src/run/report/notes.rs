@@ -376,7 +376,8 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
         StopReason::Interrupted => Some((Level::First, "Stopped: by a signal.")),
         StopReason::MaxTime => Some((
             Level::Detail,
-            "Stopped: the time was up (--max-time; 90 s unless given).",
+            "Stopped: the time was up (--max-time; unless given, 90 s or what the fewest rounds take that can \
+             decide).",
         )),
         StopReason::MaxRounds => Some((Level::Detail, "Stopped: --max-rounds was reached.")),
         StopReason::WorkloadFails => Some((
@@ -388,12 +389,9 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
         }
         // Where the answer is known, nobody waits for the rest.
         StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
-        // Neither for what is said with what more rounds would take.
+        // What is open is said with what more rounds would take.
         StopReason::OutOfReach => Some((
-            match known {
-                Some(_) => Level::Detail,
-                None => Level::First,
-            },
+            Level::Detail,
             "Stopped early: the rest of the time was too short to decide it.",
         )),
         StopReason::Decided | StopReason::TooSmall | StopReason::Precise | StopReason::Measured => {

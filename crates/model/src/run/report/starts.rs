@@ -1,6 +1,7 @@
 //! Servers that live for several trials: effects by start, beside those by round.
 
 use super::Report;
+use super::advice::best;
 use super::conclusion::conclude;
 use super::pages::changed_no_page;
 use crate::run::compare::labels::{effect_of_ratio, label_of};
@@ -18,8 +19,10 @@ pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
     }
     let of_policy = found.chunk_by(|one, next| one.policy == next.policy);
     let details = of_policy.map(|found| (Level::Detail, detail(report, found)));
-    // Where no page changed there is no effect that other starts may have.
-    let is_unchanged = conclude(report).is_some_and(|it| it.policy.is_none());
+    // Where no page changed, and nothing is better, there is no effect that other starts may have.
+    let baseline = Some(report.table.verdict.baseline.as_str());
+    let is_chosen = best(report).is_some_and(|best| Some(best) != baseline);
+    let is_unchanged = !is_chosen && conclude(report).is_some_and(|it| it.policy.is_none());
     let level = match is_unchanged {
         true => Level::Detail,
         false => Level::First,
@@ -95,10 +98,13 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
 /// Every figure of one policy.
 fn detail(report: &Report<'_>, found: &[Starts]) -> String {
     let figure = |it: &Starts| {
+        let label = label_of(report.record, &it.metric, it.statistic);
+        let effect = effect_of_ratio(it.ratio);
+        if it.starts < 2 {
+            return format!("{label} {effect}");
+        }
         format!(
-            "{} {} ({} to {}, same direction in {} of {})",
-            label_of(report.record, &it.metric, it.statistic),
-            effect_of_ratio(it.ratio),
+            "{label} {effect} ({} to {}, same direction in {} of {})",
             effect_of_ratio(it.low),
             effect_of_ratio(it.high),
             it.same_direction,

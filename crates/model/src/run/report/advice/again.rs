@@ -7,7 +7,7 @@ use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::compare::medians::arm_trials;
-use crate::run::findings::host_cold_memory::RestedStart;
+use crate::run::findings::host_cold_memory::{RestedStart, Touches};
 use crate::run::metric::MetricId;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, Settings, rerun_without};
@@ -50,15 +50,21 @@ pub(in super::super) fn at_rest(
             "After seconds of rest a start takes {}: not decided. To decide it",
             it.text()
         ),
-        RestedStart::Unmeasured(Some(seconds)) => format!(
-            "After seconds of rest the huge pages take about {} more to touch. To measure it",
-            quantity(&Unit::Seconds, seconds)
-        ),
+        RestedStart::Unmeasured(Some(touches)) => expected(touches),
         RestedStart::Unmeasured(None) => {
             "Starts after seconds of rest may gain less. To measure them".to_owned()
         }
     };
     measured_at_rest(report, policy, &known)
+}
+
+fn expected(touches: Touches) -> String {
+    let [longer, saved] = [touches.longer, touches.saved].map(|it| quantity(&Unit::Seconds, it));
+    let lead = format!("After seconds of rest the huge pages take about {longer} more to touch");
+    match touches.outweigh() {
+        true => format!("{lead}, and save {saved}: probably slower then. To measure it"),
+        false => format!("{lead}. To measure it"),
+    }
 }
 
 /// The command that measures starts after a rest, behind what it is for.
@@ -73,12 +79,17 @@ fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice
     };
     let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let command = rerun_without(&report.record.header.made_by, left_out, &words);
-    given(
-        format!("{lead}, in {minutes} minutes:"),
-        with_own_input(report, command),
-        &format!("run again with {}", flags.join(" ")),
-    )
+    let command = with_own_input(report, command);
+    let lead = format!("{lead}, in {minutes} minutes:");
+    if command.chars().count() > COPIED {
+        let again = format!("{lead} run again with {}.", flags.join(" "));
+        return vec![Advice::Sentence(again)];
+    }
+    vec![Advice::Sentence(lead), Advice::Command(command)]
 }
+
+/// A command is copied even where it takes more than a line of 80 columns, but not two lines.
+const COPIED: usize = 120;
 
 /// What such a command has not of the one before: the first, and the policies where it is about one.
 const RESTED: [&str; 3] = ["--host-memory", "--policy", "--matrix"];

@@ -182,10 +182,13 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
         );
     }
     match with_more_than_pages(report) {
-        Some(policy) => format!(
-            "Huge pages by themselves could not be tried on {what}: {policy} changed its pages, and \
-             sets something else too."
-        ),
+        Some(policy) => better_with_more_than_pages(report, &policy, what).unwrap_or_else(|| {
+            format!(
+                "Huge pages by themselves could not be tried on {what}: {} changed its pages, and \
+                 sets something else too.",
+                plain(&policy)
+            )
+        }),
         None => format!(
             "Huge pages could not be tried on {what}: {}.",
             why_not_tried(report, finding)
@@ -203,7 +206,24 @@ fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
         let more = more_huge_bytes(&context, &policy.name);
         !policy.is_idle_means() && more.is_some_and(|more| more.abs() > page)
     });
-    found.map(|policy| plain(&policy.name))
+    found.map(|policy| policy.name.clone())
+}
+
+/// That the best policy gives the program huge pages and sets more: these are not shown to be the reason.
+fn better_with_more_than_pages(report: &Report<'_>, policy: &str, what: &str) -> Option<String> {
+    let best = report.table.verdict.best.as_deref()?;
+    let row = judged(report, best).filter(|_| best == policy)?;
+    let metric = metric_of(report.record, &row.metric);
+    Some(format!(
+        "{} {} {}{} for {what} {}{}. With it the program has huge pages, and more is set than these: \
+         whether they are the reason was not tried.",
+        plain(best),
+        Effect::of(&metric, &row)?.text(&metric),
+        plain(&report.table.verdict.baseline),
+        property(report),
+        evidence(&metric, &row, Sign::Left),
+        beside(report, &row),
+    ))
 }
 
 /// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.

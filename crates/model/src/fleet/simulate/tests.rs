@@ -311,9 +311,9 @@ fn ten_thousand_forecasts_by_half_of_a_past() {
 #[test]
 fn the_effect_that_the_past_promises_is_found_as_often_as_it_says() {
     for (hosts, family) in [(80, 1), (20, 1), (80, 8)] {
-        let share = as_forecast(hosts, family, 0..400);
+        let share = as_forecast(hosts, family, 0..200);
         let away = (share - POWER).abs();
-        assert!(away <= room(POWER, 400.0), "{hosts} {family}: {share}");
+        assert!(away <= room(POWER, 200.0), "{hosts} {family}: {share}");
     }
 }
 

@@ -154,8 +154,8 @@ impl Design {
 #[test]
 fn units_that_the_rule_drew_are_as_planned() {
     for design in DESIGNS {
-        let [wrong, forbidden] = design.alarms(400);
-        let (what, most) = (design.what, ALPHA + room(ALPHA, 400.0));
+        let [wrong, forbidden] = design.alarms(200);
+        let (what, most) = (design.what, ALPHA + room(ALPHA, 200.0));
         assert!(
             wrong <= most && forbidden <= 0.01,
             "{what}: {wrong}, {forbidden}"

@@ -175,8 +175,7 @@ fn of_metrics(plan: &Plan, of: u64) -> f64 {
 #[test]
 fn turns_that_leave_nothing_behind_are_rarely_said_to() {
     let plan = plan(PAIRS);
-    let [none, half] =
-        [0.0, 0.5].map(|carried| share(0..60, |seed| is_said(&plan, carried, seed)));
+    let [none, half] = [0.0, 0.5].map(|carried| share(0..60, |seed| is_said(&plan, carried, seed)));
     assert!(none <= ALPHA + room(ALPHA, 60.0), "{none}");
     assert!(half > 0.9, "{half}");
 }

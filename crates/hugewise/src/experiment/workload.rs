@@ -40,15 +40,20 @@ impl Workload {
         program: Option<&Program>,
         policies: impl IntoIterator<Item = &'a Policy>,
     ) -> Self {
-        let arguments = policies.into_iter().map(|it| &it.settings.args);
-        Self::new(options, program, arguments)
+        let mut arguments = policies.into_iter().map(|it| &it.settings.args);
+        let has_arguments = arguments.any(|it| !it.is_empty());
+        Self {
+            has_arguments,
+            ..Self::plain(options, program)
+        }
     }
 
-    /// The command of a policy in a record. Policies that were dropped are still among its
-    /// realisations.
+    /// The command of a policy in a record.
     pub fn of(options: &Options, header: &Header, policy: &Policy) -> Self {
-        let arguments = header.realisations.values().map(|it| &it.arguments);
-        Self::new(options, header.plan.program_of(&policy.name), arguments)
+        Self {
+            has_arguments: header.fills_arguments(),
+            ..Self::plain(options, header.plan.program_of(&policy.name))
+        }
     }
 
     /// Words that are run under one policy.
@@ -60,11 +65,8 @@ impl Workload {
         }
     }
 
-    fn new<'a>(
-        options: &Options,
-        program: Option<&Program>,
-        mut arguments: impl Iterator<Item = &'a Vec<String>>,
-    ) -> Self {
+    /// The command without arguments of a policy.
+    fn plain(options: &Options, program: Option<&Program>) -> Self {
         let words = |it: &Program| it.command.iter().map(OsString::from).collect();
         Self {
             words: program.map_or_else(|| options.command.clone(), words),
@@ -72,7 +74,7 @@ impl Workload {
                 true => Form::Line,
                 false => Form::Words,
             },
-            has_arguments: arguments.any(|it| !it.is_empty()),
+            has_arguments: false,
         }
     }
 

@@ -276,7 +276,12 @@ fn not_tried(report: &Report<'_>) -> Vec<Advice> {
 
 /// A command behind what it is for; one that is too long for a line is said in words.
 pub(super) fn given(lead: String, command: String, in_words: &str) -> Vec<Advice> {
-    if command.chars().count() > LINE_WIDTH {
+    given_within(LINE_WIDTH, lead, command, in_words)
+}
+
+/// The same for lines of this width.
+fn given_within(width: usize, lead: String, command: String, in_words: &str) -> Vec<Advice> {
+    if command.chars().count() > width {
         return vec![Advice::Sentence(format!("{lead} {in_words}."))];
     }
     vec![Advice::Sentence(lead), Advice::Command(command)]

@@ -2,7 +2,7 @@
 
 use super::super::answer::judged;
 use super::workload::with_own_input;
-use super::{Advice, Report, given};
+use super::{Advice, Report, given, given_within};
 use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
@@ -80,12 +80,12 @@ fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice
     let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let command = rerun_without(&report.record.header.made_by, left_out, &words);
     let command = with_own_input(report, command);
-    let lead = format!("{lead}, in {minutes} minutes:");
-    if command.chars().count() > COPIED {
-        let again = format!("{lead} run again with {}.", flags.join(" "));
-        return vec![Advice::Sentence(again)];
-    }
-    vec![Advice::Sentence(lead), Advice::Command(command)]
+    given_within(
+        COPIED,
+        format!("{lead}, in {minutes} minutes:"),
+        command,
+        &format!("run again with {}", flags.join(" ")),
+    )
 }
 
 /// A command is copied even where it takes more than a line of 80 columns, but not two lines.

@@ -48,6 +48,14 @@ pub enum Format {
     Markdown,
 }
 
+impl Format {
+    /// Whether it is read as a text, not as figures.
+    #[must_use]
+    pub fn is_prose(self) -> bool {
+        matches!(self, Self::Text | Self::Markdown)
+    }
+}
+
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {

@@ -44,7 +44,7 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let arms = [(Policy::as_is(), small_pages()), (mine, huge_pages())];
     let mut record = sample::record(&arms, 12);
     record.header.plan.shell = true;
-    record.header.plan.command = vec!["sort -n < 'a b'".to_owned()];
+    record.header.plan.command = vec!["sort -n < 'a b' | tail".to_owned()];
     let set = EnvChange::Set {
         name: "NOTE".to_owned(),
         value: "it's a b".to_owned(),
@@ -52,12 +52,17 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let own = record.header.realisations.get_mut("my own").unwrap();
     own.environment = vec![set];
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
-    let by_hand = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'''"#;
+    let by_hand = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'' | tail'"#;
     let advice = report::advice::advice(&report);
     assert_eq!(advice[1].to_string(), by_hand);
     let text = draw(&report, &Style::default());
     let shown = format!("It changes this program only:\n    {by_hand}\n");
     assert!(text.contains(&shown), "{text}");
+    let mut one_program = record.clone();
+    one_program.header.plan.command = vec!["redis-server --port {port} --save ''".to_owned()];
+    let report = Report::new(&one_program, table(&record, 0.008), Vec::new(), None);
+    let by_hand = r#"NOTE='it'\''s a b' redis-server --port {port} --save ''"#;
+    assert_eq!(report::advice::advice(&report)[1].to_string(), by_hand);
 }
 
 /// What nothing was done for stands in the report, with the command that does it.

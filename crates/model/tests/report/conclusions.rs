@@ -88,6 +88,28 @@ fn the_policy_whose_pages_differ_most_decides() {
     assert_eq!(report.answers()[1], "Also: thp=madvise changed no page.");
 }
 
+/// It is one more control: what changed no page cannot differ because of huge pages.
+#[test]
+fn time_that_differs_without_a_changed_page_is_said() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (
+            thp("thp=madvise", Thp::Madvise),
+            with(&small_pages(), &[(SECONDS, 3.7)]),
+        ),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = sample::table(&record, 0.004);
+    let answers = &mut table.verdict.policies;
+    answers.insert("thp=madvise".to_owned(), Answer::NoEffect);
+    let report = Report::new(&record, table, Vec::new(), None);
+    let also = report.answers()[1].clone();
+    assert!(also.starts_with("Also: thp=madvise 11.9 % less ("), "{also}");
+    let end = ") without a changed page: so much is not due to huge pages.";
+    assert!(also.ends_with(end), "{also}");
+}
+
 fn clear_win() -> (Record, Table) {
     let record = sample::clear_win();
     let table = sample::table(&record, 0.004);

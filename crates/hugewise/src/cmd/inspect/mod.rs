@@ -153,7 +153,11 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
         processes::inspect(root, pid, arguments.thoroughness(), |space, settings| {
             results::judged(space, settings, arguments)
         })?;
-    inspection.benefit = benefit::of(root, pid);
+    // It reads all rules and records: only for those who are shown it.
+    let is_read = arguments.output.format.is_prose() || arguments.page.html.is_some();
+    if is_read && inspection.names_a_fix() {
+        inspection.benefit = benefit::of(root, pid);
+    }
     inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
     results::one(&inspection, arguments)?;
     // The program ends here: what many mappings hold goes with it, not piece by piece.

@@ -56,12 +56,16 @@ impl Rounds<'_> {
                 let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
                 self.pace.borrow_mut().warmed_up(since, ahead);
                 self.check_early(record)?;
-                if self.pace.borrow().elapsed() >= PATIENCE {
-                    self.tell_plan(record, progress);
-                }
                 if !trial.succeeded() && !reported {
                     reported = true;
                     progress.print_above(&failure(&trial));
+                    // It most likely ends with the first round.
+                    if !self.options.ignore_failure {
+                        self.plan_told.set(true);
+                    }
+                }
+                if self.pace.borrow().elapsed() >= PATIENCE {
+                    self.tell_plan(record, progress);
                 }
             }
         }

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use super::Report;
+use super::answer::told;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::{is_dear_to_start, is_probably_dear_to_start};
-use crate::run::findings::win_with_a_loss::{prices, tell};
-use crate::run::metric::MetricId;
+use crate::run::findings::win_with_a_loss::prices;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
@@ -219,17 +219,13 @@ fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
         return ", if starts follow within seconds".to_owned();
     }
     let context = Context::new(report.record, &report.table);
-    let prices = prices(&context, best);
-    let is_told = conclude(report).is_some_and(|it| it.policy.as_deref() == Some(best));
-    // Peak memory is in every table.
-    let untold = prices
-        .iter()
-        .filter(|price| !is_told && price.metric != MetricId::PeakRssBytes.name());
-    let untold: Vec<String> = untold.map(|price| tell(&context, price)).collect();
-    match (prices.is_empty(), untold.is_empty()) {
+    let prices = prices(&context, best).into_iter();
+    let prices: Vec<String> = prices.map(|price| told(&context, price)).collect();
+    let is_said_above = conclude(report).is_some_and(|it| it.policy.as_deref() == Some(best));
+    match (prices.is_empty(), is_said_above) {
         (true, _) => String::new(),
-        (false, true) => ", at a price".to_owned(),
-        (false, false) => format!(", if you accept {}", untold.join(", ")),
+        (false, true) => ", if you accept that price".to_owned(),
+        (false, false) => format!(", if you accept {}", prices.join(", ")),
     }
 }
 

@@ -101,16 +101,25 @@ impl Inspection {
             main.code,
             main.code.sentence()
         );
-        let fix = main
-            .code
-            .fix(&self.space, &self.space.mappings[main.mapping]);
         let mut fields = vec![Field::new("main reason", reason).tone(Tone::Bad)];
-        if let Some(fix) = fix {
+        if let Some(fix) = self.fix_of(main) {
             // Plain: that it can be done does not say that it should be.
             fields.push(Field::new(TO_MAKE_HUGE, fix));
             fields.extend(self.benefit.fields());
         }
         fields
+    }
+
+    /// Whether the document says what would make memory huge, and so asks whether that helps.
+    #[must_use]
+    pub fn names_a_fix(&self) -> bool {
+        let main = self.main_reason();
+        main.is_some_and(|main| self.fix_of(main).is_some())
+    }
+
+    fn fix_of(&self, judgement: &Judgement) -> Option<String> {
+        let mapping = &self.space.mappings[judgement.mapping];
+        judgement.code.fix(&self.space, mapping)
     }
 
     /// Where the reason of the most small memory has most of its memory.

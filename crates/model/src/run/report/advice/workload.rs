@@ -23,53 +23,40 @@ fn input(report: &Report<'_>) -> Option<String> {
     }
 }
 
-/// The workload with the arguments of a policy, as a shell takes it. `COMMAND` where it is too long, or has places
-/// that are filled in trials alone; with arguments these are no reason, for it shows where the arguments stand.
+/// The workload with the arguments of a policy, as a shell takes it; `COMMAND` where it is too long. A server keeps
+/// its places, such as `{port}`: they show what the reader puts in.
 pub(super) fn workload(report: &Report<'_>, arguments: &[String]) -> String {
-    let header = &report.record.header;
-    let shown = match (arguments.is_empty(), &header.plan.service) {
-        (true, Some(_)) => None,
-        (true, None) => typed(report, &header.command_with(&[])),
-        (false, _) => with_arguments(report, arguments),
-    };
-    shown.unwrap_or_else(|| UNSAID.to_owned())
+    written(report, arguments).unwrap_or_else(|| UNSAID.to_owned())
 }
 
 /// The workload with arguments in it; `None` where there are none, or it is too long.
 pub(super) fn with_arguments(report: &Report<'_>, arguments: &[String]) -> Option<String> {
-    if arguments.is_empty() {
-        return None;
-    }
+    let has_any = !arguments.is_empty();
+    has_any.then(|| written(report, arguments)).flatten()
+}
+
+/// A command as a shell takes it, with its input; `None` where it is too long.
+fn written(report: &Report<'_>, arguments: &[String]) -> Option<String> {
     let header = &report.record.header;
     let command = header.command_with(arguments);
     let line = command.first().filter(|_| header.plan.shell);
     // A line that begins with its program is pasted as it is.
-    let is_plain = |line: &&String| CommandLine::Line((*line).clone()).program().is_some();
-    match line.filter(is_plain) {
-        Some(line) if plain(line) == *line => {
-            Some(line.clone()).filter(|line| line.chars().count() <= COMMAND_WIDTH)
-        }
-        _ => typed(report, &command),
-    }
-}
-
-/// What stands for a command that is left for the reader to put in.
-const UNSAID: &str = "COMMAND";
-
-/// A command as a shell takes it, with its input; `None` where it is too long.
-fn typed(report: &Report<'_>, command: &[String]) -> Option<String> {
-    let shell = ["/bin/sh", "-c"].map(str::to_owned);
-    let lead: &[String] = if report.record.header.plan.shell {
-        &shell
-    } else {
-        &[]
+    let is_plain = |line: &&String| {
+        CommandLine::Line((*line).clone()).program().is_some() && plain(line) == **line
     };
-    let mut words = quoted_words(&[lead, command].concat());
+    let mut words = match (line.filter(is_plain), header.plan.shell) {
+        (Some(line), _) => line.clone(),
+        (None, true) => format!("/bin/sh -c {}", quoted_words(&command)),
+        (None, false) => quoted_words(&command),
+    };
     if let Some(input) = input(report) {
         words.push_str(&format!(" < {input}"));
     }
     (words.chars().count() <= COMMAND_WIDTH).then_some(words)
 }
+
+/// What stands for a command that is left for the reader to put in.
+const UNSAID: &str = "COMMAND";
 
 /// A command that measures again, reading from where the first one did: `--stdin` is a flag of its own.
 pub(super) fn with_own_input(report: &Report<'_>, command: String) -> String {

@@ -48,7 +48,7 @@ pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
 }
 
 /// `latency p99 −34.7 %`: a comma would part it from itself.
-fn told(context: &Context<'_>, row: &Comparison) -> String {
+pub(in crate::run::report) fn told(context: &Context<'_>, row: &Comparison) -> String {
     tell(context, row).replace(", ", " ")
 }
 

@@ -4,6 +4,7 @@ mod bloat;
 mod chance;
 mod collapsing;
 mod faults;
+mod heap;
 mod host_memory;
 mod judged;
 mod no_effect;
@@ -49,11 +50,12 @@ fn no_rule_breaks_on_a_record_without_trials() {
 }
 
 /// The texts in which rules are tried: a rule that is nowhere among them is untried.
-const TRIED: [&str; 16] = [
+const TRIED: [&str; 17] = [
     include_str!("bloat.rs"),
     include_str!("chance.rs"),
     include_str!("collapsing.rs"),
     include_str!("faults.rs"),
+    include_str!("heap.rs"),
     include_str!("host_memory.rs"),
     include_str!("no_effect.rs"),
     include_str!("own_acts.rs"),

@@ -105,7 +105,10 @@ fn time_that_differs_without_a_changed_page_is_said() {
     answers.insert("thp=madvise".to_owned(), Answer::NoEffect);
     let report = Report::new(&record, table, Vec::new(), None);
     let also = report.answers()[1].clone();
-    assert!(also.starts_with("Also: thp=madvise 11.9 % less ("), "{also}");
+    assert!(
+        also.starts_with("Also: thp=madvise 11.9 % less ("),
+        "{also}"
+    );
     let end = ") without a changed page: so much is not due to huge pages.";
     assert!(also.ends_with(end), "{also}");
 }

@@ -22,6 +22,7 @@ mod copy_on_write_after_fork;
 mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
+mod heap_grew_in_steps;
 pub(super) mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod huge_code;
@@ -76,6 +77,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,
+    &heap_grew_in_steps::HeapGrewInSteps,
     &user_time_fell::UserTimeFell,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,

@@ -29,8 +29,8 @@ mod shape;
 mod tests;
 mod user_time;
 
-pub(super) use certainty::certainty;
 pub(super) use beside::told;
+pub(super) use certainty::certainty;
 pub(super) use headline::told_beside;
 
 /// Longer commands are cut in sentences; the record has them in full.

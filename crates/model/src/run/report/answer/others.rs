@@ -7,8 +7,8 @@ use super::super::pages::changed_no_page;
 use super::effect::Effect;
 use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
-use crate::run::compare::{Answer, Control, ControlOutcome};
 use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Answer, Control, ControlOutcome};
 use crate::run::policy::{Policy, Preload, Tracer};
 use crate::text::wrap::plain;
 

@@ -163,8 +163,9 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
         kernel: "6.12".to_owned(),
         policy: "thp=never".to_owned(),
         metric: "wall_seconds".to_owned(),
-        change: [1.08, 1.05, 1.1],
+        change: Some([1.08, 1.05, 1.1]),
         outcome: Some(outcome),
+        changed_no_page: false,
     };
     for (outcome, belief, standing, neglected) in [
         (Change::Worse, Belief::Refuted, Standing::Refuted, 0),
@@ -188,12 +189,16 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
 
 /// With the machine's `madvise`, nothing that Python does is changed by `thp=never`.
 #[test]
-fn a_policy_that_changed_no_page_is_no_measurement() {
+fn a_policy_that_changed_no_page_is_no_measurement_of_its_time() {
     let kept = include_bytes!("../../../docs/records/python-dict.jsonl");
     let record = parse(&kept[..]).expect("good");
     let all = measurements(&record, "a.jsonl");
-    let policies: Vec<&str> = all.iter().map(|it| it.policy.as_str()).collect();
+    let (same, changed): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.changed_no_page);
+    let policies: Vec<&str> = changed.iter().map(|it| it.policy.as_str()).collect();
     assert_eq!(policies, ["thp=always", "malloc=thp"]);
+    let accounts: Vec<String> = same.iter().map(|it| it.account()).collect();
+    assert_eq!(accounts, ["thp=never changed no page"]);
+    assert!(same.iter().all(|it| it.outcome.is_none()));
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub struct ServerOptions {
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
     pub interleave: Option<InterleaveChoice>,
 
-    /// Start all servers anew after N rounds [default: 5]
+    /// Start all servers anew after N rounds [default: 2]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = SERVER)]
     pub rounds_per_start: Option<NonZeroU32>,
 

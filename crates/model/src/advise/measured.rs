@@ -9,8 +9,10 @@ use super::subject::Kind;
 use super::tried::change_words;
 use crate::base::calendar::date;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
+use crate::run::findings::Context;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
+use crate::run::report::pages::changed_no_page;
 
 /// The effect of a policy on a program, from a record on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,10 +29,13 @@ pub struct Measurement {
     pub policy: String,
     /// The metric that decides.
     pub metric: String,
-    /// Its change with the interval, as ratios: 0.97 is 3 % less.
-    pub change: [f64; 3],
+    /// Its change with the interval, as ratios: 0.97 is 3 % less. Nothing where the policy left the experiment
+    /// before it had an interval, because it changed no page.
+    pub change: Option<[f64; 3]>,
     /// What is decided; nothing where the rounds do not tell.
     pub outcome: Option<Change>,
+    /// Whether it changed no page, so that its time says nothing of huge pages.
+    pub changed_no_page: bool,
 }
 
 /// What a measurement means for a rule.
@@ -51,7 +56,19 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
     };
     let header = &record.header;
     let command = words(&header.plan.command);
+    let context = Context::new(record, &table);
     let of = |row: &Comparison| {
+        let answer = *table.verdict.policies.get(&row.policy)?;
+        let changed_no_page = changed_no_page(&context, &row.policy);
+        // What was not in force says nothing of its policy.
+        if table.verdict.reasons.contains_key(&row.policy) && !changed_no_page {
+            return None;
+        }
+        let interval = row.ratio.zip(row.low).zip(row.high);
+        let change = interval.map(|((ratio, low), high)| [ratio, low, high]);
+        if change.is_none() && !changed_no_page {
+            return None;
+        }
         Some(Measurement {
             record: path.to_owned(),
             unix_ms: header.created_unix_ms,
@@ -59,15 +76,14 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
             kernel: header.host.kernel.clone(),
             policy: row.policy.clone(),
             metric: row.metric.clone(),
-            change: [row.ratio?, row.low?, row.high?],
-            outcome: outcome(*table.verdict.policies.get(&row.policy)?),
+            change,
+            outcome: outcome(answer),
+            changed_no_page,
         })
     };
     let rows = table.comparisons.iter();
     rows.filter(|row| row.metric == table.verdict.metric && row.statistic == Statistic::Center)
         .filter(|row| !changes_nothing(record, &row.policy))
-        // What was not in force, or changed no page, says nothing of its policy.
-        .filter(|row| !table.verdict.reasons.contains_key(&row.policy))
         .filter_map(of)
         .collect()
 }
@@ -130,10 +146,10 @@ impl Measurement {
         }
     }
 
-    /// Whether its policy is what a rule recommends.
+    /// Whether it tells of what a rule recommends.
     #[must_use]
     pub fn is_about(&self, rule: &Rule) -> bool {
-        let Some(set) = &rule.set else {
+        let Some(set) = rule.set.as_ref().filter(|_| !self.changed_no_page) else {
             return false;
         };
         let is_arguments = || {
@@ -182,8 +198,14 @@ impl Measurement {
     /// The policy, what is decided and the change, for people.
     #[must_use]
     pub fn account(&self) -> String {
-        let change = change_words(&self.metric, self.change);
-        format!("{} {}, {change}", self.policy, self.verdict())
+        let change = self.change.filter(|_| !self.changed_no_page);
+        match change {
+            Some(change) => {
+                let change = change_words(&self.metric, change);
+                format!("{} {}, {change}", self.policy, self.verdict())
+            }
+            None => format!("{} changed no page", self.policy),
+        }
     }
 
     /// By which name `hugewise report` finds the record in the user's folder.
@@ -193,10 +215,10 @@ impl Measurement {
         name.strip_suffix(".jsonl").unwrap_or(name)
     }
 
-    /// The change with its interval, for people.
+    /// The change with its interval, for people; `None` where none is known.
     #[must_use]
-    pub fn words(&self) -> String {
-        let change = change_words(&self.metric, self.change);
-        format!("{change} with {}", self.policy)
+    pub fn words(&self) -> Option<String> {
+        let change = change_words(&self.metric, self.change?);
+        Some(format!("{change} with {}", self.policy))
     }
 }

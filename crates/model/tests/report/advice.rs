@@ -20,7 +20,7 @@ fn advice_is_found_under_its_name() {
     let advice = report::advice::advice(&report);
     assert_eq!(
         advice[0].to_string(),
-        "Recommended: thp=always. Per run, or until reboot:"
+        "Recommended: thp=always. Machine-wide, for this run or until reboot:"
     );
     let Advice::Command(command) = &advice[1] else {
         panic!("{advice:?}")

@@ -5,8 +5,9 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_model::run::compare;
+use hugewise_model::run::compare::Answer;
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{COLD_REST, COLD_SHARE, Record, StopReason};
+use hugewise_model::run::record::{COLD_REST, COLD_SHARE, FIRST_WAIT, Record, StopReason};
 use hugewise_model::run::trial::Role;
 
 use super::{Flow, Place, Rounds};
@@ -32,8 +33,8 @@ impl Rounds<'_> {
         if !record.prices_cold_memory() {
             return Ok(reason);
         }
-        let best = best(record)?;
-        let due = record.cold_trials_due(self.pace.borrow().elapsed(), best.as_deref());
+        let asked = asked(record)?;
+        let due = record.cold_trials_due(self.pace.borrow().elapsed(), asked.as_deref());
         let count = due.len() as u32;
         if count > 0 {
             self.interrupt.wait(FIRST_WAIT);
@@ -58,32 +59,39 @@ impl Rounds<'_> {
         Ok(reason)
     }
 
-    /// The time that the rounds leave to the trials on cold memory, once it is known which policy is to be
-    /// recommended.
+    /// The time that the rounds leave to the trials on cold memory, once it is known which policy they are about.
     pub(super) fn kept_for_cold_trials(&self, record: &Record) -> Result<Duration> {
         let elapsed = self.pace.borrow().elapsed();
         let begin = record.header.plan.bounds.max_time;
         let begin = begin.map(|most| most.mul_f64(1.0 - COLD_SHARE));
-        // To find the best policy takes time, and before then it changes nothing.
+        // To find that policy takes time, and before then it changes nothing.
         if begin.is_none_or(|begin| elapsed < begin) || !record.prices_cold_memory() {
             return Ok(Duration::ZERO);
         }
-        let Some(best) = best(record)? else {
+        let Some(asked) = asked(record)? else {
             return Ok(Duration::ZERO);
         };
-        let needed = record.time_of_cold_trials(elapsed, Some(&best));
-        Ok(needed.map_or(Duration::ZERO, |needed| FIRST_WAIT + needed.mul_f64(SLACK)))
+        let needed = record.time_of_cold_trials(elapsed, Some(&asked));
+        Ok(needed.map_or(Duration::ZERO, |needed| needed.mul_f64(SLACK)))
     }
 }
 
-/// What the rounds warmed is much, and was freed while the guest reported: the first of the starts met warm memory
-/// after a rest that was enough for those behind it.
-const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// A round may take longer than those before it.
 const SLACK: f64 = 1.05;
 
-/// The policy to recommend after the rounds that a record holds.
-fn best(record: &Record) -> Result<Option<String>> {
+/// The policy whose starts after a rest are a part of the answer: the one to recommend, or else one whose
+/// effect depends on what ran before.
+fn asked(record: &Record) -> Result<Option<String>> {
     let table = compare::table(record, &compare::Options::default())?;
-    Ok(table.verdict.best)
+    let verdict = &table.verdict;
+    let order = verdict.order.as_ref().filter(|order| order.matters());
+    let mut sensitive = order.into_iter().flat_map(|order| &order.policies);
+    let depends = sensitive.find(|policy| {
+        let answer = verdict.policies.get(*policy);
+        matches!(answer, Some(Answer::Mixed | Answer::DependsOnOrder))
+    });
+    let best = verdict.best.clone();
+    Ok(best
+        .filter(|best| *best != verdict.baseline)
+        .or(depends.cloned()))
 }

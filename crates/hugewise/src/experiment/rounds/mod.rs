@@ -41,7 +41,7 @@ mod trial;
 mod warm_up;
 
 use pace::{Pace, stop};
-use progress_text::so_far_text;
+use progress_text::{control_text, so_far_text};
 use servers::Servers;
 use time::Next;
 use trial::tell_latencies;
@@ -253,8 +253,17 @@ impl<'a> Rounds<'a> {
                 return Ok(so_far_text(so_far.rounds, &[]));
             }
             let mut rows = running(recorder.record()).map_err(exit::usage)?;
-            // What was decided or dropped does not change any more.
-            rows.retain(|row| recorder.record().is_run(&row.policy, round + 1));
+            let record = recorder.record();
+            // What was decided or dropped does not change any more, and what only means cost is no question
+            // of the user's.
+            rows.retain(|row| {
+                let mut policies = record.header.plan.policies.iter();
+                let is_means = policies.any(|it| it.name == row.policy && it.is_idle_means());
+                record.is_run(&row.policy, round + 1) && !is_means
+            });
+            if rows.is_empty() {
+                return Ok(control_text(so_far.rounds));
+            }
             Ok::<_, anyhow::Error>(so_far_text(so_far.rounds, &rows))
         })?;
         Ok(None)

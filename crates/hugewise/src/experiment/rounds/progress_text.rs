@@ -35,6 +35,12 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     })
 }
 
+/// What is going on after so many rounds where no policy is open any more.
+pub(super) fn control_text(rounds: u32) -> String {
+    let rounds = counted(rounds.into(), "round");
+    format!("{rounds}: all policies are done, the control needs more")
+}
+
 fn estimate(running: &Comparison) -> String {
     let policy = &running.policy;
     let Some(ratio) = running.ratio else {

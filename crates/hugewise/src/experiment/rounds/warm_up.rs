@@ -56,15 +56,16 @@ impl Rounds<'_> {
                 let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
                 self.pace.borrow_mut().warmed_up(since, ahead);
                 self.check_early(record)?;
-                if !trial.succeeded() && !reported {
+                let is_waited_for = self.pace.borrow().elapsed() >= PATIENCE;
+                // What fails most likely ends with the first round, and says then why.
+                if !trial.succeeded() && !self.options.ignore_failure {
+                    self.plan_told.set(true);
+                }
+                if !trial.succeeded() && !reported && is_waited_for {
                     reported = true;
                     progress.print_above(&failure(&trial));
-                    // It most likely ends with the first round.
-                    if !self.options.ignore_failure {
-                        self.plan_told.set(true);
-                    }
                 }
-                if self.pace.borrow().elapsed() >= PATIENCE {
+                if is_waited_for {
                     self.tell_plan(record, progress);
                 }
             }

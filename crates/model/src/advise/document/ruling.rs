@@ -16,8 +16,7 @@ use crate::text::grid::Cell;
 use crate::text::wrap::{capitalised, quoted};
 
 /// Which commands can be run again and again.
-const COMMANDS: &str =
-    "if the command ends by itself; a server is tested with hugewise run --service";
+const COMMANDS: &str = "a server by hugewise run --service, a command that ends by itself by";
 
 impl Ruling {
     pub(super) fn tone(&self) -> Tone {
@@ -189,7 +188,7 @@ impl Ruling {
         };
         Some(format!(
             "{belief}{} ({})",
-            measured.words(),
+            measured.words()?,
             measured.record
         ))
     }

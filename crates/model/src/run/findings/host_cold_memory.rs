@@ -3,7 +3,7 @@
 
 use super::context::{Claim, MissingInput, PolicyView, told};
 use super::paired::PairedRounds;
-use super::rested_starts::{LongerStart, RestedStarts};
+use super::rested_starts::{LongerStart, RestedStart, RestedStarts, Touches};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
@@ -125,7 +125,9 @@ fn advice(view: &PolicyView<'_, '_>) -> &'static str {
 /// What a cold start costs that the comparison of warmed trials leaves out.
 fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let record = view.context.record;
-    if record.header.plan.host_memory != HostMemory::Warm {
+    // A load meets a server that started long ago.
+    let is_started_for_each = record.header.plan.service.is_none();
+    if record.header.plan.host_memory != HostMemory::Warm || !is_started_for_each {
         return Claim::Nothing;
     }
     let touches = record.trials.iter().chain(&record.cold);
@@ -170,9 +172,9 @@ fn note_price(view: &mut PolicyView<'_, '_>, price: TouchPrice) -> String {
     )
 }
 
-const CHANGE: &str = "rested_start_change_seconds";
-const LOW: &str = "rested_start_change_low_seconds";
-const HIGH: &str = "rested_start_change_high_seconds";
+const CHANGE: &str = "rested_start_change";
+const LOW: &str = "rested_start_change_low";
+const HIGH: &str = "rested_start_change_high";
 const STARTS: &str = "rested_starts";
 const TOUCHES: &str = "cold_touch_expected_seconds";
 const SAVED: &str = "saved_on_warm_memory_seconds";
@@ -184,35 +186,6 @@ fn note_starts(view: &mut PolicyView<'_, '_>, starts: &RestedStarts) {
         view.evidence.figure(LOW, longer.low);
         view.evidence.figure(HIGH, longer.high);
     }
-}
-
-/// What is expected of a start after a rest that was not measured.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::run) struct Touches {
-    /// How much longer it takes to touch the huge pages, in seconds.
-    pub(in crate::run) longer: f64,
-    /// What they save on warm memory, by the mean over the rounds, in seconds.
-    pub(in crate::run) saved: f64,
-}
-
-impl Touches {
-    /// Whether more is lost than saved. Small pages are cold then too, and pay a part.
-    pub(in crate::run) fn outweigh(self) -> bool {
-        self.saved > 0.0 && self.longer > self.saved
-    }
-}
-
-/// How a start after a rest differs from one under the baseline.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::run) enum RestedStart {
-    /// It was shown to take longer.
-    Longer(LongerStart),
-    /// It was shown to take less.
-    Shorter(LongerStart),
-    /// It was measured, and did not tell.
-    Open(LongerStart),
-    /// There are too few. What touching huge pages takes longer then, where nothing was started after a rest.
-    Unmeasured(Option<Touches>),
 }
 
 /// A start after a rest, where anything was measured of it.
@@ -230,9 +203,7 @@ pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option
         })
     };
     match longer() {
-        Some(it) if it.low > 0.0 => Some(RestedStart::Longer(it)),
-        Some(it) if it.high < 0.0 => Some(RestedStart::Shorter(it)),
-        Some(it) => Some(RestedStart::Open(it)),
+        Some(longer) => Some(longer.shown()),
         None => {
             let touches = figure(TOUCHES).map(|longer| Touches {
                 longer,
@@ -251,12 +222,13 @@ pub(in crate::run) fn is_dear_to_start(findings: &[Finding], policy: &str) -> bo
     )
 }
 
-/// Whether a start after a rest was not measured, and probably takes longer.
-pub(in crate::run) fn is_probably_dear_to_start(findings: &[Finding], policy: &str) -> bool {
-    matches!(
-        rested_start(findings, policy),
-        Some(RestedStart::Unmeasured(Some(touches))) if touches.outweigh()
-    )
+/// Whether a start after a rest may take longer: what was measured leaves it open, or what was not is expected to.
+pub(in crate::run) fn may_be_dear_to_start(findings: &[Finding], policy: &str) -> bool {
+    match rested_start(findings, policy) {
+        Some(RestedStart::Open(_)) => true,
+        Some(RestedStart::Unmeasured(touches)) => touches.is_some_and(Touches::outweigh),
+        _ => false,
+    }
 }
 
 /// Whether the slow trials of a policy are probably those in which the host had to back memory.

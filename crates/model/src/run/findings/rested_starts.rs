@@ -2,11 +2,11 @@
 //! a program that is started now and then.
 
 use super::context::{PolicyView, told};
-use crate::base::units::Unit;
 use crate::run::metric::MetricId;
 use crate::run::stats::shift::{Shift, unpaired};
 use crate::run::stats::{ALPHA, median};
-use crate::text::number::{counted, quantity};
+use crate::text::ends::percent_ends;
+use crate::text::number::{counted, percent};
 
 /// Wall times of the starts after a rest, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub(super) struct RestedStarts {
     baseline: Vec<f64>,
 }
 
-/// How much longer starts take under a policy than under the baseline, in seconds, with both ends of its
-/// interval.
+/// How much longer starts take under a policy than under the baseline, as shares of the latter's median, with
+/// both ends of its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::run) struct LongerStart {
     pub(in crate::run) estimate: f64,
@@ -26,18 +26,78 @@ pub(in crate::run) struct LongerStart {
     pub(in crate::run) starts: u64,
 }
 
+/// What is expected of a start after a rest that was not measured.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Touches {
+    /// How much longer it takes to touch the huge pages, in seconds.
+    pub(in crate::run) longer: f64,
+    /// What they save on warm memory, by the mean over the rounds, in seconds.
+    pub(in crate::run) saved: f64,
+}
+
+impl Touches {
+    /// Whether more is lost than saved. Small pages are cold then too, and pay a part.
+    pub(in crate::run) fn outweigh(self) -> bool {
+        self.saved > 0.0 && self.longer > self.saved
+    }
+}
+
+/// How a start after a rest differs from one under the baseline.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) enum RestedStart {
+    /// It was shown to take longer.
+    Longer(LongerStart),
+    /// It was shown to take less.
+    Shorter(LongerStart),
+    /// It was measured, and did not tell.
+    Open(LongerStart),
+    /// There are too few. What touching huge pages takes longer then, where nothing was started after a rest.
+    Unmeasured(Option<Touches>),
+}
+
+impl RestedStart {
+    /// `After seconds of rest a start takes 38.2 % longer (…): the host takes memory back.` `None` where too few
+    /// were measured.
+    pub(in crate::run) fn sentence(&self) -> Option<String> {
+        let (start, meaning) = match self {
+            Self::Longer(it) => (it, ": the host takes memory back"),
+            Self::Shorter(it) => (it, ""),
+            Self::Open(it) => (it, ": not decided"),
+            Self::Unmeasured(_) => return None,
+        };
+        let text = start.text();
+        Some(format!(
+            "After seconds of rest a start takes {text}{meaning}."
+        ))
+    }
+}
+
 impl LongerStart {
-    /// `82.0 ms longer (95 %: 40.0 ms to 130 ms; 4 starts of each)`; below zero it is `less`.
+    /// What its interval shows.
+    pub(super) fn shown(self) -> RestedStart {
+        match self {
+            it if it.low > 0.0 => RestedStart::Longer(it),
+            it if it.high < 0.0 => RestedStart::Shorter(it),
+            it => RestedStart::Open(it),
+        }
+    }
+
+    /// `38.2 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`.
     pub(in crate::run) fn text(&self) -> String {
-        let seconds = |value| quantity(&Unit::Seconds, value);
-        let (ends, direction) = match self.estimate < 0.0 {
+        let ([low, high], direction) = match self.estimate < 0.0 {
             true => ([-self.high, -self.low], "less"),
             false => ([self.low, self.high], "longer"),
         };
-        let [low, high] = ends.map(seconds);
+        let ends = percent_ends(low, high);
+        let ends = match low > 0.0 {
+            true => ends.map(|end| end.trim_start_matches('+').to_owned()),
+            false => ends,
+        };
         format!(
-            "{} {direction} (95 %: {low} to {high}; {} starts of each)",
-            seconds(self.estimate.abs()),
+            "{} % {direction} (95 %: {} to {} %; {} starts of each)",
+            percent(self.estimate.abs()),
+            ends[0],
+            ends[1],
             self.starts
         )
     }
@@ -64,6 +124,8 @@ impl RestedStarts {
             estimate, interval, ..
         } = unpaired(&self.baseline, &self.policy, ALPHA)?;
         let (low, high) = interval?;
+        let usual = median(&self.baseline)?;
+        let [estimate, low, high] = [estimate, low, high].map(|seconds| seconds / usual);
         Some(LongerStart {
             estimate,
             low,
@@ -77,22 +139,26 @@ impl RestedStarts {
         self.policy.len().min(self.baseline.len()) as u64
     }
 
-    /// `a start after a few seconds of rest takes 86.0 ms longer … than with as-is`.
+    /// `a start after a few seconds of rest takes 38.2 % longer … than with as-is`.
     pub(super) fn sentence(&self, baseline: &str) -> String {
         const START: &str = "a start after a few seconds of rest";
-        match self.longer() {
-            None => format!("{START} was measured too few times"),
-            Some(it) if it.low > 0.0 => format!("{START} takes {} than with {baseline}", it.text()),
-            Some(it) if it.high < 0.0 => {
+        match self.longer().map(LongerStart::shown) {
+            Some(RestedStart::Longer(it)) => {
+                format!("{START} takes {} than with {baseline}", it.text())
+            }
+            Some(RestedStart::Shorter(it)) => {
                 format!(
                     "{START} gains too: it takes {} than with {baseline}",
                     it.text()
                 )
             }
-            Some(it) => format!(
+            Some(RestedStart::Open(it)) => format!(
                 "{START} was not shown to be longer or shorter than with {baseline}: {}",
                 it.text()
             ),
+            Some(RestedStart::Unmeasured(_)) | None => {
+                format!("{START} was measured too few times")
+            }
         }
     }
 
@@ -125,13 +191,13 @@ mod tests {
     fn four_starts_of_each_have_an_interval() {
         let [low, high] = [[1.0, 1.1, 1.2, 1.3], [1.5, 1.6, 1.7, 1.8]];
         let more = longer(&high, &low).expect("four of each");
-        let text = "500 ms longer (95 %: 200 ms to 800 ms; 4 starts of each)";
+        let text = "43.5 % longer (95 %: 17 to 70 %; 4 starts of each)";
         assert_eq!(more.text(), text);
         let less = longer(&low, &high).expect("four of each");
-        let text = "500 ms less (95 %: 200 ms to 800 ms; 4 starts of each)";
+        let text = "30.3 % less (95 %: 12 to 49 %; 4 starts of each)";
         assert_eq!(less.text(), text);
         let open = longer(&[1.0, 1.7, 1.2, 1.4], &high).expect("four of each");
-        let text = "350 ms less (95 %: −200 ms to 800 ms; 4 starts of each)";
+        let text = "21.2 % less (95 %: −13 to +49 %; 4 starts of each)";
         assert_eq!(open.text(), text);
         assert_eq!(longer(&high[..3], &low), None);
     }

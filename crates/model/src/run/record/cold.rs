@@ -12,11 +12,14 @@ use crate::run::trial::{Role, huge_memory};
 /// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
 /// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c), and what was freed while it reports two seconds later.
 pub const COLD_REST: Duration = Duration::from_millis(4000);
+/// How long the first of them waits besides. What the rounds warmed is much, and was freed while the guest
+/// reported: without the wait it met warm memory after a rest that was enough for those behind it.
+pub const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// Starts of each policy: fewer have no interval.
 const STARTS: u32 = 4;
 /// The share of the time of the rounds that cold trials may take.
 const MOST_TIME: f64 = 0.1;
-/// The share of the whole time that cold trials may take where a policy is to be recommended: whether it
+/// The share of the whole time that cold trials may take where a policy is asked for: whether it
 /// gains after a rest too is a part of the answer.
 pub const COLD_SHARE: f64 = 0.5;
 /// The whole time of an experiment that has no limit, in seconds.
@@ -28,7 +31,7 @@ const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
 /// What all of them take, where the longest trial takes so many seconds.
 fn needed(longest: f64) -> f64 {
-    f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest)
+    FIRST_WAIT.as_secs_f64() + f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest)
 }
 
 impl Record {
@@ -50,16 +53,16 @@ impl Record {
     }
 
     /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
-    /// the one that is `recommended`, or else the one with the most huge memory, and the baseline. None where there is
+    /// the one that is `asked` for, or else the one with the most huge memory, and the baseline. None where there is
     /// no time for as many as have an interval. `spent` is what the rounds took.
     #[must_use]
-    pub fn cold_trials_due(&self, spent: Duration, recommended: Option<&str>) -> Vec<usize> {
+    pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<usize> {
         let plan = &self.header.plan;
-        let needed = self.time_of_cold_trials(spent, recommended);
+        let needed = self.time_of_cold_trials(spent, asked);
         let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
         let left = left.filter(|_| !self.has_usual_time());
         let fits = |needed: &Duration| left.is_none_or(|left| *needed <= left);
-        let Some((huge, _)) = self.cold_policy(recommended).zip(needed.filter(fits)) else {
+        let Some((huge, _)) = self.cold_policy(asked).zip(needed.filter(fits)) else {
             return Vec::new();
         };
         [huge, plan.baseline_index()].repeat(STARTS as usize)
@@ -67,17 +70,13 @@ impl Record {
 
     /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it.
     #[must_use]
-    pub fn time_of_cold_trials(
-        &self,
-        spent: Duration,
-        recommended: Option<&str>,
-    ) -> Option<Duration> {
+    pub fn time_of_cold_trials(&self, spent: Duration, asked: Option<&str>) -> Option<Duration> {
         let plan = &self.header.plan;
-        let huge = self.cold_policy(recommended)?;
+        let huge = self.cold_policy(asked)?;
         let turns = [huge, plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        let for_advice = match self.is_recommended(huge, recommended) {
+        let for_advice = match self.is_the_one(huge, asked) {
             true => self.most_for_advice(),
             false => 0.0,
         };
@@ -112,20 +111,19 @@ impl Record {
     }
 
     /// The policy whose start on cold memory is a question.
-    fn cold_policy(&self, recommended: Option<&str>) -> Option<usize> {
+    fn cold_policy(&self, asked: Option<&str>) -> Option<usize> {
         if !self.prices_cold_memory() {
             return None;
         }
         let baseline = self.header.plan.baseline_index();
-        let is_asked =
-            |policy: &usize| *policy != baseline && self.is_recommended(*policy, recommended);
+        let is_asked = |policy: &usize| *policy != baseline && self.is_the_one(*policy, asked);
         let asked = self.huge_policies().find(is_asked);
         let found = asked.or_else(|| self.most_huge_policy());
         found.filter(|policy| *policy != baseline)
     }
 
-    fn is_recommended(&self, policy: usize, recommended: Option<&str>) -> bool {
-        recommended == Some(self.header.plan.policies[policy].name.as_str())
+    fn is_the_one(&self, policy: usize, asked: Option<&str>) -> bool {
+        asked == Some(self.header.plan.policies[policy].name.as_str())
     }
 
     /// The policy with the most huge memory, if any has enough.

@@ -9,7 +9,7 @@ use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::{is_dear_to_start, is_probably_dear_to_start};
+use crate::run::findings::host_cold_memory::{is_dear_to_start, may_be_dear_to_start};
 use crate::run::findings::win_with_a_loss::prices;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
@@ -22,6 +22,7 @@ mod at_best;
 mod by_chance;
 pub(super) mod more_reach;
 mod more_time;
+mod pages_alone;
 mod workload;
 
 pub(super) use again::at_rest;
@@ -185,12 +186,13 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let exec = exec(report, best, &needed);
     let (realisation, common) = apart(report, needed);
     let by_hand = by_hand(report, &realisation);
-    let is_dear = is_dear_to_start(&report.findings, best);
-    let condition = condition(report, best, is_dear);
-    let reach = match (realisation.files.is_empty(), is_dear) {
-        (false, _) => "Per run, or until reboot:",
-        (true, true) => "This program only:",
-        (true, false) => "It changes this program only:",
+    let condition = condition(report, best);
+    // A condition takes the place on the line.
+    let reach = match (realisation.files.is_empty(), condition.is_empty()) {
+        (false, true) => "Machine-wide, for this run or until reboot:",
+        (false, false) => "Machine-wide:",
+        (true, true) => "It changes this program only:",
+        (true, false) => "This program only:",
     };
     // Variables and arguments that anybody can set need no hugewise.
     let is_command = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
@@ -201,6 +203,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
+    lines.extend(pages_alone::advice(report, best));
     lines
 }
 
@@ -210,12 +213,12 @@ fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {
 }
 
 /// Under which condition a policy is the one to choose.
-fn condition(report: &Report<'_>, best: &str, is_dear: bool) -> String {
-    if is_dear {
+fn condition(report: &Report<'_>, best: &str) -> String {
+    if is_dear_to_start(&report.findings, best) {
         let baseline = plain(&report.table.verdict.baseline);
         return format!(", if starts follow within seconds, else {baseline}");
     }
-    if is_probably_dear_to_start(&report.findings, best) {
+    if may_be_dear_to_start(&report.findings, best) {
         return ", if starts follow within seconds".to_owned();
     }
     let context = Context::new(report.record, &report.table);
@@ -285,6 +288,9 @@ fn given_within(width: usize, lead: String, command: String, in_words: &str) -> 
 
 /// A command on a line of a terminal of 80 columns.
 const LINE_WIDTH: usize = 76;
+
+/// Some commands are copied even where they take more than a line, but not two lines.
+const COPIED: usize = 120;
 
 /// The command that runs the workload under a policy, with its arguments in the workload; `None` where
 /// these are all. A name of the user's own is not what `--policy` parses; the settings are.

@@ -4,7 +4,6 @@ use super::Report;
 use super::change::{Detail, change_text, is_apart, p_text, tone};
 use super::conclusion::{HugePages, conclude};
 use super::notes::{MACHINE, Notes};
-use super::pages::changed_no_page;
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::medians::arm_trials;
@@ -125,7 +124,7 @@ fn untouched<'a>(report: &Report<'_>, section: &Section<'a>) -> Option<Section<'
     let mut others = section.columns.iter().skip(1);
     let is_untouched = match conclusion.huge_pages {
         HugePages::DoNotMatter => conclusion.policy.is_none(),
-        HugePages::NotTried => others.all(|column| changed_no_page(report, column.policy)),
+        HugePages::NotTried => others.all(|column| report.changed_no_page(column.policy)),
         _ => false,
     };
     is_untouched.then(|| Section {
@@ -142,7 +141,7 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     if report.other.is_some() || report.cells.is_some() {
         return all;
     }
-    let is_acting = |arm: &usize| !changed_no_page(report, section.columns[*arm].policy);
+    let is_acting = |arm: &usize| !report.changed_no_page(section.columns[*arm].policy);
     let acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
     match acting.is_empty() {
         true => all,

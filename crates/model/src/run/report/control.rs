@@ -16,7 +16,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control: no bias shown (−21 to +37 %)` where it is inconclusive. One that passes beside a large
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`. One that passes beside a large
 /// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
@@ -26,10 +26,14 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let row = &control.comparison;
     let metric = metric_of(report.record, &row.metric);
     let figure = interval(&metric, row, Sign::Kept).filter(|_| row.scale == Scale::Ratio);
-    let figure = figure.map_or_else(String::new, |interval| format!(" ({interval})"));
+    let figure = match (figure, row.ends()) {
+        (Some(interval), _) => format!(" ({interval})"),
+        (None, Some(_)) => String::new(),
+        (None, None) => " (too few rounds)".to_owned(),
+    };
     Some(match outcome {
         ControlOutcome::TooWide if excludes_zero(control) => {
-            format!("control inconclusive{figure}: it excludes 0, so measure again")
+            format!("control inconclusive{figure}, and it excludes 0: measure again")
         }
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
@@ -42,8 +46,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
             };
             format!("control passed{size}{figure}{doubt}")
         }
-        ControlOutcome::TooWide => format!("control: no bias shown{figure}"),
-        ControlOutcome::Failed => format!("control {outcome}{figure}"),
+        ControlOutcome::TooWide | ControlOutcome::Failed => format!("control {outcome}{figure}"),
     })
 }
 
@@ -67,12 +70,8 @@ fn line(report: &Report<'_>) -> Option<String> {
         }
         Scale::Difference => String::new(),
     };
-    let meaning = match outcome {
-        ControlOutcome::TooWide => " (no bias shown)",
-        ControlOutcome::Passed | ControlOutcome::Failed => "",
-    };
     Some(format!(
-        "{baseline} against itself{figures}{limit}: {outcome}{meaning}"
+        "{baseline} against itself{figures}{limit}: {outcome}"
     ))
 }
 

@@ -42,7 +42,11 @@ impl fmt::Display for Doubt {
             ),
             Self::ControlTooWide => f.write_str("the control is inconclusive"),
             Self::NotApplied { policy } => {
-                write!(f, "{} was not applied in every trial", plain(policy))
+                write!(
+                    f,
+                    "{} was not in force in some or all trials",
+                    plain(policy)
+                )
             }
             Self::NothingDecided => f.write_str("nothing is decided"),
         }

@@ -37,7 +37,7 @@ mod long;
 mod names;
 mod notes;
 mod page;
-mod pages;
+pub(crate) mod pages;
 mod programs;
 mod requests;
 mod rows;

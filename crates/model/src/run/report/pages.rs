@@ -25,17 +25,22 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
     sampled(context, policy).or_else(|| by_settings(context, policy))
 }
 
-/// Whether the report says of a policy that it changed no page: it had no effect, or its time is open
-/// and its pages were those of the baseline.
-pub(super) fn changed_no_page(report: &Report<'_>, policy: &str) -> bool {
-    let verdict = &report.table.verdict;
-    match verdict.policies.get(policy) {
+/// Whether a policy changed no page: it had no effect, or its time is open and its pages were those of the
+/// baseline.
+pub(crate) fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
+    match context.answer(policy) {
         Some(Answer::NoEffect) => true,
-        Some(Answer::NotDecided) if !verdict.reasons.contains_key(policy) => {
-            let context = Context::new(report.record, &report.table);
-            more_huge_bytes(&context, policy) == Some(0.0)
+        Some(Answer::NotDecided) if !context.table.verdict.reasons.contains_key(policy) => {
+            more_huge_bytes(context, policy) == Some(0.0)
         }
         _ => false,
+    }
+}
+
+impl Report<'_> {
+    /// The same of a policy of this report.
+    pub(super) fn changed_no_page(&self, policy: &str) -> bool {
+        changed_no_page(&Context::new(self.record, &self.table), policy)
     }
 }
 

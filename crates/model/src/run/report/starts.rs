@@ -3,7 +3,6 @@
 use super::Report;
 use super::advice::best;
 use super::conclusion::conclude;
-use super::pages::changed_no_page;
 use crate::run::compare::labels::{effect_of_ratio, label_of};
 use crate::run::compare::{Starts, Statistic, starts};
 use crate::text::document::Level;
@@ -74,7 +73,7 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     }
     // Fewer starts change alike by chance, and so may any number where no page changed.
     let telling = deciding.iter().filter(|it| it.starts >= FEWEST_ALIKE);
-    let telling = telling.filter(|it| !changed_no_page(report, &it.policy));
+    let telling = telling.filter(|it| !report.changed_no_page(&it.policy));
     let (same, mixed): (Vec<&Starts>, Vec<&Starts>) =
         telling.partition(|it| it.same_direction == it.starts);
     let names = |some: &[&Starts]| {

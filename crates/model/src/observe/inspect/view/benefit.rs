@@ -8,10 +8,10 @@ const WIDEST: usize = 80;
 /// What is known beside an inspection of the question whether huge pages help the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Benefit {
-    /// Who says that huge pages hurt the program, and what: a rule of `advise`.
-    pub against: Option<String>,
     /// What was measured of it on this machine.
     pub tried: Option<String>,
+    /// Who says that huge pages hurt the program, and what: a rule of `advise`.
+    pub against: Option<String>,
     /// What measures it.
     pub measure: Measure,
 }
@@ -33,8 +33,8 @@ impl Benefit {
     pub(super) fn fields(&self) -> Vec<Field> {
         let said = |label, text: &Option<String>| text.clone().map(|text| Field::new(label, text));
         let fields = [
-            said("against it", &self.against),
             said("tried here", &self.tried),
+            said("against it", &self.against),
             Some(self.measure.field()),
         ];
         fields.into_iter().flatten().collect()

@@ -2,12 +2,12 @@
 
 use super::super::answer::judged;
 use super::workload::with_own_input;
-use super::{Advice, Report, given, given_within};
+use super::{Advice, COPIED, Report, given, given_within};
 use crate::base::units::Unit;
 use crate::run::compare::Change;
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::compare::medians::arm_trials;
-use crate::run::findings::host_cold_memory::{RestedStart, Touches};
+use crate::run::findings::Context;
+use crate::run::findings::rested_starts::{RestedStart, Touches};
 use crate::run::metric::MetricId;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, Settings, rerun_without};
@@ -34,25 +34,18 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     given(lead, command, "run again with --system, as root")
 }
 
-/// What starts after a rest take, and where that is not known the command that tells.
+/// What is expected of starts after a rest where none were measured, and the command that decides.
 pub(in super::super) fn at_rest(
     report: &Report<'_>,
     policy: &str,
     start: RestedStart,
 ) -> Vec<Advice> {
     let known = match start {
-        RestedStart::Longer(_) => return Vec::new(),
-        RestedStart::Shorter(less) => {
-            let sentence = format!("After seconds of rest a start takes {}.", less.text());
-            return vec![Advice::Sentence(sentence)];
-        }
-        RestedStart::Open(it) => format!(
-            "After seconds of rest a start takes {}: not decided. To decide it",
-            it.text()
-        ),
+        RestedStart::Longer(_) | RestedStart::Shorter(_) => return Vec::new(),
+        RestedStart::Open(_) => "To decide what a start takes after seconds of rest".to_owned(),
         RestedStart::Unmeasured(Some(touches)) => expected(touches),
         RestedStart::Unmeasured(None) => {
-            "Starts after seconds of rest may gain less. To measure them".to_owned()
+            "Starts after seconds of rest may gain less or more. To measure them".to_owned()
         }
     };
     measured_at_rest(report, policy, &known)
@@ -69,7 +62,9 @@ fn expected(touches: Touches) -> String {
 
 /// The command that measures starts after a rest, behind what it is for.
 fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice> {
-    let trial = mean_wall(report, policy) + COLD_REST.as_secs_f64();
+    let context = Context::new(report.record, &report.table);
+    let wall = context.medians.get(policy, MetricId::WallSeconds);
+    let trial = wall.unwrap_or(0.0) + COLD_REST.as_secs_f64();
     let minutes = (trial * ENOUGH_TRIALS / 60.0).ceil();
     let rest = format!("--host-memory=rest:{}s", COLD_REST.as_secs());
     let limit = format!("--max-time={minutes}m");
@@ -88,9 +83,6 @@ fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice
     )
 }
 
-/// A command is copied even where it takes more than a line of 80 columns, but not two lines.
-const COPIED: usize = 120;
-
 /// What such a command has not of the one before: the first, and the policies where it is about one.
 const RESTED: [&str; 3] = ["--host-memory", "--policy", "--matrix"];
 
@@ -103,14 +95,6 @@ fn alone(report: &Report<'_>, policy: &str) -> Option<String> {
     let policy = plan.policies.iter().find(|it| it.name == policy)?;
     let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
     is_usual.then(|| format!("--policy={}", policy.settings))
-}
-
-fn mean_wall(report: &Report<'_>, policy: &str) -> f64 {
-    let walls = arm_trials(report.record, policy);
-    let walls: Vec<f64> = walls
-        .filter_map(|trial| trial.value(MetricId::WallSeconds))
-        .collect();
-    walls.iter().sum::<f64>() / walls.len().max(1) as f64
 }
 
 /// How an experiment that was interrupted goes on.

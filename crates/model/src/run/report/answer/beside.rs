@@ -5,7 +5,7 @@ use super::super::interval::{Sign, interval};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::{RestedStart, rested_start};
+use crate::run::findings::host_cold_memory::rested_start;
 use crate::run::findings::win_with_a_loss::{is_price_of_memory, prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
@@ -35,16 +35,12 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After seconds of rest a start takes 90.1 ms longer (…): the host takes memory back.` Empty where that
-/// was not shown.
+/// ` After seconds of rest a start takes 38.2 % longer (…): the host takes memory back.` Empty where none was
+/// measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
-    match rested_start(&report.findings, policy) {
-        Some(RestedStart::Longer(longer)) => format!(
-            " After seconds of rest a start takes {}: the host takes memory back.",
-            longer.text()
-        ),
-        _ => String::new(),
-    }
+    let start = rested_start(&report.findings, policy);
+    let sentence = start.and_then(|start| start.sentence());
+    sentence.map_or_else(String::new, |it| format!(" {it}"))
 }
 
 /// `latency p99 −34.7 %`: a comma would part it from itself.

@@ -29,7 +29,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     };
     let conclusion = super::conclude(report);
     let scope = match conclusion.is_some_and(|it| headline::is_of_warm_memory(report, &it)) {
-        true => " on warm memory".to_owned(),
+        true => " for starts within seconds".to_owned(),
         false => starts::scope(report),
     };
     let mut parts = vec![format!("How sure: {level} 95 %{scope}")];

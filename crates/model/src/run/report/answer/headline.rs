@@ -11,9 +11,8 @@ use super::{Pair, command, is_answer, judged, pair, property, provisional, shape
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Comparison};
-use crate::run::findings::host_cold_memory::{
-    RestedStart, is_dear_to_start, is_uneven, rested_start,
-};
+use crate::run::findings::host_cold_memory::{is_dear_to_start, is_uneven, rested_start};
+use crate::run::findings::rested_starts::RestedStart;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::text::number::{chosen_percent, quantity};
@@ -84,7 +83,7 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         other => format!(" than with {}", plain(other)),
     };
     let condition = match is_of_warm_memory(report, conclusion) && !is_dear {
-        true => " where the host already backs its memory",
+        true => " where starts follow within seconds",
         false => "",
     };
     format!(
@@ -127,14 +126,22 @@ fn better_for_another_reason(report: &Report<'_>, policy: &str, what: &str) -> O
     let verdict = &report.table.verdict;
     let best = verdict.best.as_deref()?;
     let row = judged(report, best).filter(|_| best != policy && best != verdict.baseline)?;
+    let effect = effect_on(report, &row, what)?;
+    Some(format!(
+        "{effect}. Whether huge pages are the reason is not decided"
+    ))
+}
+
+/// `malloc=thp takes 12.0 % less wall time than as-is for sort (95 %: …)`.
+fn effect_on(report: &Report<'_>, row: &Comparison, what: &str) -> Option<String> {
     let metric = metric_of(report.record, &row.metric);
     Some(format!(
-        "{} {} {}{} for {what} {}. Whether huge pages are the reason is not decided",
-        plain(best),
-        Effect::of(&metric, &row)?.text(&metric),
-        plain(&verdict.baseline),
+        "{} {} {}{} for {what} {}",
+        plain(&row.policy),
+        Effect::of(&metric, row)?.text(&metric),
+        plain(&row.baseline),
         property(report),
-        evidence(&metric, &row, Sign::Left),
+        evidence(&metric, row, Sign::Left),
     ))
 }
 
@@ -213,16 +220,11 @@ fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
 fn better_with_more_than_pages(report: &Report<'_>, policy: &str, what: &str) -> Option<String> {
     let best = report.table.verdict.best.as_deref()?;
     let row = judged(report, best).filter(|_| best == policy)?;
-    let metric = metric_of(report.record, &row.metric);
+    let effect = effect_on(report, &row, what)?;
+    let beside = beside(report, &row);
     Some(format!(
-        "{} {} {}{} for {what} {}{}. With it the program has huge pages, and more is set than these: \
-         whether they are the reason was not tried.",
-        plain(best),
-        Effect::of(&metric, &row)?.text(&metric),
-        plain(&report.table.verdict.baseline),
-        property(report),
-        evidence(&metric, &row, Sign::Left),
-        beside(report, &row),
+        "{effect}{beside}. It gives the program huge pages and changes more than these, so they may \
+         not be the reason."
     ))
 }
 

@@ -3,12 +3,12 @@
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages};
 use super::super::interval::Sign;
-use super::super::pages::changed_no_page;
 use super::effect::Effect;
 use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Control, ControlOutcome};
+use crate::run::policy::realise::Realisation;
 use crate::run::policy::{Policy, Preload, Tracer};
 use crate::text::wrap::plain;
 
@@ -17,8 +17,8 @@ use crate::text::wrap::plain;
 pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
     let verdict = &report.table.verdict;
     let is_told = |name: &str| {
-        // An open answer begins with the best policy.
-        let is_open = conclusion.huge_pages == HugePages::NotDecided;
+        // An answer that is open, or about more than pages, begins with the best policy.
+        let is_open = conclusion.huge_pages == HugePages::NotDecided || conclusion.policy.is_none();
         let best = verdict.best.as_deref().filter(|_| is_open);
         [conclusion.policy.as_deref(), best].contains(&Some(name))
     };
@@ -90,7 +90,7 @@ impl Clauses {
         match (answer, reason) {
             (Answer::Better | Answer::Worse, _) => self.decided.extend(effect(report, policy)),
             (Answer::NoDifference, _) => self.same.push(name),
-            _ if changed_no_page(report, policy) => match apart(report, policy) {
+            _ if report.changed_no_page(policy) => match apart(report, policy) {
                 Some(text) => self.apart.push(text),
                 None => self.unchanged.push(name),
             },
@@ -141,24 +141,32 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
     let row = judged(report, policy)?;
     let metric = metric_of(report.record, &row.metric);
     let effect = Effect::of(&metric, &row)?;
-    let mut policies = report.record.header.plan.policies.iter();
-    let settings = policies.find(|it| it.name == policy).map(|it| &it.settings);
-    let meaning = match settings.map(|it| (it.tracer, it.preload)) {
-        Some((Some(Tracer::Idle), _)) => " (the tracer alone)",
-        Some((_, Some(Preload::Idle))) => " (the library alone)",
-        _ => "",
-    };
     Some(format!(
-        "{}{meaning} {}{} {}",
+        "{}{} {}{} {}",
         plain(policy),
+        means(report, policy),
         effect.brief(&metric),
         property(report),
         evidence(&metric, &row, Sign::Left)
     ))
 }
 
+/// By what a policy was put in force, where that has a cost of its own.
+fn means(report: &Report<'_>, policy: &str) -> &'static str {
+    let header = &report.record.header;
+    let mut policies = header.plan.policies.iter();
+    let settings = policies.find(|it| it.name == policy).map(|it| &it.settings);
+    let realisation = header.realisations.get(policy);
+    match settings.map(|it| (it.tracer, it.preload)) {
+        Some((Some(Tracer::Idle), _)) => " (the tracer alone)",
+        Some((_, Some(Preload::Idle))) => " (the library alone)",
+        _ if realisation.is_some_and(Realisation::is_traced) => " (by a tracer)",
+        _ => "",
+    }
+}
+
 fn not_decided(report: &Report<'_>, policy: &str) -> String {
-    let name = plain(policy);
+    let name = format!("{}{}", plain(policy), means(report, policy));
     let Some(row) = judged(report, policy) else {
         return format!("{name} not compared");
     };

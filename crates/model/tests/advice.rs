@@ -529,7 +529,7 @@ fn arguments_that_may_help_are_named_with_the_experiment_that_tells() {
         to_text(&advice.document(), &Style::default())
     };
     let text = told("memcached -m 64");
-    let line = "hugewise run --policy=args=-L -- memcached -m 64\n";
+    let line = "hugewise run --policy=args=-L --load LOAD --service 'memcached -m 64'\n";
     assert!(
         text.contains("may apply  If its anonymous memory"),
         "{text}"

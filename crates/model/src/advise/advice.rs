@@ -234,8 +234,14 @@ impl Program {
     #[must_use]
     pub fn measured_here(&self) -> Option<(&Measurement, String)> {
         let newest = self.measured.iter().max_by_key(|one| one.unix_ms)?;
-        let policies = self.measured.iter().map(Measurement::account);
-        let said = policies.collect::<Vec<_>>().join("; ");
+        let (idle, telling): (Vec<_>, Vec<_>) =
+            self.measured.iter().partition(|one| one.changed_no_page);
+        let mut said: Vec<String> = telling.into_iter().map(Measurement::account).collect();
+        if !idle.is_empty() {
+            let names: Vec<&str> = idle.iter().map(|one| one.policy.as_str()).collect();
+            said.push(format!("{} changed no page", names.join(", ")));
+        }
+        let said = said.join("; ");
         Some((newest, format!("{said} [measured here, {}]", newest.day())))
     }
 

@@ -29,7 +29,7 @@ impl Command {
     }
 
     /// As a shell takes it.
-    fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let words = self.words.iter().map(|word| quoted(word));
         words.collect::<Vec<_>>().join(" ")
     }

@@ -79,8 +79,7 @@ impl Advice {
             }
             (true, 0) => "Nothing to do: no rule that applies here is neglected.".to_owned(),
             (true, _) if self.is_measured() => {
-                "Measured here, see below; no rule that applies is known to be neglected."
-                    .to_owned()
+                "Measured here, see below. No rule that applies is known to be broken.".to_owned()
             }
             (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
             (true, more) => format!("Cannot tell: {more} rules depend on what is not known here."),

@@ -10,7 +10,7 @@ use super::tried::change_words;
 use crate::base::calendar::date;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::findings::Context;
-use crate::run::policy::Policy;
+use crate::run::policy::{Policy, Settings};
 use crate::run::record::Record;
 use crate::run::report::pages::changed_no_page;
 
@@ -48,14 +48,18 @@ pub enum Belief {
     Refuted,
 }
 
-/// What a record says of each of its policies, where it says anything.
+/// What a record says of each of its policies against the machine as it is, where it says anything.
 #[must_use]
 pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
-    let Ok(table) = table(record, &Options::default()) else {
+    let header = &record.header;
+    let plan = &header.plan;
+    // Against another policy, a change is none of the machine as it is.
+    let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
+    let table = table(record, &Options::default());
+    let Some(table) = table.ok().filter(|_| is_usual) else {
         return Vec::new();
     };
-    let header = &record.header;
-    let command = words(&header.plan.command);
+    let command = words(&plan.command);
     let context = Context::new(record, &table);
     let of = |row: &Comparison| {
         let answer = *table.verdict.policies.get(&row.policy)?;

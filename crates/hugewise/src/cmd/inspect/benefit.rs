@@ -4,11 +4,14 @@
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_model::advise::advice::Program;
+use hugewise_model::advise::rule::Change;
 use hugewise_model::observe::inspect::view::{Benefit, Measure};
 use hugewise_model::text::wrap::plain;
 
 use crate::cmd::advise;
 
+/// The policy of small pages.
+const OFF: &str = "thp=never";
 /// The line that measures a command.
 const RUN: &str = "hugewise run -- CMD";
 
@@ -21,9 +24,18 @@ pub(super) fn of(root: &Root, pid: u32) -> Benefit {
         Some(command) => Measure::Command(command.put_into(RUN)),
         None => Measure::Unknown,
     };
+    let measured = program.as_ref().map_or(&[][..], |it| &it.measured);
+    // It asks for no huge page.
+    let idle = measured.iter();
+    let idle = idle.filter(|it| it.changed_no_page && it.policy != OFF);
+    let mut better = measured
+        .iter()
+        .filter(|it| it.outcome == Some(Change::Better));
     Benefit {
         against: program.as_ref().and_then(|program| against(program, pid)),
         tried: program.as_ref().and_then(tried),
+        better: better.next().map(|it| it.policy.clone()),
+        idle: idle.map(|it| it.policy.clone()).collect(),
         measure,
     }
 }

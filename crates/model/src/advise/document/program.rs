@@ -5,6 +5,7 @@ use super::way::Way;
 use crate::advise::advice::{Part, Program};
 use crate::advise::rule::Change;
 use crate::advise::ruling::{Ruling, Standing};
+use crate::advise::settings::Settings;
 use crate::advise::subject::Kind;
 use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
@@ -62,7 +63,14 @@ impl Program {
         let mut parts = self.parts.iter();
         let is_own =
             parts.any(|part| part.subject == ruling.subject && !part.kind.is_of_the_machine());
-        ruling.standing == Standing::Unknown && is_own
+        ruling.standing == Standing::Unknown && is_own && !self.changed_no_page(ruling)
+    }
+
+    /// Whether a record here shows that what a rule sets reaches no page of the program.
+    fn changed_no_page(&self, ruling: &Ruling) -> bool {
+        let policy = ruling.set.as_ref().and_then(|set| set.policy.as_ref());
+        let mut idle = self.measured.iter().filter(|one| one.changed_no_page);
+        policy.is_some_and(|policy| idle.any(|one| one.policy == *policy))
     }
 
     /// Its heading with the first screen, and a section for each rule.
@@ -95,12 +103,28 @@ impl Program {
             if place < IN_FULL && ruling.standing <= Standing::Open {
                 grid.rows.extend(ruling.brief(self.command.as_ref()));
             }
-            grid.rows.extend(ruling.trial(self.command.as_ref()));
+            if !self.is_tried(ruling) {
+                grid.rows
+                    .extend(ruling.trial(self.command.as_ref(), self.kind_of(ruling)));
+            }
         }
         if !grid.rows.is_empty() {
             section.push_brief(grid);
         }
         section.push_brief(self.rest(self.now().count().saturating_sub(ROWS)));
+    }
+
+    /// Whether a record here tells of the arguments that a rule sets.
+    fn is_tried(&self, ruling: &Ruling) -> bool {
+        let policy = ruling.set.as_ref().and_then(Settings::arguments_policy);
+        policy.is_some_and(|policy| self.measured.iter().any(|it| it.policy == policy.name))
+    }
+
+    /// What the subject of a rule is.
+    fn kind_of(&self, ruling: &Ruling) -> Kind {
+        let mut parts = self.parts.iter();
+        let part = parts.find(|part| part.subject == ruling.subject);
+        part.map_or(Kind::Runtime, |part| part.kind)
     }
 
     /// What was measured of it here: a row of what was decided with its means, and one of what was not.

@@ -8,6 +8,7 @@ use crate::advise::condition::called;
 use crate::advise::measured::Belief;
 use crate::advise::ruling::{Ruling, Standing};
 use crate::advise::settings::Settings;
+use crate::advise::subject::Kind;
 use crate::run::plan::arguments::holds;
 use crate::run::policy::Policy;
 use crate::text::Tone;
@@ -16,7 +17,7 @@ use crate::text::grid::Cell;
 use crate::text::wrap::{capitalised, quoted};
 
 /// Which commands can be run again and again.
-const COMMANDS: &str = "a server by hugewise run --service, a command that ends by itself by";
+const COMMANDS: &str = "if the command ends by itself (a server: hugewise run --service)";
 
 impl Ruling {
     pub(super) fn tone(&self) -> Tone {
@@ -62,8 +63,9 @@ impl Ruling {
         cells.map(|cell| vec![Cell::plain(""), cell]).collect()
     }
 
-    /// The line that tries its arguments, where a measurement alone tells whether it applies.
-    pub(super) fn trial(&self, command: Option<&Command>) -> Vec<Vec<Cell>> {
+    /// The line that tries its arguments, where a measurement alone tells whether it applies. An application whose
+    /// rules are kept serves requests: a runtime starts commands.
+    pub(super) fn trial(&self, command: Option<&Command>, kind: Kind) -> Vec<Vec<Cell>> {
         let set = self
             .set
             .as_ref()
@@ -75,7 +77,16 @@ impl Ruling {
             return Vec::new();
         };
         let flag = quoted(&format!("--policy={policy}"));
-        let way = Way::new(COMMANDS, format!("hugewise run {flag} -- {PLACE}"));
+        let way = match (kind, command) {
+            (Kind::Application, Some(command)) => Way::new(
+                "with a load of yours for LOAD",
+                format!(
+                    "hugewise run {flag} --load LOAD --service {}",
+                    quoted(&command.line())
+                ),
+            ),
+            _ => Way::new(COMMANDS, format!("hugewise run {flag} -- {PLACE}")),
+        };
         let cells = way.titled("To test it").for_command(command).cells();
         let rows = cells.into_iter().map(|cell| vec![Cell::plain(""), cell]);
         rows.collect()

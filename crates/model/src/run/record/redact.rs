@@ -39,9 +39,11 @@ pub struct Removed {
     pub values: usize,
     /// Ends of stderr.
     pub stderr_tails: usize,
+    /// Paths of control groups, which name users, services and containers.
+    pub groups: usize,
 }
 
-/// The lines of a record without the boot line, host name, folders of users, values of
+/// The lines of a record without the boot line, host name, folders of users, path of the control group, values of
 /// environment variables, and what trials wrote to stderr. What a policy sets stays, for that is
 /// what is compared.
 ///
@@ -120,9 +122,20 @@ impl Redaction {
                 let variables = variables.values_mut();
                 variables.for_each(|value| *value = Value::from(VALUE));
             }
+            ("cgroup", Value::Object(group)) => self.hide_path(group),
             _ => self.clean(&mut value),
         }
         Some((self.cleaned(key), value))
+    }
+
+    /// The root is everybody's.
+    fn hide_path(&mut self, group: &mut Map<String, Value>) {
+        if let Some(Value::String(path)) = group.get_mut("path")
+            && path != "/"
+        {
+            self.removed.groups += 1;
+            *path = VALUE.to_owned();
+        }
     }
 
     fn cleaned(&mut self, text: &str) -> String {
@@ -154,6 +167,10 @@ impl fmt::Display for Removed {
             (self.homes, ["home folder", "home folders"]),
             (self.values, ["value of a variable", "values of variables"]),
             (self.stderr_tails, ["end of stderr", "ends of stderr"]),
+            (
+                self.groups,
+                ["path of a control group", "paths of control groups"],
+            ),
         ];
         let found = counts.iter().filter(|(count, _)| *count > 0);
         let found = found.map(|(count, nouns)| (count, nouns[usize::from(*count > 1)]));
@@ -201,5 +218,18 @@ mod tests {
             "1 host name, 1 home folder, 1 value of a variable"
         );
         assert_eq!(cleaned("sort").1.to_string(), "nothing");
+    }
+
+    #[test]
+    fn the_path_of_a_control_group_goes_unless_it_is_the_root() {
+        let path = |text: &str| {
+            let mut redaction = Redaction::new(Private::default());
+            let mut value = serde_json::json!({"cgroup": {"version": 2, "path": text}});
+            redaction.clean(&mut value);
+            let left = value["cgroup"]["path"].as_str().map(str::to_owned);
+            (left.expect("a path"), redaction.removed.groups)
+        };
+        assert_eq!(path("/user.slice/user-1000.slice"), ("…".to_owned(), 1));
+        assert_eq!(path("/"), ("/".to_owned(), 0));
     }
 }

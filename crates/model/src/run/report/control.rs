@@ -97,11 +97,15 @@ fn excludes_zero(control: &Control) -> bool {
     ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
 }
 
-/// The smallest effect that may be behind what is reported as better or worse.
+/// The smallest effect that may be behind what is reported as better or worse; what a tracer alone costs is no
+/// answer.
 fn smallest_effect(report: &Report<'_>) -> Option<f64> {
     let verdict = &report.table.verdict;
-    let decided = verdict.policies.iter();
-    let decided = decided.filter(|(_, answer)| matches!(answer, Answer::Better | Answer::Worse));
-    let effects = decided.filter_map(|(policy, _)| judged(report, policy)?.least_distance());
+    let policies = report.record.header.plan.policies.iter();
+    let decided = policies.filter(|policy| {
+        let answer = verdict.policies.get(&policy.name);
+        matches!(answer, Some(Answer::Better | Answer::Worse)) && !policy.is_idle_means()
+    });
+    let effects = decided.filter_map(|policy| judged(report, &policy.name)?.least_distance());
     effects.min_by(f64::total_cmp)
 }

@@ -10,6 +10,10 @@ const WIDEST: usize = 80;
 pub struct Benefit {
     /// What was measured of it on this machine.
     pub tried: Option<String>,
+    /// The policy that gave it huge pages there and was better, if one was.
+    pub better: Option<String>,
+    /// The policies that changed no page of it there.
+    pub idle: Vec<String>,
     /// Who says that huge pages hurt the program, and what: a rule of `advise`.
     pub against: Option<String>,
     /// What measures it.
@@ -28,7 +32,25 @@ pub enum Measure {
     Service,
 }
 
+/// The setting that lets the heap of glibc have huge pages, as a policy and as its variable.
+const OF_MALLOC: [&str; 2] = ["malloc=thp", "glibc.malloc.hugetlb=1"];
+
 impl Benefit {
+    /// What would make memory huge, as far as a measurement does not refute it.
+    pub(super) fn corrected(&self, fix: String, pid: u32) -> String {
+        let [policy, variable] = OF_MALLOC;
+        if !(fix.contains(variable) && self.idle.iter().any(|it| it == policy)) {
+            return fix;
+        }
+        let did = self.better.as_ref();
+        let did = did.map_or_else(String::new, |it| format!("{it} did in a run here. "));
+        format!(
+            "{did}{} changed no page there, probably because the memory grows in pieces smaller than a \
+             huge page. Now: hugewise collapse {pid}",
+            self.idle.join(", ")
+        )
+    }
+
     /// A line each of what is known, and one of how to measure.
     pub(super) fn fields(&self) -> Vec<Field> {
         let said = |label, text: &Option<String>| text.clone().map(|text| Field::new(label, text));
@@ -81,11 +103,30 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_no_page_in_a_run_is_not_what_makes_memory_huge() {
+        let benefit = Benefit {
+            better: Some("args=-L".to_owned()),
+            idle: vec!["malloc=thp".to_owned()],
+            ..Benefit::default()
+        };
+        let of_malloc = "Restart it with GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned();
+        let corrected = benefit.corrected(of_malloc.clone(), 7);
+        assert!(corrected.starts_with("args=-L did in a run here. malloc=thp changed no page"));
+        assert!(!corrected.contains("GLIBC_TUNABLES"), "{corrected}");
+        assert_eq!(
+            Benefit::default().corrected(of_malloc.clone(), 7),
+            of_malloc
+        );
+        let other = "Restart it with X=1".to_owned();
+        assert_eq!(benefit.corrected(other.clone(), 7), other);
+    }
+
+    #[test]
     fn who_speaks_against_it_is_named_before_how_to_measure() {
         let benefit = Benefit {
             against: Some("Redis: no".to_owned()),
-            tried: None,
             measure: Measure::Service,
+            ..Benefit::default()
         };
         let labels = benefit.fields().into_iter().map(|it| it.label);
         let labels: Vec<String> = labels.collect();

@@ -104,6 +104,7 @@ impl Inspection {
         let mut fields = vec![Field::new("main reason", reason).tone(Tone::Bad)];
         if let Some(fix) = self.fix_of(main) {
             // Plain: that it can be done does not say that it should be.
+            let fix = self.benefit.corrected(fix, self.space.process.pid);
             fields.push(Field::new(TO_MAKE_HUGE, fix));
             fields.extend(self.benefit.fields());
         }

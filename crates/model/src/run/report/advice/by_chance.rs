@@ -10,9 +10,9 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let glibc = advice_by_chance(policy, &header.host)?;
     let here = taken(report, best)
-        .map(|(taken, all)| format!(" (here it obeyed in {taken} of {all} trials)"));
+        .map(|(taken, all)| format!("; here it obeyed in {taken} of {all} trials"));
     Some(format!(
-        "{glibc} may ignore it{}; 2.37 does not.",
+        "{glibc} may ignore it, 2.37 does not{}.",
         here.unwrap_or_default()
     ))
 }

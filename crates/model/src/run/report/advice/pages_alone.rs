@@ -2,9 +2,8 @@
 
 use super::super::conclusion::conclude;
 use super::workload::with_own_input;
-use super::{Advice, COPIED, Report, given_within};
+use super::{Advice, Report};
 use crate::run::policy::{Policy, Settings, Thp, rerun_without};
-use crate::text::wrap::quoted_words;
 
 /// Where no policy of pages alone changed a page, so that those of the best one are not shown to be the reason.
 pub(super) fn advice(report: &Report<'_>, best: &str) -> Vec<Advice> {
@@ -26,10 +25,8 @@ pub(super) fn advice(report: &Report<'_>, best: &str) -> Vec<Advice> {
         &["--policy", "--matrix", "--baseline"],
         &words,
     );
-    given_within(
-        COPIED,
-        "To see whether its huge pages are the reason:".to_owned(),
-        with_own_input(report, command),
-        &format!("run again with {}", quoted_words(&flags)),
-    )
+    vec![
+        Advice::Sentence("To see whether its huge pages are the reason:".to_owned()),
+        Advice::Command(with_own_input(report, command)),
+    ]
 }

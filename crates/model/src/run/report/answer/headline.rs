@@ -224,8 +224,20 @@ fn better_with_more_than_pages(report: &Report<'_>, policy: &str, what: &str) ->
     let beside = beside(report, &row);
     Some(format!(
         "{effect}{beside}. It gives the program huge pages and changes more than these, so they may \
-         not be the reason."
+         not be the reason.{}",
+        pages_alone(report)
     ))
+}
+
+/// ` With thp=always no page was huge, because …`
+fn pages_alone(report: &Report<'_>) -> String {
+    let context = Context::new(report.record, &report.table);
+    let widest = widest(&context, report.table.verdict.policies.keys());
+    let finding = Finding::shown(&report.findings, "policy-had-no-effect", widest);
+    finding.map_or_else(String::new, |finding| {
+        let claim = plain(&finding.claim());
+        format!(" With {} {}.", plain(widest), claim.trim_end_matches('.'))
+    })
 }
 
 /// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.

@@ -9,7 +9,6 @@ use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Control, ControlOutcome};
 use crate::run::policy::realise::Realisation;
-use crate::run::policy::{Policy, Preload, Tracer};
 use crate::text::wrap::plain;
 
 /// What the policies show that the first sentence is not about: those whose runs go both ways in a
@@ -25,7 +24,8 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     let policies = report.record.header.plan.policies.iter();
     let judged_others = policies.filter_map(|policy| {
         let answer = *verdict.policies.get(&policy.name)?;
-        let is_wanted = !is_told(&policy.name) && !is_idle(policy, answer);
+        // It is no question of the user's; the cause and the advice have what it costs.
+        let is_wanted = !is_told(&policy.name) && !policy.is_idle_means();
         is_wanted.then_some((policy.name.as_str(), answer))
     });
     let mut clauses = Clauses::default();
@@ -56,12 +56,6 @@ fn apart(report: &Report<'_>, policy: &str) -> Option<String> {
     let outcome = control.outcome(report.table.verdict.threshold, None);
     let is_apart = outcome == ControlOutcome::Failed;
     is_apart.then(|| effect(report, policy)).flatten()
-}
-
-/// Whether a tracer or library alone was not shown to cost anything. It changes no page by design, and was run for
-/// the sake of the others.
-fn is_idle(policy: &Policy, answer: Answer) -> bool {
-    policy.is_idle_means() && !matches!(answer, Answer::Better | Answer::Worse)
 }
 
 /// Of more policies that are not decided only the names are given: the tables have their figures.
@@ -153,15 +147,10 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
 
 /// By what a policy was put in force, where that has a cost of its own.
 fn means(report: &Report<'_>, policy: &str) -> &'static str {
-    let header = &report.record.header;
-    let mut policies = header.plan.policies.iter();
-    let settings = policies.find(|it| it.name == policy).map(|it| &it.settings);
-    let realisation = header.realisations.get(policy);
-    match settings.map(|it| (it.tracer, it.preload)) {
-        Some((Some(Tracer::Idle), _)) => " (the tracer alone)",
-        Some((_, Some(Preload::Idle))) => " (the library alone)",
-        _ if realisation.is_some_and(Realisation::is_traced) => " (by a tracer)",
-        _ => "",
+    let realisation = report.record.header.realisations.get(policy);
+    match realisation.is_some_and(Realisation::is_traced) {
+        true => " (by a tracer)",
+        false => "",
     }
 }
 

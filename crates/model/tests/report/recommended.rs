@@ -125,6 +125,32 @@ fn what_arguments_gain_is_said_of_them() {
     assert_eq!(settings["args"][0], "-L");
 }
 
+/// Where no setting of pages alone reaches the program, the run that tells the pages from the rest is named.
+#[test]
+fn what_else_arguments_do_is_told_apart_by_a_run_without_huge_pages() {
+    let arguments: Policy = "args=-L".parse().expect("a policy");
+    let always: Policy = "thp=always".parse().expect("a policy");
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (always, small_pages()),
+        (arguments, huge_pages()),
+    ];
+    let mut record = sample::record(&arms, 12);
+    record.header.made_by = ["hugewise", "run", "--system", "--", "memcached"]
+        .map(str::to_owned)
+        .to_vec();
+    let report = report(&record);
+    let end = "It gives the program huge pages and changes more than these, so they may not be the reason.";
+    let answer = report.answers()[0].clone();
+    assert!(answer.ends_with(end), "{answer}");
+    let line = "hugewise run --policy=thp=never,args=-L --policy=args=-L --system -- memcached";
+    let advised = advised(&record);
+    assert!(
+        advised.ends_with(&format!("reason:\n{line}\n")),
+        "{advised}"
+    );
+}
+
 #[test]
 fn a_long_command_is_not_repeated_for_its_arguments() {
     let long = "x".repeat(300);

@@ -40,7 +40,10 @@ pub(crate) fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
 impl Report<'_> {
     /// The same of a policy of this report.
     pub(super) fn changed_no_page(&self, policy: &str) -> bool {
-        changed_no_page(&Context::new(self.record, &self.table), policy)
+        let answer = self.table.verdict.policies.get(policy);
+        // A context looks through all trials, and most policies have an answer.
+        matches!(answer, Some(Answer::NoEffect | Answer::NotDecided))
+            && changed_no_page(&Context::new(self.record, &self.table), policy)
     }
 }
 

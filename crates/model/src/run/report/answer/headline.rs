@@ -205,7 +205,7 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
 
 /// A policy that changed the pages by more than one. It must set something else too where no setting
 /// of pages alone changed any.
-fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
+pub(in crate::run::report) fn with_more_than_pages(report: &Report<'_>) -> Option<String> {
     let context = Context::new(report.record, &report.table);
     let page = huge_page(&context);
     let mut policies = report.record.header.plan.policies.iter();

@@ -47,7 +47,7 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     sentences
 }
 
-/// `thp=never took 12.5 % less (95 %: …)`, of a policy that changed no page: it is one more control of the
+/// `thp=never 12.5 % less (95 %: …)`, of a policy that changed no page: it is one more control of the
 /// experiment. `None` where its interval leaves the threshold possible.
 fn apart(report: &Report<'_>, policy: &str) -> Option<String> {
     let control = Control {

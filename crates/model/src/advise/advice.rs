@@ -19,7 +19,7 @@ use crate::text::wrap::plain;
 pub const FORMAT: &str = "hugewise-advice 1";
 
 /// The policy of a rule that keeps huge pages from a program.
-const OFF: &str = "thp=never";
+pub const OFF: &str = "thp=never";
 
 /// What is known of a process, or of the machine itself.
 #[derive(Clone, Debug, Default)]

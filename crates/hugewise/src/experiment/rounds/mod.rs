@@ -253,6 +253,8 @@ impl<'a> Rounds<'a> {
                 return Ok(so_far_text(so_far.rounds, &[]));
             }
             let mut rows = running(recorder.record()).map_err(exit::usage)?;
+            // With one policy there is nothing to compare, and no control.
+            let compares = !rows.is_empty();
             let record = recorder.record();
             // What was decided or dropped does not change any more, and what only means cost is no question
             // of the user's.
@@ -261,7 +263,7 @@ impl<'a> Rounds<'a> {
                 let is_means = policies.any(|it| it.name == row.policy && it.is_idle_means());
                 record.is_run(&row.policy, round + 1) && !is_means
             });
-            if rows.is_empty() {
+            if compares && rows.is_empty() {
                 return Ok(control_text(so_far.rounds));
             }
             Ok::<_, anyhow::Error>(so_far_text(so_far.rounds, &rows))

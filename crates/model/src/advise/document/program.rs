@@ -52,17 +52,14 @@ impl Program {
 
     /// Whether a rule of the kernel informs without asking how this machine is set.
     fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
-        let mut parts = self.parts.iter();
-        let is_of_kernel =
-            parts.any(|part| part.subject == ruling.subject && part.kind == Kind::Kernel);
+        let is_of_kernel = self.kind_of(ruling) == Some(Kind::Kernel);
         is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 
     /// Whether a rule applies that depends on what is not known, and is not the machine's.
     pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
-        let mut parts = self.parts.iter();
-        let is_own =
-            parts.any(|part| part.subject == ruling.subject && !part.kind.is_of_the_machine());
+        let kind = self.kind_of(ruling);
+        let is_own = kind.is_some_and(|kind| !kind.is_of_the_machine());
         ruling.standing == Standing::Unknown && is_own && !self.changed_no_page(ruling)
     }
 
@@ -121,10 +118,10 @@ impl Program {
     }
 
     /// What the subject of a rule is.
-    fn kind_of(&self, ruling: &Ruling) -> Kind {
+    fn kind_of(&self, ruling: &Ruling) -> Option<Kind> {
         let mut parts = self.parts.iter();
         let part = parts.find(|part| part.subject == ruling.subject);
-        part.map_or(Kind::Runtime, |part| part.kind)
+        part.map(|part| part.kind)
     }
 
     /// What was measured of it here: a row of what was decided with its means, and one of what was not.

@@ -65,7 +65,7 @@ impl Ruling {
 
     /// The line that tries its arguments, where a measurement alone tells whether it applies. An application whose
     /// rules are kept serves requests: a runtime starts commands.
-    pub(super) fn trial(&self, command: Option<&Command>, kind: Kind) -> Vec<Vec<Cell>> {
+    pub(super) fn trial(&self, command: Option<&Command>, kind: Option<Kind>) -> Vec<Vec<Cell>> {
         let set = self
             .set
             .as_ref()
@@ -78,7 +78,7 @@ impl Ruling {
         };
         let flag = quoted(&format!("--policy={policy}"));
         let way = match (kind, command) {
-            (Kind::Application, Some(command)) => Way::new(
+            (Some(Kind::Application), Some(command)) => Way::new(
                 "with a load of yours for LOAD",
                 format!(
                     "hugewise run {flag} --load LOAD --service {}",

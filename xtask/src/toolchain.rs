@@ -87,6 +87,17 @@ struct Order<'a> {
     flags: &'a [&'a str],
 }
 
+/// Makes what a build for a machine needs besides the toolchain at hand, unless it is there.
+///
+/// # Errors
+/// It cannot be made here; the error says why.
+pub fn prepare(machine: Machine, cache: &Path) -> Result<()> {
+    match machine {
+        Machine::x86_64 => Ok(()),
+        Machine::aarch64 => arm::prepare(cache).map(drop),
+    }
+}
+
 /// Builds packages of this workspace; `words` are those of cargo, without its target, and `flags`
 /// are for rustc besides those of a static program. Gives the folder of the target, which has one
 /// for each profile.

@@ -3,15 +3,17 @@
 //!
 //! Emulation is for function, never for timing.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::machine::Machine;
+use crate::toolchain;
 
 mod apt;
 mod boot;
@@ -27,6 +29,7 @@ mod tree;
 
 use initramfs::Parts;
 use kernels::{Kernel, kernels};
+use programs::{Builds, Programs};
 use store::{Store, When};
 use table::Column;
 
@@ -81,6 +84,16 @@ pub enum Purpose {
     Capture,
 }
 
+impl Purpose {
+    /// What a guest has for it.
+    pub fn programs(self) -> Programs {
+        match self {
+            Self::Test => programs::TEST,
+            Self::Capture => programs::CAPTURE,
+        }
+    }
+}
+
 /// Runs the matrix.
 ///
 /// # Errors
@@ -88,6 +101,7 @@ pub enum Purpose {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let kernels = kernels(&arguments.kernels, arguments.machine)?;
     let mut matrix = Matrix::new(arguments)?;
+    matrix.build_and_fetch(&kernels);
     let guests: Vec<Ready> = kernels
         .into_iter()
         .map(|kernel| matrix.guest(kernel))
@@ -162,7 +176,7 @@ struct Matrix {
     sources: PathBuf,
     cache: PathBuf,
     store: Store,
-    programs: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
+    builds: Builds,
     console: bool,
 }
 
@@ -184,10 +198,37 @@ impl Matrix {
             purpose,
             sources: std::env::current_dir()?,
             store: Store::new(&cache, when),
+            builds: Builds::new(purpose.programs(), &cache)?,
             cache,
-            programs: BTreeMap::new(),
             console: arguments.console,
         })
+    }
+
+    /// Builds what the toolchain at hand builds while everything else is fetched: one waits for
+    /// processors, the other for the network. What fails here is tried again where it is needed,
+    /// and told there.
+    fn build_and_fetch(&mut self, kernels: &[Kernel]) {
+        let machines: BTreeSet<Machine> = kernels.iter().map(|kernel| kernel.machine).collect();
+        let Self {
+            store,
+            builds,
+            cache,
+            ..
+        } = self;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for &machine in &machines {
+                    let _ = toolchain::prepare(machine, cache);
+                    let _ = store.busybox(machine);
+                }
+                for kernel in kernels {
+                    let _ = store.image(kernel);
+                }
+            });
+            if machines.contains(&Machine::x86_64) {
+                let _ = builds.of(Machine::x86_64);
+            }
+        });
     }
 
     /// All that a guest needs, made before it is booted.
@@ -197,7 +238,7 @@ impl Matrix {
     }
 
     fn parts(&mut self, kernel: &Kernel) -> Result<Disks> {
-        let programs = self.programs(kernel.machine)?;
+        let programs = self.builds.of(kernel.machine)?;
         let image = self.store.image(kernel)?;
         let busybox = self.store.busybox(kernel.machine)?;
         let parts = Parts {
@@ -213,18 +254,6 @@ impl Matrix {
             initramfs,
             folder,
         })
-    }
-
-    /// Builds once for each machine.
-    fn programs(&mut self, machine: Machine) -> Result<PathBuf> {
-        let (sources, cache) = (&self.sources, &self.cache);
-        let built = self.programs.entry(machine).or_insert_with(|| {
-            eprintln!("building for {} …", machine.name());
-            programs::MATRIX
-                .build(machine, sources, cache)
-                .map_err(|error| format!("{error:#}"))
-        });
-        built.clone().map_err(anyhow::Error::msg)
     }
 }
 

@@ -1,19 +1,17 @@
 //! `xtask hosts`: guests of the matrix that are hosts of a fleet. They stay up, have a network,
 //! and run each script that comes to their port 22.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::boot::qemu;
 use super::kernels::{Kernel, kernels};
-use super::programs::HOST;
+use super::programs::{Builds, HOST};
 use super::store::{Store, When};
 use super::tree::Tree;
-use crate::machine::Machine;
 
 const INIT: &str = include_str!("host.sh");
 /// What a network of virtio needs, in the order of loading.
@@ -71,26 +69,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// What all hosts share.
 struct Maker {
-    sources: PathBuf,
     store: Store,
+    builds: Builds,
     cache: PathBuf,
-    programs: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
 }
 
 impl Maker {
     fn new(cache: PathBuf) -> Result<Self> {
         Ok(Self {
-            sources: std::env::current_dir()?,
             store: Store::new(&cache, When::Lacking),
+            builds: Builds::new(HOST, &cache)?,
             cache,
-            programs: BTreeMap::new(),
         })
     }
 
     /// Makes the disk, and gives the words of QEMU.
     fn start(&mut self, kernel: &Kernel) -> Result<Vec<String>> {
         let image = self.store.image(kernel)?;
-        let programs = self.programs(kernel.machine)?;
+        let programs = self.builds.of(kernel.machine)?;
         let folder = self.cache.join("hosts").join(kernel.slug());
         fs::create_dir_all(&folder)?;
         let initramfs = self.initramfs(kernel, &programs, &folder)?;
@@ -113,16 +109,5 @@ impl Maker {
         }
         fs::write(tree.at("modules/order"), MODULES.join("\n"))?;
         tree.archive()
-    }
-
-    /// Builds once for each machine.
-    fn programs(&mut self, machine: Machine) -> Result<PathBuf> {
-        let (sources, cache) = (&self.sources, &self.cache);
-        let built = self.programs.entry(machine).or_insert_with(|| {
-            eprintln!("building for {} …", machine.name());
-            let built = HOST.build(machine, sources, cache);
-            built.map_err(|error| format!("{error:#}"))
-        });
-        built.clone().map_err(Error::msg)
     }
 }

@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use super::Purpose;
 use super::kernels::Kernel;
-use super::programs::MATRIX;
 use super::tree::Tree;
 
 const INIT: &str = include_str!("init.sh");
@@ -27,7 +26,10 @@ pub struct Parts<'a> {
 /// # Errors
 /// A part is missing, or cpio is.
 pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> Result<PathBuf> {
-    let programs = MATRIX.names().map(|name| parts.programs.join(name));
+    let programs = purpose
+        .programs()
+        .names()
+        .map(|name| parts.programs.join(name));
     let tree = Tree::new(folder, INIT, parts.busybox, programs)?;
     fs::create_dir_all(tree.at("golden"))?;
     tell(kernel, parts, purpose, &tree)?;

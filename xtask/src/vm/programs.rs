@@ -1,9 +1,10 @@
 //! The programs that go into a guest, each in one file that needs no library.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 
 use crate::machine::Machine;
 use crate::toolchain;
@@ -23,10 +24,16 @@ pub struct Programs {
     tests: &'static [&'static str],
 }
 
-/// For the kernel matrix.
-pub const MATRIX: Programs = Programs {
-    packages: &["hugewise", "xtask"],
+/// For the tests of the kernel matrix.
+pub const TEST: Programs = Programs {
+    packages: &["hugewise"],
     tests: &["guest", "confusion"],
+};
+
+/// For guests that freeze themselves.
+pub const CAPTURE: Programs = Programs {
+    packages: &["xtask"],
+    tests: &[],
 };
 
 /// For hosts of a fleet.
@@ -47,7 +54,7 @@ impl Programs {
     ///
     /// # Errors
     /// They cannot be built here; the error says why.
-    pub fn build(self, machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
+    fn build(self, machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
         let mut words = vec!["build", "--profile", PROFILE, "--bins"];
         words.extend(self.packages.iter().flat_map(|package| ["-p", package]));
         words.extend(self.tests.iter().flat_map(|test| ["--test", test]));
@@ -75,6 +82,43 @@ impl Programs {
             copy(&newest_test(&built, name)?, name)?;
         }
         Ok(())
+    }
+}
+
+/// Programs that are built once for each machine.
+pub struct Builds {
+    programs: Programs,
+    sources: PathBuf,
+    cache: PathBuf,
+    /// The folders of the programs, or why they could not be built.
+    done: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
+}
+
+impl Builds {
+    /// None yet, of the workspace in the current folder.
+    ///
+    /// # Errors
+    /// The current folder cannot be told.
+    pub fn new(programs: Programs, cache: &Path) -> Result<Self> {
+        Ok(Self {
+            programs,
+            sources: env::current_dir()?,
+            cache: cache.to_owned(),
+            done: BTreeMap::new(),
+        })
+    }
+
+    /// The folder of the programs for a machine.
+    ///
+    /// # Errors
+    /// They cannot be built here; the error says why.
+    pub fn of(&mut self, machine: Machine) -> Result<PathBuf> {
+        let built = self.done.entry(machine).or_insert_with(|| {
+            eprintln!("building for {} …", machine.name());
+            let built = self.programs.build(machine, &self.sources, &self.cache);
+            built.map_err(|error| format!("{error:#}"))
+        });
+        built.clone().map_err(Error::msg)
     }
 }
 

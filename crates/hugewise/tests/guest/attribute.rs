@@ -16,13 +16,13 @@ struct Workload {
 /// Under emulation clearing a page costs so much, and a TLB miss so little, that bloat is all that
 /// shows.
 const BLOAT: Workload = Workload {
-    divisor: "4",
+    divisor: "8",
     forks: "0",
 };
 /// A fork copies an entry for each page: memory that is full gains there without a TLB.
 const FORKS: Workload = Workload {
     divisor: "16",
-    forks: "160",
+    forks: "60",
 };
 
 /// The site that huge pages bloat is ranked last and shown to hurt; where the program forks, the
@@ -31,7 +31,7 @@ pub fn ranked(ground: &Ground) {
     if ground.pages_each() * ground.answers.page_bytes != 2 * MIB {
         return;
     }
-    check(&sites(ground, &BLOAT)[4], "hurts", "map_hurting", "-128m");
+    check(&sites(ground, &BLOAT)[4], "hurts", "map_hurting", "-64m");
     check(&sites(ground, &FORKS)[0], "helps", "map_helping", "-16m");
 }
 

@@ -109,7 +109,7 @@ pub fn made_huge_later(ground: &Ground) {
     // A guest may be emulated, and slow.
     let held = touch(ground)
         .into_iter()
-        .chain(["--hold", "12000"].map(str::to_owned));
+        .chain(["--hold", "9000"].map(str::to_owned));
     let held: Vec<String> = held.collect();
     let report = experiment(ground, &flags, &held);
     assert_complete(&report);

@@ -8,7 +8,7 @@ use super::condition::Truth;
 use super::contradiction::{self, Contradiction};
 use super::fact::{Facts, WALKED};
 use super::knowledge::Knowledge;
-use super::measured::Measurement;
+use super::measured::{Measurement, said_idle};
 use super::rule::{Authority, Change, Rule};
 use super::ruling::{Ruling, Standing};
 use super::subject::{Kind, Subject};
@@ -239,7 +239,7 @@ impl Program {
         let mut said: Vec<String> = telling.into_iter().map(Measurement::account).collect();
         if !idle.is_empty() {
             let names: Vec<&str> = idle.iter().map(|one| one.policy.as_str()).collect();
-            said.push(format!("{} changed no page", names.join(", ")));
+            said.push(said_idle(&names));
         }
         let said = said.join("; ");
         Some((newest, format!("{said} [measured here, {}]", newest.day())))
@@ -256,11 +256,15 @@ impl Program {
         };
         let mut rulings = self.rulings.iter().filter(is_against);
         rulings.find_map(|ruling| {
-            let mut parts = self.parts.iter();
-            let is_own =
-                |part: &&Part| part.kind == Kind::Application && part.subject == ruling.subject;
-            Some((parts.find(is_own)?.title.as_str(), ruling))
+            let part = self.part_of(ruling)?;
+            (part.kind == Kind::Application).then_some((part.title.as_str(), ruling))
         })
+    }
+
+    /// The part of the program that a rule is about.
+    pub(super) fn part_of(&self, ruling: &Ruling) -> Option<&Part> {
+        let mut parts = self.parts.iter();
+        parts.find(|part| part.subject == ruling.subject)
     }
 
     /// Rules of a standing.

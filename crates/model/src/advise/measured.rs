@@ -208,7 +208,7 @@ impl Measurement {
                 let change = change_words(&self.metric, change);
                 format!("{} {}, {change}", self.policy, self.verdict())
             }
-            None => format!("{} changed no page", self.policy),
+            None => said_idle(&[&self.policy]),
         }
     }
 
@@ -225,4 +225,9 @@ impl Measurement {
         let change = change_words(&self.metric, self.change?);
         Some(format!("{change} with {}", self.policy))
     }
+}
+
+/// What is said of policies that changed no page: how their times differ is no effect of huge pages.
+pub(super) fn said_idle(policies: &[&str]) -> String {
+    format!("{} changed no page", policies.join(", "))
 }

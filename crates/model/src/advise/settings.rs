@@ -62,14 +62,10 @@ impl Settings {
         if self.args.is_empty() || self.policy.is_some() {
             return None;
         }
-        let settings = policy::Settings {
+        Some(Policy::of(policy::Settings {
             args: self.args.clone(),
             ..policy::Settings::default()
-        };
-        Some(Policy {
-            name: settings.to_string(),
-            settings,
-        })
+        }))
     }
 
     /// Whether the process alone can be told.

@@ -52,13 +52,13 @@ impl Program {
 
     /// Whether a rule of the kernel informs without asking how this machine is set.
     fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
-        let is_of_kernel = self.kind_of(ruling) == Some(Kind::Kernel);
+        let is_of_kernel = self.part_of(ruling).map(|part| part.kind) == Some(Kind::Kernel);
         is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 
     /// Whether a rule applies that depends on what is not known, and is not the machine's.
     pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
-        let kind = self.kind_of(ruling);
+        let kind = self.part_of(ruling).map(|part| part.kind);
         let is_own = kind.is_some_and(|kind| !kind.is_of_the_machine());
         ruling.standing == Standing::Unknown && is_own && !self.changed_no_page(ruling)
     }
@@ -101,8 +101,10 @@ impl Program {
                 grid.rows.extend(ruling.brief(self.command.as_ref()));
             }
             if !self.is_tried(ruling) {
-                grid.rows
-                    .extend(ruling.trial(self.command.as_ref(), self.kind_of(ruling)));
+                grid.rows.extend(ruling.trial(
+                    self.command.as_ref(),
+                    self.part_of(ruling).map(|part| part.kind),
+                ));
             }
         }
         if !grid.rows.is_empty() {
@@ -115,13 +117,6 @@ impl Program {
     fn is_tried(&self, ruling: &Ruling) -> bool {
         let policy = ruling.set.as_ref().and_then(Settings::arguments_policy);
         policy.is_some_and(|policy| self.measured.iter().any(|it| it.policy == policy.name))
-    }
-
-    /// What the subject of a rule is.
-    fn kind_of(&self, ruling: &Ruling) -> Option<Kind> {
-        let mut parts = self.parts.iter();
-        let part = parts.find(|part| part.subject == ruling.subject);
-        part.map(|part| part.kind)
     }
 
     /// What was measured of it here: a row of what was decided with its means, and one of what was not.

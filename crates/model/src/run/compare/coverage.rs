@@ -14,6 +14,9 @@ use crate::text::number::{quantity, whole};
 /// Fewer rounds than these say nothing about what is typical.
 const FEWEST_ROUNDS: u32 = 3;
 
+/// Fewer huge pages than these may be another moment of the samples.
+pub(in crate::run) const MANY_PAGES: f64 = 8.0;
+
 /// Faults may differ by this share: a short program can gain and lose its huge pages between
 /// two samples, but not without its number of faults giving it away.
 const FAULTS: f64 = 0.05;

@@ -2,6 +2,7 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
+use crate::run::compare::coverage::MANY_PAGES;
 use crate::run::metric::MetricId;
 use crate::run::policy::{Malloc, Thp};
 use crate::text::wrap::plain;
@@ -14,8 +15,6 @@ const HUGE: MetricId = MetricId::HugeAnonPeakBytes;
 
 /// Less than so many times the huge memory may be another moment of the samples.
 const CLEARLY_MORE: f64 = 2.0;
-/// So may fewer huge pages.
-const MANY_PAGES: f64 = 8.0;
 
 impl Rule for HeapGrewInSteps {
     fn id(&self) -> &'static str {

@@ -36,7 +36,7 @@ pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
 /// already is not stopped for.
 #[must_use]
 pub(crate) fn collapsed_later() -> Policy {
-    named(Settings {
+    Policy::of(Settings {
         collapse: Some(Collapse::Every(Duration::from_millis(250))),
         ..Settings::default()
     })
@@ -48,11 +48,11 @@ pub fn candidates(
     host: &Host,
     reach: Reach,
 ) -> Vec<(Policy, Result<Realisation, Vec<Unreachable>>)> {
-    let heap = named(Settings {
+    let heap = Policy::of(Settings {
         malloc: Some(Malloc::Thp),
         ..Settings::default()
     });
-    let code = named(Settings {
+    let code = Policy::of(Settings {
         text: Some(Text::Huge),
         ..Settings::default()
     });
@@ -69,7 +69,7 @@ pub fn candidates(
 /// What the means costs by which a policy is reached, beside that policy.
 fn idle(realisation: &Realisation) -> Option<Policy> {
     let settings = Settings::default();
-    Some(named(if !realisation.tracer.is_none() {
+    Some(Policy::of(if !realisation.tracer.is_none() {
         Settings {
             tracer: Some(Tracer::Idle),
             ..settings
@@ -113,7 +113,7 @@ fn differs(host: &Host, mode: Thp) -> bool {
 }
 
 fn thp(mode: Thp) -> Policy {
-    named(Settings {
+    Policy::of(Settings {
         thp: Some(mode),
         ..Settings::default()
     })
@@ -129,13 +129,6 @@ fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
             Heap::Jemalloc => own("jemalloc.thp=always"),
         })
         .flatten()
-}
-
-fn named(settings: Settings) -> Policy {
-    Policy {
-        name: settings.to_string(),
-        settings,
-    }
 }
 
 #[cfg(test)]

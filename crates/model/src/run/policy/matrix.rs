@@ -52,7 +52,7 @@ pub fn cross(axes: &[Axis]) -> Result<Vec<Policy>, ParseError> {
     let rows = axes
         .iter()
         .try_fold(vec![Settings::default()], |rows, axis| extend(&rows, axis))?;
-    Ok(rows.into_iter().map(named_by_itself).collect())
+    Ok(rows.into_iter().map(Policy::of).collect())
 }
 
 fn check_keys(axes: &[Axis]) -> Result<(), ParseError> {
@@ -94,13 +94,6 @@ fn merged(row: &Settings, value: &Settings) -> Result<Settings, ParseError> {
             .map_err(|problem| ParseError::new(&entry.to_string(), problem))?;
     }
     Ok(both)
-}
-
-fn named_by_itself(settings: Settings) -> Policy {
-    Policy {
-        name: settings.to_string(),
-        settings,
-    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,15 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Settings with their canonical text as their name.
+    #[must_use]
+    pub fn of(settings: Settings) -> Self {
+        Self {
+            name: settings.to_string(),
+            settings,
+        }
+    }
+
     /// The machine as it is, with nothing set.
     #[must_use]
     pub fn as_is() -> Self {

@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::run::compare::Answer;
-use crate::run::compare::coverage::huge_kinds;
+use crate::run::compare::coverage::{MANY_PAGES, huge_kinds};
 use crate::run::findings::Context;
 use crate::run::metric::MetricId;
 use crate::run::trial::huge_memory;
@@ -10,10 +10,9 @@ use crate::run::trial::huge_memory;
 /// Faults that differ by less say nothing of pages.
 const FAULTS: f64 = 0.05;
 
-/// Of so many huge pages a tenth more or less is no other policy, but other moments of samples and layouts
-/// of memory.
+/// Of many huge pages a tenth more or less is no other policy, but other moments of samples and layouts of
+/// memory.
 const ALIKE: f64 = 0.1;
-const MANY_PAGES: f64 = 8.0;
 
 /// How many more bytes were huge under a policy than under the baseline: negative where fewer were,
 /// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is

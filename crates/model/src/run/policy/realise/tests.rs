@@ -390,7 +390,7 @@ proptest! {
             host.glibc = Some(glibc);
             host.user.can_write_thp = can_write;
         });
-        let policy = Policy { name: settings.to_string(), settings };
+        let policy = Policy::of(settings);
         let reach = if system { Reach::System } else { Reach::Process };
         match realise(&policy, &host, reach) {
             Ok(realisation) => {

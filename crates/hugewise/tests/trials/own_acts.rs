@@ -251,7 +251,7 @@ fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
     assert_eq!(first["id"], "program-disables-thp", "{first}");
     let text = first["text"].as_str().expect("a text");
     assert!(
-        text.contains("thp=always did not reach it; start it with --disable-thp no"),
+        text.contains("thp=always did not reach it; --disable-thp no would leave them on"),
         "{text}"
     );
     assert_eq!(report["verdict"]["policies"]["thp=always"], "not_decided");

@@ -130,7 +130,7 @@ fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
     let gives = gives && !facts.expected.asks_for_none();
     let act = facts.read_back.own_act().filter(|_| gives)?;
     Some(match act.remedy() {
-        Some(remedy) => format!("{act}; start it with {remedy}"),
+        Some(remedy) => format!("{act}; {remedy} would leave them on"),
         None => act.to_string(),
     })
 }

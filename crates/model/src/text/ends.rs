@@ -1,6 +1,6 @@
 //! The ends of an interval, written in one way in sentences, tables and figures.
 
-use super::number::{MINUS, percent_change};
+use super::number::{MINUS, percent, percent_change};
 
 /// The ends of an interval of shares as percentages with their signs: `−42`, `−5`.
 ///
@@ -15,6 +15,15 @@ pub fn percent_ends(low: f64, high: f64) -> [String; 2] {
         end(low, decimals(low), f64::floor),
         end(high, decimals(high), f64::ceil),
     ]
+}
+
+/// An estimate beside the ends of its interval, which is so wide: without the decimals that they have not.
+#[must_use]
+pub fn percent_beside(share: f64, width: f64) -> String {
+    match least_decimals(share, width) == 0 && share.abs() >= 0.01 {
+        true => format!("{:.0}", share * 100.0),
+        false => percent(share),
+    }
 }
 
 /// The smallest change that the ends of an interval leave open, as [`percent_ends`] writes it: of

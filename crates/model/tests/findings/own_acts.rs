@@ -44,7 +44,7 @@ fn a_program_that_switched_huge_pages_off_is_named_first() {
         "program-disables-thp",
         Outcome::Shown,
         &expect![[r#"
-            redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; start it with --disable-thp no. Seen in 12 of 12 trials under thp=always. The huge pages of redis-server are from before it switched them off: 806 MiB under thp=always
+            redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; --disable-thp no would leave them on. Seen in 12 of 12 trials under thp=always. The huge pages of redis-server are from before it switched them off: 806 MiB under thp=always
         "#]],
     );
 }

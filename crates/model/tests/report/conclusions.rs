@@ -126,13 +126,18 @@ fn requests_stand_in_the_first_sentence() {
         metric: "throughput_per_second".to_owned(),
         statistic: Statistic::Center,
         ratio: Some(1.12),
+        low: Some(1.05),
+        high: Some(1.2),
         change: Change::Higher,
         ..sample::comparison(&record, SECONDS, "thp=always", 0.01)
     };
     table.comparisons.push(rate);
     let report = Report::new(&record, table, Vec::new(), None);
     let said = report.answers().remove(0);
-    assert!(said.ends_with("), throughput +12.0 %."), "{said}");
+    assert!(
+        said.ends_with("), throughput +12.0 % (95 %: +5 to +20 %)."),
+        "{said}"
+    );
 }
 
 #[test]

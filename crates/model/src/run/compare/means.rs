@@ -22,7 +22,7 @@ impl Evidence<'_> {
             is_worse(self.decision(&idle.name)) && !is_worse(beside_means.decision(&policy.name));
         is_by_means.then(|| {
             format!(
-                "not shown to be worse than {}, which is {means} alone",
+                "what {means} alone costs ({}) hides what huge pages do",
                 idle.name
             )
         })

@@ -123,7 +123,7 @@ fn text(context: &Context<'_>, act: OwnAct<'_>, shut: &BTreeMap<&str, usize>) ->
         policies => format!("{} did not reach it", policies.join(" and ")),
     };
     let remedy = act.remedy();
-    let remedy = remedy.map_or_else(String::new, |it| format!("; start it with {it}"));
+    let remedy = remedy.map_or_else(String::new, |it| format!("; {it} would leave them on"));
     let seen = shut.iter().map(|(policy, count)| {
         let trials = arm_trials(context.record, policy).count();
         format!("{count} of {trials} trials under {policy}")

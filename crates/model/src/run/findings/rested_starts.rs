@@ -5,8 +5,8 @@ use super::context::{PolicyView, told};
 use crate::run::metric::MetricId;
 use crate::run::stats::shift::{Shift, unpaired};
 use crate::run::stats::{ALPHA, median};
-use crate::text::ends::percent_ends;
-use crate::text::number::{counted, percent};
+use crate::text::ends::{percent_beside, percent_ends};
+use crate::text::number::counted;
 
 /// Wall times of the starts after a rest, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,18 +56,17 @@ pub(in crate::run) enum RestedStart {
 }
 
 impl RestedStart {
-    /// `After seconds of rest a start takes 38.2 % longer (…): the host takes memory back.` `None` where too few
-    /// were measured.
+    /// `After seconds of rest, in which a host may take memory back, a start takes 38 % longer (…).` `None` where
+    /// too few were measured.
     pub(in crate::run) fn sentence(&self) -> Option<String> {
         let (start, meaning) = match self {
-            Self::Longer(it) => (it, ": the host takes memory back"),
-            Self::Shorter(it) => (it, ""),
+            Self::Longer(it) | Self::Shorter(it) => (it, ""),
             Self::Open(it) => (it, ": not decided"),
             Self::Unmeasured(_) => return None,
         };
         let text = start.text();
         Some(format!(
-            "After seconds of rest a start takes {text}{meaning}."
+            "After seconds of rest, in which a host may take memory back, a start takes {text}{meaning}."
         ))
     }
 }
@@ -82,7 +81,7 @@ impl LongerStart {
         }
     }
 
-    /// `38.2 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`.
+    /// `38 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`.
     pub(in crate::run) fn text(&self) -> String {
         let ([low, high], direction) = match self.estimate < 0.0 {
             true => ([-self.high, -self.low], "less"),
@@ -95,7 +94,7 @@ impl LongerStart {
         };
         format!(
             "{} % {direction} (95 %: {} to {} %; {} starts of each)",
-            percent(self.estimate.abs()),
+            percent_beside(self.estimate.abs(), high - low),
             ends[0],
             ends[1],
             self.starts
@@ -139,7 +138,7 @@ impl RestedStarts {
         self.policy.len().min(self.baseline.len()) as u64
     }
 
-    /// `a start after a few seconds of rest takes 38.2 % longer … than with as-is`.
+    /// `a start after a few seconds of rest takes 38 % longer … than with as-is`.
     pub(super) fn sentence(&self, baseline: &str) -> String {
         const START: &str = "a start after a few seconds of rest";
         match self.longer().map(LongerStart::shown) {
@@ -191,13 +190,13 @@ mod tests {
     fn four_starts_of_each_have_an_interval() {
         let [low, high] = [[1.0, 1.1, 1.2, 1.3], [1.5, 1.6, 1.7, 1.8]];
         let more = longer(&high, &low).expect("four of each");
-        let text = "43.5 % longer (95 %: 17 to 70 %; 4 starts of each)";
+        let text = "43 % longer (95 %: 17 to 70 %; 4 starts of each)";
         assert_eq!(more.text(), text);
         let less = longer(&low, &high).expect("four of each");
-        let text = "30.3 % less (95 %: 12 to 49 %; 4 starts of each)";
+        let text = "30 % less (95 %: 12 to 49 %; 4 starts of each)";
         assert_eq!(less.text(), text);
         let open = longer(&[1.0, 1.7, 1.2, 1.4], &high).expect("four of each");
-        let text = "21.2 % less (95 %: −13 to +49 %; 4 starts of each)";
+        let text = "21 % less (95 %: −13 to +49 %; 4 starts of each)";
         assert_eq!(open.text(), text);
         assert_eq!(longer(&high[..3], &low), None);
     }

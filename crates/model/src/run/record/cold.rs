@@ -22,8 +22,8 @@ const MOST_TIME: f64 = 0.1;
 /// The share of the whole time that cold trials may take where a policy is asked for: whether it
 /// gains after a rest too is a part of the answer.
 pub const COLD_SHARE: f64 = 0.5;
-/// The whole time of an experiment that has no limit, in seconds.
-const USUAL_TIME: f64 = 90.0;
+/// The whole time of an experiment that has no limit.
+const USUAL_TIME: Duration = Duration::from_secs(90);
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 6.0;
 /// With less huge memory there is no price to see.
@@ -77,7 +77,7 @@ impl Record {
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
         let for_advice = match self.is_the_one(huge, asked) {
-            true => self.most_for_advice(),
+            true => self.most_for_advice(spent),
             false => 0.0,
         };
         let most = (MOST_TIME * spent.as_secs_f64()).max(for_advice);
@@ -90,20 +90,27 @@ impl Record {
     pub fn cold_trials_to_come(&self, trial: Duration) -> Duration {
         let needed = needed(trial.as_secs_f64());
         let is_short = trial.as_secs_f64() <= LONGEST;
-        match self.prices_cold_memory() && is_short && needed <= self.most_for_advice() {
+        // Rounds may take all of the other share.
+        let rounds = self.whole_time().mul_f64(1.0 - COLD_SHARE);
+        match self.prices_cold_memory() && is_short && needed <= self.most_for_advice(rounds) {
             true => Duration::from_secs_f64(needed),
             false => Duration::ZERO,
         }
     }
 
     /// An answer needs them as it needs the fewest rounds that can decide: where nobody gave a time, they are run
-    /// like these, however long they take.
-    fn most_for_advice(&self) -> f64 {
-        let whole = self.header.plan.bounds.max_time;
+    /// like these, however long they take. Of a given time they have their share, and what the rounds leave.
+    fn most_for_advice(&self, spent: Duration) -> f64 {
+        let whole = self.whole_time();
+        let left = whole.saturating_sub(spent);
         match self.has_usual_time() {
             true => f64::INFINITY,
-            false => COLD_SHARE * whole.map_or(USUAL_TIME, |time| time.as_secs_f64()),
+            false => left.max(whole.mul_f64(COLD_SHARE)).as_secs_f64(),
         }
+    }
+
+    fn whole_time(&self) -> Duration {
+        self.header.plan.bounds.max_time.unwrap_or(USUAL_TIME)
     }
 
     fn has_usual_time(&self) -> bool {

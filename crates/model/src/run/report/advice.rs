@@ -62,7 +62,11 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         Some(best) if *best != verdict.baseline => choose(report, best),
         _ => keep(report),
     };
-    let without_tracer = again::without_tracer(report);
+    let without_tracer = match best(report) {
+        // What is recommended has no tracer.
+        Some(best) if *best != verdict.baseline && best != "thp=always" => Vec::new(),
+        _ => again::without_tracer(report),
+    };
     if !without_tracer.iter().any(|line| lines.contains(line)) {
         lines.extend(without_tracer);
     }
@@ -187,8 +191,11 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let (realisation, common) = apart(report, needed);
     let by_hand = by_hand(report, &realisation);
     let condition = condition(report, best);
-    // A condition takes the place on the line.
-    let reach = match (realisation.files.is_empty(), condition.is_empty()) {
+    let is_own = realisation.files.is_empty();
+    let rather = rather(report, &name).filter(|_| is_own && condition.is_empty());
+    let rather = rather.unwrap_or_default();
+    // What else is said takes the place on the line.
+    let reach = match (is_own, condition.is_empty() && rather.is_empty()) {
         (false, true) => "Machine-wide, for this run or until reboot:",
         (false, false) => "Machine-wide:",
         (true, true) => "It changes this program only:",
@@ -197,7 +204,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     // Variables and arguments that anybody can set need no hugewise.
     let is_command = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
-        "Recommended: {name}{condition}. {reach}"
+        "Recommended: {name}{rather}{condition}. {reach}"
     )));
     lines.extend(exec.filter(|_| !is_command));
     lines.extend(by_hand);
@@ -210,6 +217,16 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
 fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {
     let mut policies = report.record.header.plan.policies.iter();
     policies.any(|it| it.name == policy && it.settings == Settings::default())
+}
+
+/// More than so many characters of two names leave no room on the line.
+const SHORT_NAMES: usize = 40;
+
+/// ` rather than thp=never`: what is recommended was not shown to be better than what was not run.
+fn rather(report: &Report<'_>, name: &str) -> Option<String> {
+    let baseline = plain(&report.table.verdict.baseline);
+    let is_short = name.chars().count() + baseline.chars().count() <= SHORT_NAMES;
+    (baseline != "as-is" && is_short).then(|| format!(" rather than {baseline}"))
 }
 
 /// Under which condition a policy is the one to choose.

@@ -126,8 +126,8 @@ pub(super) fn command(report: &Report<'_>) -> String {
     let prepares = plan.shell && CommandLine::Line(line).program().is_none();
     match (&plan.service, prepares) {
         (Some(_), true) => "the service".to_owned(),
-        // Its line has addresses and folders, which tell nobody what it is.
-        (Some(_), false) => short_command(before_places(&words), COMMAND_WIDTH),
+        // Its options are addresses, folders and sizes, which tell nobody what it is.
+        (Some(_), false) => short_command(&naming(&words), COMMAND_WIDTH),
         (None, _) if plan.shell => short_command(&plan.command, COMMAND_WIDTH),
         (None, _) => {
             let words: Vec<String> = plan.command.iter().map(|word| quoted(word)).collect();
@@ -136,15 +136,19 @@ pub(super) fn command(report: &Report<'_>) -> String {
     }
 }
 
-/// The words before the first address or folder that each server has of its own, without the option
-/// that it belongs to.
-fn before_places(words: &[String]) -> &[String] {
-    let place = words.iter().position(|word| word.contains('{'));
-    let before = &words[..place.unwrap_or(words.len())];
-    match before.split_last() {
-        Some((option, rest)) if place.is_some() && option.starts_with('-') => rest,
-        _ => before,
+/// The words before the first option and the first place that each server has of its own; of a Java program, what
+/// Java runs stands behind its options.
+fn naming(words: &[String]) -> Vec<String> {
+    let is_java = words
+        .first()
+        .is_some_and(|it| it.rsplit('/').next() == Some("java"));
+    let is_option = |word: &&String| word.starts_with('-');
+    if is_java {
+        let mut rest = words.iter().skip(1).skip_while(is_option);
+        return words.iter().take(1).chain(rest.next()).cloned().collect();
     }
+    let is_name = |word: &&String| !is_option(word) && !word.contains('{');
+    words.iter().take_while(is_name).cloned().collect()
 }
 
 /// A single policy: a measurement without a comparison.

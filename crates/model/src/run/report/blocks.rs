@@ -11,7 +11,7 @@ use crate::run::compare::{Comparison, Statistic, percentile_of_each, summary};
 use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
-use crate::run::trial::Reading;
+use crate::run::trial::{Mark, Reading, Trial};
 use crate::text::document::Level;
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
@@ -112,7 +112,15 @@ pub(super) fn blocks(
         notes,
     };
     match level {
-        Level::Brief | Level::First => layout.first(&arms, important(report, section, &arms)),
+        Level::Brief | Level::First => {
+            let is_unchanged = |arm: &usize| {
+                !arms.contains(arm) && report.changed_no_page(section.columns[*arm].policy)
+            };
+            let unchanged = (1..section.columns.len()).filter(is_unchanged);
+            let names = unchanged.map(|arm| layout.names[arm].clone());
+            notes.left_out(names.collect());
+            layout.first(&arms, important(report, section, &arms))
+        }
         Level::Detail => layout.several(&arms),
     }
 }
@@ -141,7 +149,10 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     if report.other.is_some() || report.cells.is_some() {
         return all;
     }
-    let is_acting = |arm: &usize| !report.changed_no_page(section.columns[*arm].policy);
+    let is_acting = |arm: &usize| {
+        let policy = section.columns[*arm].policy;
+        !report.changed_no_page(policy) && !is_not_in_force(report, policy)
+    };
     let acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
     match acting.is_empty() {
         true => all,
@@ -149,18 +160,34 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     }
 }
 
+/// Whether a policy has no answer because it was not in force: its column would be one of the baseline.
+fn is_not_in_force(report: &Report<'_>, policy: &str) -> bool {
+    let is_marked = |trial: &Trial| {
+        let mut marks = trial.marks.iter();
+        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
+    };
+    let mut trials = report.record.trials.iter();
+    report.table.verdict.reasons.contains_key(policy)
+        && trials.any(|it| it.policy == policy && is_marked(it))
+}
+
 /// These columns, that of the policy that is recommended first, then those that were shown to change something, then
-/// that of the answer, which has its estimate in words; `None` where the answer is
+/// that of the answer, which has its estimate in words, and what a means alone costs last; `None` where the answer is
 /// not about one policy, and does not have the estimates of the others.
 fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Option<Vec<usize>> {
     let conclusion = conclude(report)?;
     let verdict = &report.table.verdict;
+    let plan = &report.record.header.plan;
+    let is_means = |name: &str| {
+        let mut policies = plan.policies.iter();
+        policies.any(|it| it.name == name && it.is_idle_means())
+    };
     let rank = |arm: &usize| {
         let policy = section.columns[*arm].policy;
         let is_shown = verdict.policies.get(policy).is_some_and(|it| it.is_shown());
         let is = |name: Option<&str>| name == Some(policy);
         let (best, of_answer) = (verdict.best.as_deref(), conclusion.policy.as_deref());
-        (!is(best), !is_shown, !is(of_answer))
+        (!is(best), is_means(policy), !is_shown, !is(of_answer))
     };
     let mut arms = arms.to_vec();
     arms.sort_by_key(rank);
@@ -180,10 +207,6 @@ impl Layout<'_, '_> {
     /// One table of these columns where it fits. What did nothing has its clause in the answer.
     /// Where none fits, one of those that fit, the first of `important` before the others.
     fn first(&self, arms: &[usize], important: Option<Vec<usize>>) -> Vec<Grid> {
-        let names = self.names.iter().enumerate().skip(1);
-        let idle = names.filter(|(arm, _)| !arms.contains(arm));
-        let idle = idle.map(|(_, name)| name.clone());
-        self.notes.left_out(idle.collect());
         match (self.fitting(arms), important) {
             (Some(grid), _) => vec![grid],
             (None, Some(important)) => vec![self.narrow(&important)],

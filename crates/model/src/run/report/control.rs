@@ -16,7 +16,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`. One that passes beside a large
+/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`, `control has too few rounds`. One that passes beside a large
 /// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
 /// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
@@ -29,7 +29,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let figure = match (figure, row.ends()) {
         (Some(interval), _) => format!(" ({interval})"),
         (None, Some(_)) => String::new(),
-        (None, None) => " (too few rounds)".to_owned(),
+        (None, None) => return Some("control has too few rounds".to_owned()),
     };
     Some(match outcome {
         ControlOutcome::TooWide if excludes_zero(control) => {

@@ -55,7 +55,7 @@ fn what_the_tracer_costs_is_not_what_huge_pages_cost() {
     let (answer, reason) = always(&traced(1.3, 1.5));
     assert_eq!(answer, Answer::NotDecided);
     let reason = reason.expect("it is told");
-    assert!(reason.ends_with("which is the tracer alone"));
+    assert!(reason.ends_with("hides what huge pages do"));
     // As slow as its tracer.
     assert_eq!(always(&traced(1.3, 1.3)).0, Answer::NotDecided);
 }

@@ -53,12 +53,12 @@ pub(in super::super) fn at_rest(
 
 fn expected(touches: Touches) -> String {
     let [longer, saved] = [touches.longer, touches.saved].map(|it| quantity(&Unit::Seconds, it));
-    let lead = format!("After seconds of rest the huge pages take about {longer} more to touch");
+    let lead = format!("After seconds of rest the huge pages may take {longer} longer to touch");
     match (touches.saved > 0.0, touches.outweigh()) {
         (false, _) => format!("{lead}. To measure it"),
-        (true, true) => format!("{lead}, and save {saved}: probably slower then. To measure it"),
+        (true, true) => format!("{lead}; they save {saved}: probably slower then. To measure it"),
         (true, false) => {
-            format!("{lead}, and save {saved}: probably faster then too. To measure it")
+            format!("{lead}; they save {saved}: probably faster then too. To measure it")
         }
     }
 }

@@ -34,7 +34,8 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let is_open = |policy: &&Policy| {
         let answer = verdict.policies.get(&policy.name);
-        !policy.is_idle_means() && answer == Some(&Answer::NotDecided)
+        let is_idle = policy.is_idle_means() || report.changed_no_page(&policy.name);
+        !is_idle && answer == Some(&Answer::NotDecided)
     };
     let open = report.record.header.plan.policies.iter().filter(is_open);
     let ends = open.filter_map(|policy| {

@@ -9,12 +9,12 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let glibc = advice_by_chance(policy, &header.host)?;
-    let here = taken(report, best)
-        .map(|(taken, all)| format!("; here it obeyed in {taken} of {all} trials"));
-    Some(format!(
-        "{glibc} may ignore it, 2.37 does not{}.",
-        here.unwrap_or_default()
-    ))
+    Some(match taken(report, best) {
+        Some((taken, all)) => {
+            format!("{glibc} obeyed in {taken} of {all} trials, but may ignore it; 2.37 does not.")
+        }
+        None => format!("{glibc} may ignore it; 2.37 does not."),
+    })
 }
 
 /// In how many trials the setting was taken, and how many there were.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Advice, Report, given};
 use crate::run::compare::{Comparison, Scale};
 use crate::run::policy::rerun;
-use crate::text::wrap::quoted;
+use crate::text::wrap::{plain, quoted};
 
 use super::super::answer::judged;
 use super::super::conclusion::conclude;
@@ -26,7 +26,10 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         return vec![Advice::Sentence(sentence.to_owned())];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
-    let lead = format!("More rounds may tell, in about {minutes} minutes:");
+    let lead = format!(
+        "More rounds may tell{}, in about {minutes} minutes:",
+        of_whom(report)
+    );
     let made_by = &report.record.header.made_by;
     if let Some(path) = report.word()
         && made_by.get(1).is_some_and(|verb| verb == "run")
@@ -44,6 +47,15 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         rerun(made_by, &[&limit]),
         &format!("run again with {limit}"),
     )
+}
+
+/// ` of thp=always`, where several policies were tried.
+fn of_whom(report: &Report<'_>) -> String {
+    let several = report.table.verdict.policies.len() > 1;
+    let policy = conclude(report).and_then(|it| it.policy);
+    policy
+        .filter(|_| several)
+        .map_or_else(String::new, |policy| format!(" of {}", plain(&policy)))
 }
 
 /// How long the rounds would take that are missing, in seconds.

@@ -23,8 +23,8 @@ fn input(report: &Report<'_>) -> Option<String> {
     }
 }
 
-/// The workload with the arguments of a policy, as a shell takes it; `COMMAND` where it is too long. A server keeps
-/// its places, such as `{port}`: they show what the reader puts in.
+/// The workload with the arguments of a policy, as a shell takes it; `COMMAND` where it is too long. What each server
+/// has of its own is left for the reader to put in: `{port}` is `PORT`.
 pub(super) fn workload(report: &Report<'_>, arguments: &[String]) -> String {
     written(report, arguments).unwrap_or_else(|| UNSAID.to_owned())
 }
@@ -52,7 +52,25 @@ fn written(report: &Report<'_>, arguments: &[String]) -> Option<String> {
     if let Some(input) = input(report) {
         words.push_str(&format!(" < {input}"));
     }
+    if header.plan.service.is_some() {
+        words = with_blanks(&words);
+    }
     (words.chars().count() <= COMMAND_WIDTH).then_some(words)
+}
+
+/// `-p PORT` of `-p {port}`.
+fn with_blanks(line: &str) -> String {
+    let mut pieces = line.split('{');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let place = piece.split_once('}');
+        let place = place.filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
+        match place {
+            Some((name, rest)) => filled.extend([&name.to_ascii_uppercase(), rest]),
+            None => filled.extend(["{", piece]),
+        }
+    }
+    filled
 }
 
 /// What stands for a command that is left for the reader to put in.

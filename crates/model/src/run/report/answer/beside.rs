@@ -21,10 +21,12 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
         !is_judged && !worse.contains(it)
     });
     let other = other.map(|it| {
+        let range = interval(&metric_of(report.record, &it.metric), it, Sign::Kept);
         let open = match it.change {
-            Change::CannotTell => " (not decided)",
-            _ => "",
+            Change::CannotTell => Some("not decided".to_owned()),
+            _ => range.map(|range| format!("95 %: {range}")),
         };
+        let open = open.map_or_else(String::new, |open| format!(" ({open})"));
         format!(", {}{open}", told(&context, it))
     });
     let mut text: String = other.collect();
@@ -35,8 +37,8 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After seconds of rest a start takes 38.2 % longer (…): the host takes memory back.` Empty where none was
-/// measured.
+/// ` After seconds of rest, in which a host may take memory back, a start takes 38 % longer (…).` Empty where none
+/// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     let start = rested_start(&report.findings, policy);
     let sentence = start.and_then(|start| start.sentence());

@@ -39,7 +39,7 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             not_decided(report, &lead, &row, &pair)
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
-            decided(report, conclusion, &what, &row) + &remarks(report, &row, &pair)
+            decided(report, conclusion, &what, &row, &pair)
         }
         _ => {
             let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
@@ -64,7 +64,13 @@ fn unanswered(what: &str, pair: &Pair, why: &str) -> String {
 }
 
 /// `Huge pages help sort: 19.5 % less wall time with thp=always (95 %: 19.1 to 19.9 %).`
-fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Comparison) -> String {
+fn decided(
+    report: &Report<'_>,
+    conclusion: &Conclusion,
+    what: &str,
+    row: &Comparison,
+    pair: &Pair,
+) -> String {
     let metric = metric_of(report.record, &row.metric);
     let phrase = Effect::of(&metric, row);
     let phrase = phrase.map_or_else(|| "different".to_owned(), |effect| effect.phrase(&metric));
@@ -87,11 +93,12 @@ fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Compa
         false => "",
     };
     format!(
-        "{lead}: {phrase}{} with {}{than}{condition} {}{}.{}",
+        "{lead}: {phrase}{} with {}{than}{condition} {}{}.{}{}",
         property(report),
         plain(&row.policy),
         evidence(&metric, row, Sign::Left),
         beside(report, row),
+        remarks(report, row, pair),
         after_rest(report, &row.policy),
     )
 }

@@ -154,7 +154,7 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
     comparison.ratio.map(|_| {
         let less = match report.record.header.plan.service {
             Some(_) => "longer loads have less",
-            None => "trials that do the work several times have less",
+            None => "longer trials have less (--shell with a loop)",
         };
         format!("The noise hides it; {less}.")
     })

@@ -470,6 +470,19 @@ fn format_md_names_all_fields() {
     assert_eq!(unknown, BTreeSet::new());
 }
 
+/// What is said of old versions only, or of some machines, is no objection to a program whose version nobody asked
+/// for.
+#[test]
+fn who_makes_a_program_may_keep_huge_pages_from_it() {
+    let knowledge = Knowledge::compiled().expect("the knowledge");
+    let against = |program: &str| knowledge.against_huge_pages(program);
+    let redis = against("redis-server").expect("a vendor that does");
+    assert_eq!(redis, "Redis (vendor, 2020-10-27)");
+    for program in ["mongod", "memcached", "java", "unknown"] {
+        assert_eq!(against(program), None, "{program}");
+    }
+}
+
 #[test]
 fn the_own_setting_of_a_program_is_a_policy() {
     let knowledge = Knowledge::compiled().expect("the knowledge");

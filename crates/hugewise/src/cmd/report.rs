@@ -21,7 +21,7 @@ use crate::options::{Demands, Exports, parse_share};
 use crate::output::{self, Format, Output};
 use hugewise_model::text::suggest::nearest;
 
-use crate::experiment::own_setting::beside_own_setting;
+use crate::experiment::own_setting::beside_knowledge;
 use crate::experiment::{earlier, recorder, records};
 use crate::stderr::message;
 
@@ -229,7 +229,7 @@ fn compared<'a>(
             let report = bench::report(record, table, Some(name(0))).called(word);
             Ok(match arguments.redact {
                 true => report,
-                false => beside_own_setting(earlier::beside_earlier(report, &paths[0])),
+                false => beside_knowledge(earlier::beside_earlier(report, &paths[0])),
             })
         }
         [] => Err(exit::usage("report needs a record")),

@@ -22,7 +22,7 @@ use super::announcement::announce;
 use super::beginning::Beginning;
 use super::earlier;
 use super::fragmentation::Fragmentation;
-use super::own_setting::beside_own_setting;
+use super::own_setting::beside_knowledge;
 use super::plan::realise_all;
 use super::progress::Telling;
 use super::recorder::{self, Recorder};
@@ -252,7 +252,7 @@ fn show(
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report =
         bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
-    let report = beside_own_setting(earlier::beside_earlier(report, path));
+    let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);
     report::write_page(report, files, || recorder::read_bytes(path)).map_err(kept)?;

@@ -24,7 +24,11 @@ pub fn arguments(file: &Path, command: &[String]) -> Option<Policy> {
     (!is_there).then_some(policy)
 }
 
-/// The report with the program's own setting, where one is known and no policy could be tried.
-pub fn beside_own_setting(report: Report<'_>) -> Report<'_> {
-    report.with_own_setting(|program| Knowledge::compiled().ok()?.own_setting(program))
+/// The report with what is known of the program: who makes it and keeps huge pages from it, and its own setting, where no
+/// policy could be tried.
+pub fn beside_knowledge(report: Report<'_>) -> Report<'_> {
+    let of = |program: &str| Knowledge::of_executables(&[program]).ok();
+    report
+        .with_objection(|program| of(program)?.against_huge_pages(program))
+        .with_own_setting(|program| Knowledge::compiled().ok()?.own_setting(program))
 }

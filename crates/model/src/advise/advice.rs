@@ -11,15 +11,13 @@ use super::knowledge::Knowledge;
 use super::measured::{Measurement, said_idle};
 use super::rule::{Authority, Change, Rule};
 use super::ruling::{Ruling, Standing};
+use super::settings::OFF;
 use super::subject::{Kind, Subject};
 use super::version::Version;
 use crate::text::wrap::plain;
 
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-advice 1";
-
-/// The policy of a rule that keeps huge pages from a program.
-pub const OFF: &str = "thp=never";
 
 /// What is known of a process, or of the machine itself.
 #[derive(Clone, Debug, Default)]

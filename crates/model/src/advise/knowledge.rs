@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::rule::Rule;
-use super::subject::{Subject, beside};
+use super::subject::{Kind, Subject, beside};
 use super::tried::{Experiment, Tried, kept};
 use crate::run::policy::Policy;
 
@@ -144,6 +144,21 @@ impl Knowledge {
             rules.filter_map(Rule::own_setting)
         });
         settings.find_map(|set| set.arguments_policy())
+    }
+
+    /// Which application an executable is, and who of those that make or maintain it keeps huge pages from it, and
+    /// since when: `Redis (vendor, 2020-10-27)`. `None` where nobody is known to.
+    #[must_use]
+    pub fn against_huge_pages(&self, executable: &str) -> Option<String> {
+        let is_it = |subject: &&Subject| {
+            subject.kind == Kind::Application && subject.is_executed_as(executable)
+        };
+        let subject = self.subjects().find(is_it)?;
+        let rule = subject
+            .rules
+            .iter()
+            .find(|rule| rule.is_against_huge_pages())?;
+        Some(format!("{} ({}, {})", subject.title, rule.by, rule.said))
     }
 
     /// The subject of a name.

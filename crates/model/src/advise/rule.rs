@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Truth};
 use super::fact::{Facts, Value};
-use super::settings::Settings;
+use super::settings::{OFF, Settings};
 use super::version::{Order, Range, Version};
 
 /// A rule of a [`Subject`](super::subject::Subject).
@@ -304,6 +304,19 @@ impl Rule {
         let is_meant = self.status == Status::Current && self.effects.wall == Some(Change::Better);
         let set = self.set.as_ref().filter(|set| !set.args.is_empty());
         set.filter(|_| is_meant)
+    }
+
+    /// Whether those who make or maintain its subject keep huge pages from it today, on every machine.
+    #[must_use]
+    pub fn is_against_huge_pages(&self) -> bool {
+        let policy = self.set.as_ref().and_then(|set| set.policy.as_deref());
+        let mut ranges = self.versions.iter().chain(&self.kernel);
+        policy == Some(OFF)
+            && self.status == Status::Current
+            && self.by <= Authority::Maintainer
+            && self.when.is_none()
+            && self.arch.is_empty()
+            && ranges.all(Range::is_open_above)
     }
 
     /// When it concerns the subject, and when it is followed.

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::policy::{self, Policy};
 
+/// The policy of a rule that keeps huge pages from a program.
+pub const OFF: &str = "thp=never";
+
 /// How to follow a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -234,6 +234,16 @@ impl Range {
             .any(|bounds| bounds.iter().all(inside))
     }
 
+    /// Whether it has no end: what is said of such versions is said of the newest.
+    #[must_use]
+    pub fn is_open_above(&self) -> bool {
+        let rises = |(relation, _): &(Relation, String)| {
+            matches!(relation, Relation::AtLeast | Relation::Above)
+        };
+        let mut alternatives = self.alternatives.iter();
+        alternatives.any(|bounds| bounds.iter().all(rises))
+    }
+
     /// The range in words: `at least 4.0 and below 6.2, or at least 7.0`.
     #[must_use]
     pub fn words(&self) -> String {

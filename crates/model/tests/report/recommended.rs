@@ -235,3 +235,20 @@ fn user_time_is_said_where_wall_time_does_not_tell() {
         Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −19 to +12 %). The noise hides it; longer trials have less (--shell with a loop). User time did change: −12.1 % (95 %: −12.6 to −11.7 %).
     "#]].assert_eq(&format!("{}\n", report(&record).answers().join("\n")));
 }
+
+#[test]
+fn who_makes_the_program_is_heard_where_huge_pages_are_recommended() {
+    let record = sample::clear_win();
+    let told = |find: fn(&str) -> Option<String>| {
+        let report = report(&record).with_objection(find);
+        let lines = report::advice::advice(&report).into_iter();
+        lines
+            .map(|line| line.to_string())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let by_vendor = told(|program| Some(format!("{program} (vendor, 2020-10-27)")));
+    let lines = "sort (vendor, 2020-10-27) advises against huge pages:\nhugewise advise -v -- sort";
+    assert!(by_vendor.contains(lines), "{by_vendor}");
+    assert!(!told(|_| None).contains("advises against"));
+}

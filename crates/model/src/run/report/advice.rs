@@ -6,6 +6,8 @@ use super::Report;
 use super::answer::told;
 use super::conclusion::{Conclusion, HugePages, conclude};
 use super::equals;
+use super::pages::more_huge_bytes;
+use super::program_name;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
@@ -210,6 +212,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
+    lines.extend(objection(report, best));
     lines.extend(pages_alone::advice(report, best));
     lines
 }
@@ -217,6 +220,23 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
 fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {
     let mut policies = report.record.header.plan.policies.iter();
     policies.any(|it| it.name == policy && it.settings == Settings::default())
+}
+
+/// That who makes the program advises against the huge pages that are recommended: they may know of a load that was
+/// not tried.
+fn objection(report: &Report<'_>, best: &str) -> Vec<Advice> {
+    let gives_pages = more_huge_bytes(&Context::new(report.record, &report.table), best);
+    let objection = report.against.as_ref();
+    match objection.filter(|_| gives_pages.is_some_and(|it| it > 0.0)) {
+        Some(objection) => vec![
+            Advice::Sentence(format!("{} advises against huge pages:", plain(objection))),
+            Advice::Command(format!(
+                "hugewise advise -v -- {}",
+                quoted(program_name(report.record))
+            )),
+        ],
+        None => Vec::new(),
+    }
 }
 
 /// More than so many characters of two names leave no room on the line.

@@ -77,6 +77,8 @@ pub struct Report<'a> {
     together: Vec<String>,
     /// The program's own setting that may reach pages which no policy did.
     own_setting: Option<Policy>,
+    /// Who makes the program and keeps huge pages from it, as `Redis (vendor, 2020-10-27)`.
+    against: Option<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
     /// Whether it stands beside those of other programs, and has little room.
@@ -151,6 +153,7 @@ impl<'a> Report<'a> {
             word: None,
             together: Vec::new(),
             own_setting: None,
+            against: None,
             cells: None,
             is_part: false,
             known: Known::default(),
@@ -193,6 +196,15 @@ impl<'a> Report<'a> {
         let find = || more_reach::own_setting(self.record, find);
         Self {
             own_setting: is_open.then(find).flatten(),
+            ..self
+        }
+    }
+
+    /// The same with who makes the program and keeps huge pages from it. `find` takes the program's name.
+    #[must_use]
+    pub fn with_objection(self, find: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            against: find(program_name(self.record)),
             ..self
         }
     }

@@ -1,5 +1,5 @@
-//! What a program can be told itself: among the usual policies, and beside a report whose policies did
-//! not reach its pages.
+//! What the rules know of a program: its own settings, among the usual policies and beside a report whose
+//! policies did not reach its pages, and who keeps huge pages from it.
 
 use std::path::Path;
 

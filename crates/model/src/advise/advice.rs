@@ -11,7 +11,7 @@ use super::knowledge::Knowledge;
 use super::measured::{Measurement, said_idle};
 use super::rule::{Authority, Change, Rule};
 use super::ruling::{Ruling, Standing};
-use super::settings::OFF;
+use super::settings::Settings;
 use super::subject::{Kind, Subject};
 use super::version::Version;
 use crate::text::wrap::plain;
@@ -248,8 +248,7 @@ impl Program {
     #[must_use]
     pub fn against_huge_pages(&self) -> Option<(&str, &Ruling)> {
         let is_against = |ruling: &&Ruling| {
-            let set = ruling.set.as_ref();
-            let is_off = set.and_then(|set| set.policy.as_deref()) == Some(OFF);
+            let is_off = ruling.set.as_ref().is_some_and(Settings::are_off);
             is_off && ruling.standing <= Standing::Followed && ruling.by <= Authority::Maintainer
         };
         let mut rulings = self.rulings.iter().filter(is_against);
@@ -260,9 +259,14 @@ impl Program {
     }
 
     /// The part of the program that a rule is about.
-    pub(super) fn part_of(&self, ruling: &Ruling) -> Option<&Part> {
+    fn part_of(&self, ruling: &Ruling) -> Option<&Part> {
         let mut parts = self.parts.iter();
         parts.find(|part| part.subject == ruling.subject)
+    }
+
+    /// What the subject of a rule is.
+    pub(super) fn kind_of(&self, ruling: &Ruling) -> Option<Kind> {
+        self.part_of(ruling).map(|part| part.kind)
     }
 
     /// Rules of a standing.

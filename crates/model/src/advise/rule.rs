@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Truth};
 use super::fact::{Facts, Value};
-use super::settings::{OFF, Settings};
+use super::settings::Settings;
 use super::version::{Order, Range, Version};
 
 /// A rule of a [`Subject`](super::subject::Subject).
@@ -309,9 +309,8 @@ impl Rule {
     /// Whether those who make or maintain its subject keep huge pages from it today, on every machine.
     #[must_use]
     pub fn is_against_huge_pages(&self) -> bool {
-        let policy = self.set.as_ref().and_then(|set| set.policy.as_deref());
         let mut ranges = self.versions.iter().chain(&self.kernel);
-        policy == Some(OFF)
+        self.set.as_ref().is_some_and(Settings::are_off)
             && self.status == Status::Current
             && self.by <= Authority::Maintainer
             && self.when.is_none()

@@ -59,6 +59,12 @@ impl Settings {
         self.policy.as_deref().filter(|text| needs_machine(text))
     }
 
+    /// Whether they keep huge pages from a program.
+    #[must_use]
+    pub fn are_off(&self) -> bool {
+        self.policy.as_deref() == Some(OFF)
+    }
+
     /// The policy of the arguments, where no other policy does the same.
     #[must_use]
     pub fn arguments_policy(&self) -> Option<Policy> {

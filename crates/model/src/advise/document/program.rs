@@ -52,13 +52,13 @@ impl Program {
 
     /// Whether a rule of the kernel informs without asking how this machine is set.
     fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
-        let is_of_kernel = self.part_of(ruling).map(|part| part.kind) == Some(Kind::Kernel);
+        let is_of_kernel = self.kind_of(ruling) == Some(Kind::Kernel);
         is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 
     /// Whether a rule applies that depends on what is not known, and is not the machine's.
     pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
-        let kind = self.part_of(ruling).map(|part| part.kind);
+        let kind = self.kind_of(ruling);
         let is_own = kind.is_some_and(|kind| !kind.is_of_the_machine());
         ruling.standing == Standing::Unknown && is_own && !self.changed_no_page(ruling)
     }
@@ -101,10 +101,8 @@ impl Program {
                 grid.rows.extend(ruling.brief(self.command.as_ref()));
             }
             if !self.is_tried(ruling) {
-                grid.rows.extend(ruling.trial(
-                    self.command.as_ref(),
-                    self.part_of(ruling).map(|part| part.kind),
-                ));
+                grid.rows
+                    .extend(ruling.trial(self.command.as_ref(), self.kind_of(ruling)));
             }
         }
         if !grid.rows.is_empty() {

@@ -11,7 +11,7 @@ use crate::run::compare::{Comparison, Statistic, percentile_of_each, summary};
 use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
-use crate::run::trial::{Mark, Reading, Trial};
+use crate::run::trial::Reading;
 use crate::text::document::Level;
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
@@ -162,13 +162,9 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
 
 /// Whether a policy has no answer because it was not in force: its column would be one of the baseline.
 fn is_not_in_force(report: &Report<'_>, policy: &str) -> bool {
-    let is_marked = |trial: &Trial| {
-        let mut marks = trial.marks.iter();
-        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
-    };
     let mut trials = report.record.trials.iter();
     report.table.verdict.reasons.contains_key(policy)
-        && trials.any(|it| it.policy == policy && is_marked(it))
+        && trials.any(|it| it.policy == policy && it.lacked_its_policy())
 }
 
 /// These columns, that of the policy that is recommended first, then those that were shown to change something, then

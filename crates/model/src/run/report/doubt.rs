@@ -7,7 +7,6 @@ use super::Report;
 use super::control::outcome;
 use crate::run::compare::Answer;
 use crate::run::compare::ControlOutcome;
-use crate::run::trial::{Mark, Trial};
 use crate::text::wrap::plain;
 
 /// A doubt about the whole of an experiment.
@@ -78,11 +77,8 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<Doubt> {
 
 /// The policies that were not in force in some trial.
 fn not_applied<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Doubt> + 'a {
-    let is_marked = |trial: &&Trial| {
-        let mut marks = trial.marks.iter();
-        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
-    };
-    let marked = report.record.trials.iter().filter(is_marked);
+    let trials = report.record.trials.iter();
+    let marked = trials.filter(|trial| trial.lacked_its_policy());
     let marked: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
     marked.into_iter().map(|policy| Doubt::NotApplied {
         policy: policy.to_owned(),

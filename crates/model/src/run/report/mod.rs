@@ -200,11 +200,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same with who makes the program and keeps huge pages from it. `find` takes the program's name.
+    /// The same with who makes the program and keeps huge pages from it, where a policy is recommended. `find` takes the
+    /// program's name.
     #[must_use]
     pub fn with_objection(self, find: impl Fn(&str) -> Option<String>) -> Self {
+        let verdict = &self.table.verdict;
+        let best = verdict.best.as_ref();
+        let chosen = best.filter(|best| **best != verdict.baseline);
         Self {
-            against: find(program_name(self.record)),
+            against: chosen.and_then(|_| find(program_name(self.record))),
             ..self
         }
     }

@@ -99,6 +99,13 @@ impl Trial {
             _ => false,
         }
     }
+
+    /// Whether its policy was seen not to be in force.
+    #[must_use]
+    pub fn lacked_its_policy(&self) -> bool {
+        let mut marks = self.marks.iter();
+        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

@@ -20,14 +20,9 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
         let is_judged = it.metric == row.metric && it.statistic == row.statistic;
         !is_judged && !worse.contains(it)
     });
-    let other = other.map(|it| {
-        let range = interval(&metric_of(report.record, &it.metric), it, Sign::Kept);
-        let open = match it.change {
-            Change::CannotTell => Some("not decided".to_owned()),
-            _ => range.map(|range| format!("95 %: {range}")),
-        };
-        let open = open.map_or_else(String::new, |open| format!(" ({open})"));
-        format!(", {}{open}", told(&context, it))
+    let other = other.map(|it| match it.change {
+        Change::CannotTell => format!(", {} (not decided)", told(&context, it)),
+        _ => format!(", {}", told_with_range(&context, it)),
     });
     let mut text: String = other.collect();
     let worse: Vec<String> = worse.iter().map(|it| told(&context, it)).collect();
@@ -48,6 +43,14 @@ pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
 /// `latency p99 −34.7 %`: a comma would part it from itself.
 pub(in crate::run::report) fn told(context: &Context<'_>, row: &Comparison) -> String {
     tell(context, row).replace(", ", " ")
+}
+
+/// `latency p99 −34.7 % (95 %: −54 to −0.6 %)`.
+fn told_with_range(context: &Context<'_>, row: &Comparison) -> String {
+    let metric = metric_of(context.record, &row.metric);
+    let range = interval(&metric, row, Sign::Kept);
+    let range = range.map_or_else(String::new, |range| format!(" (95 %: {range})"));
+    format!("{}{range}", told(context, row))
 }
 
 /// Throughput, or the p99 of a latency.
@@ -84,12 +87,7 @@ pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> St
         let is_directed = matches!(it.change, Change::Higher | Change::Lower);
         is_directed && it.p.is_some_and(|p| p <= level)
     });
-    let shown = shown.map(|it| {
-        let metric = metric_of(report.record, &it.metric);
-        let range = interval(&metric, it, Sign::Kept);
-        let range = range.map_or_else(String::new, |range| format!(" (95 %: {range})"));
-        format!("{}{range}", told(&context, it))
-    });
+    let shown = shown.map(|it| told_with_range(&context, it));
     let shown: Vec<String> = shown.collect();
     match shown.is_empty() {
         true => String::new(),

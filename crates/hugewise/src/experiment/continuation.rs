@@ -7,12 +7,12 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::run::compare::host_differences;
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::plan::{Bounds, Plan, USUAL_TIME};
 use hugewise_model::run::record::{Continuation, Record};
 use hugewise_model::text::wrap::quoted;
 
 use super::conduct::words;
-use super::plan::{MOST_ROUNDS, ROUNDS_ALONE, USUAL_TIME, realise_all};
+use super::plan::{MOST_ROUNDS, ROUNDS_ALONE, realise_all};
 use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};

@@ -14,7 +14,7 @@ use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{
@@ -30,9 +30,7 @@ use crate::options::{Options, Streams, check_workload};
 use crate::program;
 use hugewise_model::text::suggest::hint;
 
-/// No new round begins after it, unless the user says otherwise.
-pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
-/// The same of a bench, whose cells each take a part of a trial.
+/// No new round of a bench begins after it, unless the user says otherwise: its cells each take a part of a trial.
 pub const USUAL_BENCH_TIME: Duration = Duration::from_secs(180);
 /// More rounds only where they are asked for.
 pub(super) const MOST_ROUNDS: u32 = 400;

@@ -175,6 +175,32 @@ fn an_answer_says_for_which_starts_it_holds() {
     assert!(!cheap.contains("for starts within"), "{cheap}");
 }
 
+/// An experiment that goes on adds as many starts in a minute; twice as many that leave it open need one of their own.
+#[test]
+fn what_a_start_takes_is_decided_by_going_on_first() {
+    let text = |rested: [&[f64]; 2], path: Option<&str>| {
+        let mut record = warmed(rested);
+        record.header.made_by = ["hugewise", "run", "--", "sort"].map(str::to_owned).into();
+        let path = path.map(str::to_owned);
+        let report = Report::new(&record, table(&record, 0.005), judge(&record), path);
+        let document = report.document(80, Verbosity::Normal);
+        text::to_text(&document, &Style::default()).replace('\n', " ")
+    };
+    let open: [&[f64]; 2] = [&[4.1, 4.2, 4.7, 4.6], &[4.4, 4.6, 4.9, 4.5]];
+    let on = "in about 2 minutes:     hugewise run --continue last";
+    let anew = "--host-memory=rest:4s --max-time=";
+    for rested in [open, [&[], &[]]] {
+        let text = text(rested, Some("last"));
+        assert!(text.contains(on) && !text.contains(anew), "{text}");
+    }
+    let twice = open.map(|starts| starts.repeat(2));
+    let twice = text([&twice[0], &twice[1]], Some("last"));
+    let unnamed = text(open, None);
+    for text in [twice, unnamed] {
+        assert!(text.contains(anew) && !text.contains(on), "{text}");
+    }
+}
+
 #[test]
 fn warmed_trials_leave_out_the_price_of_a_cold_start() {
     let id = "host-cold-memory";
@@ -224,8 +250,8 @@ fn cold_trials_are_enough_for_an_interval_or_none() {
     let record = warmed([&[], &[]]);
     let none = Vec::<usize>::new();
     let four_of_each = [1, 0, 1, 0, 1, 0, 1, 0];
-    // Eight of 4 s of rest and 4.5 s are a tenth of 680 s.
-    assert_eq!(due(&record, 600), none);
+    // Eight of 4 s of rest and 6.3 s, and 2 s before them, are a tenth of 844 s.
+    assert_eq!(due(&record, 800), none);
     assert_eq!(due(&record, 9000), four_of_each);
     let recommended = |record: &Record, spent, most: Option<u64>, policy| {
         let mut record = record.clone();
@@ -233,21 +259,24 @@ fn cold_trials_are_enough_for_an_interval_or_none() {
         record.cold_trials_due(Duration::from_secs(spent), Some(policy))
     };
     let given = |spent, most| recommended(&record, spent, most, "thp=always");
-    assert_eq!(given(80, Some(150)), four_of_each, "half of the time");
-    assert_eq!(given(60, Some(130)), four_of_each, "what the rounds leave");
-    assert_eq!(given(65, Some(130)), none);
-    assert_eq!(
-        given(60, None),
-        none,
-        "without a limit, half of the usual time"
-    );
+    assert_eq!(given(55, Some(140)), four_of_each, "what the rounds leave");
+    assert_eq!(given(60, Some(140)), four_of_each, "nearly what is left");
+    assert_eq!(given(70, Some(140)), none);
+    assert_eq!(given(60, None), none, "half of the usual time");
     assert_eq!(recommended(&record, 60, Some(150), "as-is"), none);
     let mut usual = record.clone();
-    usual.header.plan.bounds.least_rounds = Some(6);
+    let rounds = usual.rounds_run();
+    usual.header.plan.bounds.least_rounds = Some(rounds);
     assert_eq!(
         recommended(&usual, 60, Some(60), "thp=always"),
         four_of_each,
-        "nobody gave the time"
+        "nobody gave the time, and the rounds are the fewest"
+    );
+    usual.header.plan.bounds.least_rounds = Some(rounds - 1);
+    assert_eq!(
+        recommended(&usual, 60, Some(60), "thp=always"),
+        none,
+        "later rounds took it"
     );
     let mut bounded = record.clone();
     bounded.header.plan.bounds.max_time = Some(Duration::from_secs(9010));

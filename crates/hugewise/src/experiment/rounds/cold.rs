@@ -7,7 +7,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Answer;
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{COLD_REST, COLD_SHARE, FIRST_WAIT, Record, StopReason};
+use hugewise_model::run::record::{COLD_REST, FIRST_WAIT, Record, StopReason};
 use hugewise_model::run::trial::Role;
 
 use super::{Flow, Place, Rounds};
@@ -59,25 +59,31 @@ impl Rounds<'_> {
         Ok(reason)
     }
 
-    /// The time that the rounds leave to the trials on cold memory, once it is known which policy they are about.
-    pub(super) fn kept_for_cold_trials(&self, record: &Record) -> Result<Duration> {
-        let elapsed = self.pace.borrow().elapsed();
-        let begin = record.header.plan.bounds.max_time;
-        let begin = begin.map(|most| most.mul_f64(1.0 - COLD_SHARE));
+    /// The time that the rounds leave to the trials on cold memory behind round `round`, once it is known which policy
+    /// they are about.
+    pub(super) fn kept_for_cold_trials(&self, record: &Record, round: u32) -> Result<Duration> {
+        let pace = self.pace.borrow();
+        let forecast = pace.forecast(record.slots(round));
+        let most = record.header.plan.bounds.max_time;
+        let Some((forecast, most)) = forecast.zip(most) else {
+            return Ok(Duration::ZERO);
+        };
+        let foreseen = record.cold_trials_to_come(forecast.trial, pace.elapsed());
         // To find that policy takes time, and before then it changes nothing.
-        if begin.is_none_or(|begin| elapsed < begin) || !record.prices_cold_memory() {
+        let is_early = pace.elapsed() + forecast.round() * ROUNDS_AHEAD + foreseen < most;
+        if is_early || foreseen.is_zero() {
             return Ok(Duration::ZERO);
         }
         let Some(asked) = asked(record)? else {
             return Ok(Duration::ZERO);
         };
-        let needed = record.time_of_cold_trials(elapsed, Some(&asked));
-        Ok(needed.map_or(Duration::ZERO, |needed| needed.mul_f64(SLACK)))
+        let needed = record.time_of_cold_trials(pace.elapsed(), Some(&asked));
+        Ok(needed.unwrap_or_default())
     }
 }
 
-/// A round may take longer than those before it.
-const SLACK: f64 = 1.05;
+/// A round may take longer than those before it, and a trial of one policy longer than another.
+const ROUNDS_AHEAD: u32 = 3;
 
 /// The policy whose starts after a rest are a part of the answer: the one to recommend, or else one whose
 /// effect depends on what ran before.

@@ -42,7 +42,7 @@ impl Forecast {
     }
 
     /// When so many more rounds are over, from the beginning of the experiment.
-    fn after(&self, rounds: u32) -> Duration {
+    pub(super) fn after(&self, rounds: u32) -> Duration {
         self.begin() + self.round() * rounds
     }
 

@@ -239,7 +239,7 @@ impl<'a> Rounds<'a> {
         if let Some(reason) = stop(recorder.record(), &so_far) {
             return Ok(Some(reason));
         }
-        let kept = self.kept_for_cold_trials(recorder.record())?;
+        let kept = self.kept_for_cold_trials(recorder.record(), round + 1)?;
         let next = Next {
             round: round + 1,
             done: so_far.rounds,

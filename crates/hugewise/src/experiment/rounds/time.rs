@@ -92,15 +92,16 @@ impl Rounds<'_> {
             least_rounds: plan.bounds.least_rounds.map(|it| it.saturating_sub(done)),
             ..plan.bounds
         };
+        let fewest = fewest(record);
         let forecast = Forecast {
-            behind: record.cold_trials_to_come(forecast.trial),
+            behind: record.cold_trials_to_come(forecast.trial, forecast.after(fewest)),
             ..forecast
         };
         progress.say(&plan_text(
             &forecast,
             arms(plan).as_deref(),
             &bounds,
-            fewest(record),
+            fewest,
         ));
     }
 

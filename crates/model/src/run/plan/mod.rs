@@ -143,6 +143,9 @@ impl JudgeBy {
     }
 }
 
+/// No new round begins after it, unless the user says otherwise.
+pub const USUAL_TIME: Duration = Duration::from_secs(90);
+
 /// When an experiment ends.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]

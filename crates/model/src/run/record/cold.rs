@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Record;
 use crate::base::units::MIB;
 use crate::run::metric::MetricId;
-use crate::run::plan::HostMemory;
+use crate::run::plan::{HostMemory, USUAL_TIME};
 use crate::run::stats::median;
 use crate::run::trial::{Role, huge_memory};
 
@@ -17,21 +17,24 @@ pub const COLD_REST: Duration = Duration::from_millis(4000);
 pub const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// Starts of each policy: fewer have no interval.
 const STARTS: u32 = 4;
-/// The share of the time of the rounds that cold trials may take.
+/// How much longer a trial may take after a rest than on warm memory: 1.4 times for a program of a second that touched
+/// 180 MiB, what belongs to a trial included.
+const LONGER_AFTER_REST: f64 = 1.4;
+/// The share of the time of the rounds that cold trials may take where no policy is asked for, or time has no limit.
 const MOST_TIME: f64 = 0.1;
-/// The share of the whole time that cold trials may take where a policy is asked for: whether it
-/// gains after a rest too is a part of the answer.
-pub const COLD_SHARE: f64 = 0.5;
-/// The whole time of an experiment that has no limit.
-const USUAL_TIME: Duration = Duration::from_secs(90);
+/// The share of the usual time that they may take for a policy that is asked for where time has no limit.
+const MOST_OF_USUAL: f64 = 0.5;
+/// They are foreseen roughly, and begin where there is nearly enough time.
+const OVERRUN: f64 = 1.1;
 /// Longer trials are not repeated for this.
 const LONGEST: f64 = 6.0;
 /// With less huge memory there is no price to see.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
 /// What all of them take, where the longest trial takes so many seconds.
-fn needed(longest: f64) -> f64 {
-    FIRST_WAIT.as_secs_f64() + f64::from(2 * STARTS) * (COLD_REST.as_secs_f64() + longest)
+fn needed(longest: f64) -> Duration {
+    let trial = COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest);
+    FIRST_WAIT + 2 * STARTS * trial
 }
 
 impl Record {
@@ -57,64 +60,76 @@ impl Record {
     /// no time for as many as have an interval. `spent` is what the rounds took.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<usize> {
-        let plan = &self.header.plan;
-        let needed = self.time_of_cold_trials(spent, asked);
-        let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
-        let left = left.filter(|_| !self.has_usual_time());
-        let fits = |needed: &Duration| left.is_none_or(|left| *needed <= left);
-        let Some((huge, _)) = self.cold_policy(asked).zip(needed.filter(fits)) else {
-            return Vec::new();
-        };
-        [huge, plan.baseline_index()].repeat(STARTS as usize)
+        let time = self.time_of_cold_trials(spent, asked);
+        match self.cold_policy(asked).filter(|_| time.is_some()) {
+            Some(huge) => [huge, self.header.plan.baseline_index()].repeat(STARTS as usize),
+            None => Vec::new(),
+        }
     }
 
-    /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it.
+    /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no time.
     #[must_use]
     pub fn time_of_cold_trials(&self, spent: Duration, asked: Option<&str>) -> Option<Duration> {
-        let plan = &self.header.plan;
         let huge = self.cold_policy(asked)?;
-        let turns = [huge, plan.baseline_index()];
-        let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
-        let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        let for_advice = match self.is_the_one(huge, asked) {
-            true => self.most_for_advice(spent),
-            false => 0.0,
+        let most = match self.is_the_one(huge, asked) {
+            true => self.most_for_the_one(spent),
+            false => self.left(spent).min(spent.mul_f64(MOST_TIME)),
         };
-        let most = (MOST_TIME * spent.as_secs_f64()).max(for_advice);
-        let needed = needed(longest);
-        (longest <= LONGEST && needed <= most).then(|| Duration::from_secs_f64(needed))
+        self.time_of_starts(huge).filter(|time| *time <= most)
     }
 
-    /// What trials on cold memory may take behind the rounds, where a trial takes so long.
+    /// What more trials on cold memory of a policy and the baseline take, in an experiment that goes on without a given time;
+    /// `None` where it has none.
     #[must_use]
-    pub fn cold_trials_to_come(&self, trial: Duration) -> Duration {
+    pub fn time_of_more_cold_trials(&self, policy: &str) -> Option<Duration> {
+        let asked = Some(policy);
+        let huge = self.cold_policy(asked);
+        self.time_of_starts(huge.filter(|it| self.is_the_one(*it, asked))?)
+    }
+
+    /// What the starts of a policy and of the baseline take; `None` where one is too long.
+    fn time_of_starts(&self, policy: usize) -> Option<Duration> {
+        let turns = [policy, self.header.plan.baseline_index()];
+        let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
+        let longest = walls.into_iter().flatten().fold(0.0, f64::max);
+        (longest <= LONGEST).then(|| needed(longest))
+    }
+
+    /// What trials on cold memory take behind rounds of `spent`, where a trial on warm memory takes `trial`: zero where
+    /// none are worth it, or there is no time.
+    #[must_use]
+    pub fn cold_trials_to_come(&self, trial: Duration, spent: Duration) -> Duration {
         let needed = needed(trial.as_secs_f64());
         let is_short = trial.as_secs_f64() <= LONGEST;
-        // Rounds may take all of the other share.
-        let rounds = self.whole_time().mul_f64(1.0 - COLD_SHARE);
-        match self.prices_cold_memory() && is_short && needed <= self.most_for_advice(rounds) {
-            true => Duration::from_secs_f64(needed),
+        match self.prices_cold_memory() && is_short && needed <= self.most_for_the_one(spent) {
+            true => needed,
             false => Duration::ZERO,
         }
     }
 
-    /// An answer needs them as it needs the fewest rounds that can decide: where nobody gave a time, they are run
-    /// like these, however long they take. Of a given time they have their share, and what the rounds leave.
-    fn most_for_advice(&self, spent: Duration) -> f64 {
-        let whole = self.whole_time();
-        let left = whole.saturating_sub(spent);
-        match self.has_usual_time() {
-            true => f64::INFINITY,
-            false => left.max(whole.mul_f64(COLD_SHARE)).as_secs_f64(),
+    /// What the trials may take for the policy that is asked for. An answer needs them as it needs the fewest rounds
+    /// that can decide: where nobody gave a time, they follow these however long both take. Later they have
+    /// what the rounds leave.
+    fn most_for_the_one(&self, spent: Duration) -> Duration {
+        let bounds = &self.header.plan.bounds;
+        let least = bounds.least_rounds;
+        if least.is_some_and(|least| self.rounds_run() <= least) {
+            return Duration::MAX;
+        }
+        match bounds.max_time {
+            Some(_) => self.left(spent),
+            None => spent
+                .mul_f64(MOST_TIME)
+                .max(USUAL_TIME.mul_f64(MOST_OF_USUAL)),
         }
     }
 
-    fn whole_time(&self) -> Duration {
-        self.header.plan.bounds.max_time.unwrap_or(USUAL_TIME)
-    }
-
-    fn has_usual_time(&self) -> bool {
-        self.header.plan.bounds.least_rounds.is_some()
+    /// The time that is left after rounds of `spent`.
+    fn left(&self, spent: Duration) -> Duration {
+        let most = self.header.plan.bounds.max_time;
+        most.map_or(Duration::MAX, |most| {
+            most.saturating_sub(spent).mul_f64(OVERRUN)
+        })
     }
 
     /// The policy whose start on cold memory is a question.

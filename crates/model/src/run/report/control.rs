@@ -50,6 +50,17 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     })
 }
 
+/// The same beside an answer that is decided: one that tells nothing takes nothing from it, which everybody asks.
+pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
+    let told = brief(report)?;
+    let control = report.table.control.as_ref()?;
+    let is_silent = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
+    Some(match is_silent {
+        true => format!("{told}; the 95 % do not rest on it"),
+        false => told,
+    })
+}
+
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
 fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;

@@ -248,8 +248,9 @@ pub(super) fn remarks(report: &Report<'_>, room: Room) -> Section {
     let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
     section.blocks.extend(lines);
     if let Some(records) = records(report) {
-        let text = format!("In full, again: hugewise report -v {records}");
-        section.push(Block::Lines(vec![text]));
+        let again = |lead| Block::Lines(vec![format!("{lead}: hugewise report -v {records}")]);
+        section.push_brief(again("In full, again"));
+        section.push_detail(again("Again"));
     }
     section
 }

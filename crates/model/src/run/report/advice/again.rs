@@ -9,6 +9,7 @@ use crate::run::compare::labels::effect_of_ratio;
 use crate::run::findings::Context;
 use crate::run::findings::rested_starts::{RestedStart, Touches};
 use crate::run::metric::MetricId;
+use crate::run::plan::USUAL_TIME;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, Settings, rerun_without};
 use crate::run::record::{COLD_REST, StopReason};
@@ -48,7 +49,31 @@ pub(in super::super) fn at_rest(
             "Starts after seconds of rest may gain less or more. To measure them".to_owned()
         }
     };
-    measured_at_rest(report, policy, &known)
+    let is_open = matches!(start, RestedStart::Open(it) if it.starts >= ENOUGH_STARTS);
+    let more = more_starts(report, policy, &known).filter(|_| !is_open);
+    more.unwrap_or_else(|| measured_at_rest(report, policy, &known))
+}
+
+/// Starts of each: where so many left it open, as many again hardly tell.
+const ENOUGH_STARTS: u64 = 8;
+
+/// That the experiment goes on, behind what it is for: starts after a rest follow its rounds. `None` where it has none.
+fn more_starts(report: &Report<'_>, policy: &str, lead: &str) -> Option<Vec<Advice>> {
+    let time = report.record.time_of_more_cold_trials(policy)?;
+    let minutes = (time.max(USUAL_TIME).as_secs_f64() / 60.0).ceil();
+    let command = Advice::Command(continued(report)?);
+    Some(vec![
+        Advice::Sentence(format!("{lead}, in about {minutes} minutes:")),
+        command,
+    ])
+}
+
+/// The command by which an experiment goes on, of which a path cannot be left out, however long it is. `None` where it
+/// does not.
+pub(super) fn continued(report: &Report<'_>) -> Option<String> {
+    let verb = report.record.header.made_by.get(1);
+    let path = report.word().filter(|_| verb.is_some_and(|it| it == "run"));
+    path.map(|path| format!("hugewise run --continue {}", quoted(path)))
 }
 
 fn expected(touches: Touches) -> String {
@@ -103,13 +128,11 @@ fn alone(report: &Report<'_>, policy: &str) -> Option<String> {
 /// How an experiment that was interrupted goes on.
 pub(super) fn after_interruption(report: &Report<'_>) -> Vec<Advice> {
     let end = report.record.end.as_ref();
-    let verb = report.record.header.made_by.get(1);
-    let is_cut = verb.is_some_and(|verb| verb == "run")
-        && end.is_some_and(|end| end.reason == StopReason::Interrupted);
-    match report.word().filter(|_| is_cut) {
-        Some(path) => vec![
+    let is_cut = end.is_some_and(|end| end.reason == StopReason::Interrupted);
+    match continued(report).filter(|_| is_cut) {
+        Some(command) => vec![
             Advice::Sentence("To go on:".to_owned()),
-            Advice::Command(format!("hugewise run --continue {}", quoted(path))),
+            Advice::Command(command),
         ],
         None => Vec::new(),
     }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::again::continued;
 use super::{Advice, Report, given};
 use crate::run::compare::{Comparison, Scale};
 use crate::run::policy::rerun;
-use crate::text::wrap::{plain, quoted};
+use crate::text::wrap::plain;
 
 use super::super::answer::judged;
 use super::super::conclusion::conclude;
@@ -30,21 +31,14 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         "More rounds may tell{}, in about {minutes} minutes:",
         of_whom(report)
     );
-    let made_by = &report.record.header.made_by;
-    if let Some(path) = report.word()
-        && made_by.get(1).is_some_and(|verb| verb == "run")
-    {
-        let command = format!(
-            "hugewise run --continue {} --max-time {minutes}m",
-            quoted(path)
-        );
-        // A path cannot be left out, however long it is.
+    if let Some(command) = continued(report) {
+        let command = format!("{command} --max-time {minutes}m");
         return vec![Advice::Sentence(lead), Advice::Command(command)];
     }
     let limit = format!("--max-time={minutes}m");
     given(
         lead,
-        rerun(made_by, &[&limit]),
+        rerun(&report.record.header.made_by, &[&limit]),
         &format!("run again with {limit}"),
     )
 }

@@ -34,7 +34,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     };
     let mut parts = vec![format!("How sure: {level} 95 %{scope}")];
     parts.extend(agreement(report));
-    parts.extend(control::brief(report));
+    parts.extend(control::beside_answer(report));
     Some(format!("{}.", parts.join("; ")))
 }
 

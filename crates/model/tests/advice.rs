@@ -153,10 +153,9 @@ fn without_means_of_their_own_there_is_no_setting_for_both() {
     assert!(agreed.contradictions.is_empty());
 }
 
-#[test]
-fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
-    let knowledge = knowledge(&[("aaa", "never", NEVER)]);
-    let measured = |outcome| Measurement {
+/// What came of `thp=never` for `aaa`.
+fn measured(outcome: Change) -> Measurement {
+    Measurement {
         record: "a.jsonl".to_owned(),
         unix_ms: 0,
         command: vec!["/opt/aaa".to_owned()],
@@ -166,7 +165,12 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
         change: Some([1.08, 1.05, 1.1]),
         outcome: Some(outcome),
         changed_no_page: false,
-    };
+    }
+}
+
+#[test]
+fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
+    let knowledge = knowledge(&[("aaa", "never", NEVER)]);
     for (outcome, belief, standing, neglected) in [
         (Change::Worse, Belief::Refuted, Standing::Refuted, 0),
         (Change::None, Belief::Refuted, Standing::Refuted, 0),
@@ -378,7 +382,7 @@ fn a_name_cannot_add_lines_to_a_file() {
 }
 
 /// The planted rule with a premise, for a program in this mode.
-fn with_premise(mode: &str) -> Advice {
+fn with_premise(mode: &str, measured: &[Measurement]) -> Advice {
     let set = format!("{NEVER}\n");
     let text = KNOWLEDGE.replace("NAME", "aaa").replace("MODE", "never");
     let text = text.replace("SET", &set);
@@ -388,12 +392,12 @@ fn with_premise(mode: &str) -> Advice {
         .extend("aaa", &text)
         .expect("the planted rule is right");
     let observed = vec![running(&knowledge, 1, "aaa", &[])];
-    advise(&knowledge, &host(mode), observed, &[])
+    advise(&knowledge, &host(mode), observed, measured)
 }
 
 #[test]
 fn what_rests_on_a_premise_may_apply_and_is_never_asked_for() {
-    let advice = with_premise("always");
+    let advice = with_premise("always", &[]);
     let ruling = &advice.programs[0].rulings[0];
     assert_eq!(ruling.standing, Standing::Unknown);
     assert_eq!(ruling.condition.as_deref(), Some("requests stall"));
@@ -404,8 +408,13 @@ fn what_rests_on_a_premise_may_apply_and_is_never_asked_for() {
         text.contains("may apply  If requests stall: Have never."),
         "{text}"
     );
-    let followed = with_premise("never");
+    let followed = with_premise("never", &[]);
     assert_eq!(followed.programs[0].rulings[0].standing, Standing::Followed);
+    let tried = with_premise("always", &[measured(Change::Better)]);
+    let text = to_text(&tried.document(), &Style::default());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let row = "If requests stall: Have never. Tried here: better. [";
+    assert!(words.join(" ").contains(row), "{text}");
 }
 
 #[test]

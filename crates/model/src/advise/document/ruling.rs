@@ -32,9 +32,10 @@ impl Ruling {
         vec![
             Cell::plain(self.standing.words()).tone(self.tone()),
             Cell::plain(format!(
-                "{}{} [{}]",
+                "{}{}{} [{}]",
                 self.words(),
                 self.reason(),
+                self.trial_here(),
                 self.authority()
             )),
         ]
@@ -48,6 +49,16 @@ impl Ruling {
             }
             (Standing::NotFollowed, _, [_, ..]) => format!(" Here {}.", self.differs.join(", ")),
             _ => String::new(),
+        }
+    }
+
+    /// What came of it here, where a record tells of a rule of which it is not known whether it applies: the others have it
+    /// below their row.
+    fn trial_here(&self) -> String {
+        let measured = self.measured.as_ref();
+        match measured.filter(|_| self.standing == Standing::Unknown) {
+            Some(measured) => format!(" Tried here: {}.", measured.verdict()),
+            None => String::new(),
         }
     }
 

@@ -45,9 +45,12 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let evidence = judged.evidence();
     let mut drops = Vec::new();
     let mut is_shown = false;
-    for policy in judged.policies().map(|policy| policy.name.as_str()) {
+    for policy in judged.policies() {
+        let is_means = policy.is_idle_means();
+        let policy = policy.name.as_str();
         let judgement = evidence.judge(policy);
-        is_shown |= judgement.answer.is_shown();
+        // What a means costs is no answer about huge pages.
+        is_shown |= !is_means && judgement.answer.is_shown();
         if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {

@@ -129,6 +129,24 @@ fn what_no_round_can_decide_runs_on_where_nothing_else_needs_the_time() {
     assert_eq!((progress.stop, progress.drops), (None, vec![]));
 }
 
+/// A tracer that costs a lot says nothing of huge pages, so their interval may become narrower.
+#[test]
+fn what_a_means_costs_ends_no_experiment() {
+    let stop = |name: &str| {
+        let mut record = noisy(3, |seconds| seconds * 4.0);
+        let policy = |settings: &str| settings.parse().expect("a policy");
+        record.header.plan.policies[1] = policy(name);
+        record.trials.iter_mut().for_each(|trial| {
+            if trial.policy == "always" {
+                name.clone_into(&mut trial.policy);
+            }
+        });
+        progress(&record, 5).expect("sound").stop
+    };
+    assert_eq!(stop("tracer=idle"), None);
+    assert_eq!(stop("thp=always"), Some(StopReason::OutOfReach));
+}
+
 #[test]
 fn what_no_round_can_decide_gives_its_time_to_what_can_be_decided() {
     let left = |always: fn(f64) -> f64, rounds| progress(&noisy(3, always), rounds).expect("sound");

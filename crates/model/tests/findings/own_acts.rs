@@ -3,14 +3,15 @@
 use expect_test::expect;
 use hugewise_model::run::compare::{self, Options};
 use hugewise_model::run::findings::{self, Outcome};
+use hugewise_model::run::policy::Thp;
 use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
-use hugewise_model::run::trial::{Advice, Mark, Process, ProcessTree};
+use hugewise_model::run::trial::{Advice, Mark, Process, ProcessTree, Reading};
 use hugewise_model::text::{Style, to_text};
 
 use super::judged::{always, judge, of, says};
-use crate::sample::huge_pages;
+use crate::sample::{huge_pages, record, small_pages, thp};
 
 /// The largest process of each trial under thp=always.
 fn with_process(mut record: Record, process: &Process) -> Record {
@@ -93,6 +94,35 @@ fn what_the_answer_says_is_no_headline() {
         "{text}"
     );
     assert!(!text.contains("More rounds"), "{text}");
+}
+
+/// Redis with its own jemalloc, which advises memory before Redis switches huge pages off for later faults.
+#[test]
+fn where_another_policy_reaches_memory_more_rounds_may_tell() {
+    let arms = [
+        (thp("as-is", Thp::Inherit), small_pages()),
+        (thp("thp=always", Thp::Always), small_pages()),
+        (thp("jemalloc", Thp::Always), huge_pages()),
+    ];
+    let mut record = with_process(record(&arms, 12), &redis());
+    for trial in &mut record.trials {
+        let wall = 1.0 + f64::from(trial.index * 7 % 11) / 10.0;
+        let wall = Reading::of(wall);
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+        if trial.policy == "thp=always" {
+            let detail = "redis-server switched huge pages off".to_owned();
+            trial.marks.push(Mark::NotApplied { detail });
+        }
+    }
+    let table = compare::table(&record, &Options::default()).expect("a sound plan");
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let style = Style::default();
+    let text = to_text(&report.document(style.width, style.verbose), &style);
+    assert!(text.contains("Stay with as-is for now"), "{text}");
+    for wrong in ["no policy reaches memory", "gained with thp=always"] {
+        assert!(!text.contains(wrong), "{text}");
+    }
 }
 
 #[test]

@@ -97,8 +97,8 @@ pub(super) fn best<'a>(report: &'a Report<'_>) -> Option<&'a str> {
     report.table.verdict.best.as_deref()
 }
 
-/// The finding of a program that keeps huge pages from its own memory. More rounds, more reach and other
-/// policies then tell nothing more.
+/// The finding of a program that keeps huge pages from its own memory. Where no policy reaches it, more rounds, more reach
+/// and other policies tell nothing more.
 const SHUT_OUT: &str = "program-disables-thp";
 
 /// The baseline stays, where nothing is better.
@@ -110,7 +110,11 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         let nothing = "No recommendation: nothing was compared.";
         return vec![Advice::Sentence(nothing.to_owned())];
     }
-    if report.findings.iter().any(|it| it.id == SHUT_OUT) {
+    let conclusion = conclude(report);
+    let policy = conclusion.as_ref().and_then(|it| it.policy.as_ref());
+    // One that was not in force has a reason in place of an answer.
+    let reaches = policy.is_some_and(|policy| !verdict.reasons.contains_key(policy));
+    if !reaches && report.findings.iter().any(|it| it.id == SHUT_OUT) {
         return vec![Advice::Sentence(format!(
             "Stay with {baseline}: no policy reaches memory from which the program keeps huge pages. Start \
              it with the setting that leaves them on, and run again."
@@ -120,7 +124,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         let mut policies = verdict.policies.values();
         policies.any(|answer| wanted.contains(answer))
     };
-    let huge_pages = conclude(report).map(|conclusion| conclusion.huge_pages);
+    let huge_pages = conclusion.map(|conclusion| conclusion.huge_pages);
     let text = if huge_pages == Some(HugePages::NotTried) {
         return more_reach::advice(report);
     } else if with(&[Answer::Mixed]) {

@@ -35,7 +35,9 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     let is_open = |policy: &&Policy| {
         let answer = verdict.policies.get(&policy.name);
         let is_idle = policy.is_idle_means() || report.changed_no_page(&policy.name);
-        !is_idle && answer == Some(&Answer::NotDecided)
+        // Such as that it was not in force.
+        let has_reason = verdict.reasons.contains_key(&policy.name);
+        !is_idle && !has_reason && answer == Some(&Answer::NotDecided)
     };
     let open = report.record.header.plan.policies.iter().filter(is_open);
     let ends = open.filter_map(|policy| {

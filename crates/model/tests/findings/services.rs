@@ -10,6 +10,7 @@ use hugewise_model::run::plan::service::{
 };
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
+use hugewise_model::run::report::Report;
 
 use super::judged::{always, judge, of, says, two_arms};
 use crate::sample::{self, huge_pages, small_pages, thp, with};
@@ -41,6 +42,26 @@ fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
         interleave: Interleave::No,
     });
     record
+}
+
+/// memcached faults on some tens of pages while its load runs, in one round half as many as in another.
+#[test]
+fn faults_of_a_server_say_nothing_of_its_pages() {
+    let mut record = served(None, &[("minor_faults_total", 90_000.0)]);
+    let table = sample::table(&record, 0.2);
+    let answer = |record: &Record| {
+        let report = Report::new(record, table.clone(), Vec::new(), None);
+        report.answers().remove(0)
+    };
+    let of_server = answer(&record);
+    assert!(
+        of_server.contains("nothing that was run changed its pages"),
+        "{of_server}"
+    );
+    // No sample met the huge pages of a command.
+    record.header.plan.service = None;
+    let of_command = answer(&record);
+    assert!(of_command.contains("with thp=always"), "{of_command}");
 }
 
 #[test]

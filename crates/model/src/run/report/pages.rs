@@ -72,6 +72,13 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
         if farthest.abs() > page.max(0.01 * peak) {
             return Some(farthest);
         }
+        // A server faults as its requests come, and lives from one sample to the next. What sets something else too is
+        // not dismissed by its pages.
+        let baseline = context.settings(context.baseline());
+        let is_about_pages = context.settings(policy).is_sibling_of(&baseline);
+        if is_about_pages && context.record.header.plan.service.is_some() {
+            return Some(0.0);
+        }
     }
     let (there, here) = both(MetricId::MinorFaultsTotal.name())?;
     let is_alike = (there - here).abs() <= FAULTS * there;

@@ -74,8 +74,8 @@ pub(super) fn plan_text(
     fewest: u32,
 ) -> String {
     let trial = brief(forecast.trial);
-    let longest = brief(forecast.longest(bounds, 0));
     let Some(arms) = arms else {
+        let longest = brief(forecast.longest(bounds, 0));
         return format!("1 policy, {trial} a trial: {longest} at most");
     };
     let needed = forecast.after(fewest);
@@ -93,15 +93,30 @@ pub(super) fn plan_text(
             rough(needed)
         );
     }
+    format!(
+        "{arms}, {trial} a trial: an answer from {} on, {}",
+        rough(needed),
+        in_all(forecast, bounds)
+    )
+}
+
+/// `about 90 s in all, or 2 min with starts after a rest`.
+fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     // The rounds that can decide are run even where they take longer than was foreseen.
     let bound = match bounds.least_rounds {
         Some(_) => "about",
         None => "at most",
     };
-    format!(
-        "{arms}, {trial} a trial: an answer from {} on, {bound} {longest} in all",
-        rough(needed)
-    )
+    let rounds_alone = Forecast {
+        behind: Duration::ZERO,
+        ..*forecast
+    };
+    let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
+    let behind = match with == without {
+        true => String::new(),
+        false => format!(", or {with} with starts after a rest"),
+    };
+    format!("{bound} {without} in all{behind}")
 }
 
 /// What was asked for is less than can decide.
@@ -217,13 +232,13 @@ mod tests {
             };
             plan_text(&forecast, FOUR, &few, 6)
         };
-        assert!(text(0).ends_with("about 6.8 s in all"), "{}", text(0));
-        assert!(text(34).ends_with("about 41 s in all"), "{}", text(34));
-        assert!(
-            text(300).ends_with("about 5 min 10 s in all"),
-            "{}",
-            text(300)
-        );
+        let says = |behind, end: &str| {
+            let text = text(behind);
+            assert!(text.ends_with(end), "{text}");
+        };
+        says(0, "about 6.8 s in all");
+        says(34, "about 6.8 s in all, or 41 s with starts after a rest");
+        says(300, "or 5 min 10 s with starts after a rest");
     }
 
     #[test]

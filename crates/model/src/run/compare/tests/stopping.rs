@@ -134,8 +134,7 @@ fn what_no_round_can_decide_runs_on_where_nothing_else_needs_the_time() {
 fn what_a_means_costs_ends_no_experiment() {
     let stop = |name: &str| {
         let mut record = noisy(3, |seconds| seconds * 4.0);
-        let policy = |settings: &str| settings.parse().expect("a policy");
-        record.header.plan.policies[1] = policy(name);
+        record.header.plan.policies[1] = name.parse().expect("a policy");
         record.trials.iter_mut().for_each(|trial| {
             if trial.policy == "always" {
                 name.clone_into(&mut trial.policy);

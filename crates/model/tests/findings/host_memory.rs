@@ -152,15 +152,18 @@ fn starts_after_a_rest_tell_without_a_price_of_a_touch() {
     );
 }
 
+/// The first screen of a record of this path, in one line.
+fn reported(record: &Record, path: Option<&str>) -> String {
+    let path = path.map(str::to_owned);
+    let report = Report::new(record, table(record, 0.005), judge(record), path);
+    let document = report.document(80, Verbosity::Normal);
+    text::to_text(&document, &Style::default()).replace('\n', " ")
+}
+
 /// Which of two cases holds for a program depends on how it is started, so the first sentence has both.
 #[test]
 fn an_answer_says_for_which_starts_it_holds() {
-    let text = |rested: [&[f64]; 2]| {
-        let record = warmed(rested);
-        let report = Report::new(&record, table(&record, 0.005), judge(&record), None);
-        let document = report.document(80, Verbosity::Normal);
-        text::to_text(&document, &Style::default()).replace('\n', " ")
-    };
+    let text = |rested: [&[f64]; 2]| reported(&warmed(rested), None);
     let dear = text([&[5.1, 5.4, 5.2, 5.3], &[4.4, 4.6, 4.9, 4.5]]);
     let parts = [
         "only if starts follow within seconds, else they hurt: 19.6 % less wall time with thp=always",
@@ -181,10 +184,7 @@ fn what_a_start_takes_is_decided_by_going_on_first() {
     let text = |rested: [&[f64]; 2], path: Option<&str>| {
         let mut record = warmed(rested);
         record.header.made_by = ["hugewise", "run", "--", "sort"].map(str::to_owned).into();
-        let path = path.map(str::to_owned);
-        let report = Report::new(&record, table(&record, 0.005), judge(&record), path);
-        let document = report.document(80, Verbosity::Normal);
-        text::to_text(&document, &Style::default()).replace('\n', " ")
+        reported(&record, path)
     };
     let open: [&[f64]; 2] = [&[4.1, 4.2, 4.7, 4.6], &[4.4, 4.6, 4.9, 4.5]];
     let on = "in about 2 minutes:     hugewise run --continue last";

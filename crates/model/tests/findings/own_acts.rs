@@ -36,6 +36,24 @@ fn redis() -> Process {
     }
 }
 
+/// thp=always was not in force in any trial.
+fn mark_not_applied(record: &mut Record) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|trial| trial.policy == "thp=always") {
+        let detail = "redis-server switched huge pages off".to_owned();
+        trial.marks.push(Mark::NotApplied { detail });
+    }
+}
+
+/// The report as it is read.
+fn reported(record: &Record) -> String {
+    let table = compare::table(record, &Options::default()).expect("a sound plan");
+    let findings = findings::judge(record, &table);
+    let report = Report::new(record, table, findings, None);
+    let style = Style::default();
+    to_text(&report.document(style.width, style.verbose), &style)
+}
+
 #[test]
 fn a_program_that_switched_huge_pages_off_is_named_first() {
     let findings = judge(&with_process(always(huge_pages()), &redis()));
@@ -73,19 +91,8 @@ fn what_the_answer_says_is_no_headline() {
         untold[0].text.starts_with("redis-server switched"),
         "{untold:?}"
     );
-    for trial in record
-        .trials
-        .iter_mut()
-        .filter(|it| it.policy == "thp=always")
-    {
-        let detail = "redis-server switched huge pages off".to_owned();
-        trial.marks.push(Mark::NotApplied { detail });
-    }
-    let table = compare::table(&record, &Options::default()).expect("a sound plan");
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
-    let style = Style::default();
-    let text = to_text(&report.document(style.width, style.verbose), &style);
+    mark_not_applied(&mut record);
+    let text = reported(&record);
     assert_eq!(text.matches("switched huge pages off").count(), 1, "{text}");
     let earlier = "The huge pages of redis-server are from before it switched them off: 806 MiB";
     assert!(text.contains(earlier), "{text}");
@@ -109,16 +116,9 @@ fn where_another_policy_reaches_memory_more_rounds_may_tell() {
         let wall = 1.0 + f64::from(trial.index * 7 % 11) / 10.0;
         let wall = Reading::of(wall);
         trial.readings.insert("wall_seconds".to_owned(), wall);
-        if trial.policy == "thp=always" {
-            let detail = "redis-server switched huge pages off".to_owned();
-            trial.marks.push(Mark::NotApplied { detail });
-        }
     }
-    let table = compare::table(&record, &Options::default()).expect("a sound plan");
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
-    let style = Style::default();
-    let text = to_text(&report.document(style.width, style.verbose), &style);
+    mark_not_applied(&mut record);
+    let text = reported(&record);
     assert!(text.contains("Stay with as-is for now"), "{text}");
     for wrong in ["no policy reaches memory", "gained with thp=always"] {
         assert!(!text.contains(wrong), "{text}");

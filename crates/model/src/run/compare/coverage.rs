@@ -19,7 +19,7 @@ pub(in crate::run) const MANY_PAGES: f64 = 8.0;
 
 /// Faults may differ by this share: a short program can gain and lose its huge pages between
 /// two samples, but not without its number of faults giving it away.
-const FAULTS: f64 = 0.05;
+pub(in crate::run) const FAULTS: f64 = 0.05;
 
 /// The sentence that says why `policy` had no effect on the program's pages, or `None` when it
 /// had one, might have had one, or was never meant to differ from the baseline.

@@ -31,10 +31,12 @@ const LONGEST: f64 = 6.0;
 /// With less huge memory there is no price to see.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
-/// What all of them take, where the longest trial takes so many seconds.
-fn needed(longest: f64) -> Duration {
-    let trial = COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest);
-    FIRST_WAIT + 2 * STARTS * trial
+/// What all of them take, where the longest trial takes so many seconds; `None` where that is too long.
+fn needed(longest: f64) -> Option<Duration> {
+    (longest <= LONGEST).then(|| {
+        let trial = COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest);
+        FIRST_WAIT + 2 * STARTS * trial
+    })
 }
 
 impl Record {
@@ -60,9 +62,8 @@ impl Record {
     /// no time for as many as have an interval. `spent` is what the rounds took.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<usize> {
-        let time = self.time_of_cold_trials(spent, asked);
-        match self.cold_policy(asked).filter(|_| time.is_some()) {
-            Some(huge) => [huge, self.header.plan.baseline_index()].repeat(STARTS as usize),
+        match self.cold_policy_in_time(spent, asked) {
+            Some((huge, _)) => [huge, self.header.plan.baseline_index()].repeat(STARTS as usize),
             None => Vec::new(),
         }
     }
@@ -70,12 +71,22 @@ impl Record {
     /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no time.
     #[must_use]
     pub fn time_of_cold_trials(&self, spent: Duration, asked: Option<&str>) -> Option<Duration> {
+        self.cold_policy_in_time(spent, asked).map(|(_, time)| time)
+    }
+
+    /// The policy of these trials with what they take.
+    fn cold_policy_in_time(
+        &self,
+        spent: Duration,
+        asked: Option<&str>,
+    ) -> Option<(usize, Duration)> {
         let huge = self.cold_policy(asked)?;
         let most = match self.is_the_one(huge, asked) {
             true => self.most_for_the_one(spent),
             false => self.left(spent).min(spent.mul_f64(MOST_TIME)),
         };
-        self.time_of_starts(huge).filter(|time| *time <= most)
+        let time = self.time_of_starts(huge)?;
+        (time <= most).then_some((huge, time))
     }
 
     /// What more trials on cold memory of a policy and the baseline take, in an experiment that goes on without a given time;
@@ -92,19 +103,16 @@ impl Record {
         let turns = [policy, self.header.plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        (longest <= LONGEST).then(|| needed(longest))
+        needed(longest)
     }
 
     /// What trials on cold memory take behind rounds of `spent`, where a trial on warm memory takes `trial`: zero where
     /// none are worth it, or there is no time.
     #[must_use]
     pub fn cold_trials_to_come(&self, trial: Duration, spent: Duration) -> Duration {
-        let needed = needed(trial.as_secs_f64());
-        let is_short = trial.as_secs_f64() <= LONGEST;
-        match self.prices_cold_memory() && is_short && needed <= self.most_for_the_one(spent) {
-            true => needed,
-            false => Duration::ZERO,
-        }
+        let time = needed(trial.as_secs_f64()).filter(|_| self.prices_cold_memory());
+        let time = time.filter(|time| *time <= self.most_for_the_one(spent));
+        time.unwrap_or_default()
     }
 
     /// What the trials may take for the policy that is asked for. An answer needs them as it needs the fewest rounds

@@ -2,13 +2,10 @@
 
 use super::Report;
 use crate::run::compare::Answer;
-use crate::run::compare::coverage::{MANY_PAGES, huge_kinds};
+use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
 use crate::run::findings::Context;
 use crate::run::metric::MetricId;
 use crate::run::trial::huge_memory;
-
-/// Faults that differ by less say nothing of pages.
-const FAULTS: f64 = 0.05;
 
 /// Of many huge pages a tenth more or less is no other policy, but other moments of samples and layouts of
 /// memory.

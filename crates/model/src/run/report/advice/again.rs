@@ -49,8 +49,10 @@ pub(in super::super) fn at_rest(
             "Starts after seconds of rest may gain less or more. To measure them".to_owned()
         }
     };
-    let is_open = matches!(start, RestedStart::Open(it) if it.starts >= ENOUGH_STARTS);
-    let more = more_starts(report, policy, &known).filter(|_| !is_open);
+    let more = match start {
+        RestedStart::Open(it) if it.starts >= ENOUGH_STARTS => None,
+        _ => more_starts(report, policy, &known),
+    };
     more.unwrap_or_else(|| measured_at_rest(report, policy, &known))
 }
 

@@ -119,7 +119,12 @@ fn where_another_policy_reaches_memory_more_rounds_may_tell() {
     }
     mark_not_applied(&mut record);
     let text = reported(&record);
-    assert!(text.contains("Stay with as-is for now"), "{text}");
+    assert!(
+        text.contains("Stay with as-is: no policy was shown"),
+        "{text}"
+    );
+    let command = "hugewise run '--policy=thp=always,args=--disable-thp no' -- sort";
+    assert!(text.contains(command), "{text}");
     for wrong in ["no policy reaches memory", "gained with thp=always"] {
         assert!(!text.contains(wrong), "{text}");
     }

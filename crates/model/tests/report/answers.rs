@@ -89,7 +89,7 @@ fn an_effect_whose_shown_end_is_below_the_threshold_may_be_small() {
             &Style::default(),
         )
     };
-    let remark = "The effect may be smaller than 1 %.";
+    let remark = "though perhaps by less than 1 %";
     for (nearest, shown, is_small) in [
         (0.99005, "0.9 to 1.9 %", true),
         (0.9899, "1.0 to 1.9 %", false),

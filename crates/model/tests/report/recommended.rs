@@ -146,7 +146,68 @@ fn what_else_arguments_do_is_told_apart_by_a_run_without_huge_pages() {
     let line = "hugewise run --policy=thp=never,args=-L --policy=args=-L --system -- memcached";
     let advised = advised(&record);
     assert!(
-        advised.ends_with(&format!("reason:\n{line}\n")),
+        advised.ends_with(&format!("reason, in about 2 minutes:\n{line}\n")),
+        "{advised}"
+    );
+}
+
+/// With malloc=thp the heap grows in larger steps too, which alone may be what costs or saves time.
+#[test]
+fn advice_of_malloc_is_no_proof_of_what_huge_pages_do() {
+    let arms = [(malloc(), huge_pages()), (Policy::as_is(), small_pages())];
+    let slower = {
+        let mut record = sample::record(&arms, 12);
+        record.header.plan.baseline = "as-is".to_owned();
+        for trial in &mut record.trials {
+            let wall = if trial.policy == "as-is" { 3.0 } else { 4.0 };
+            let wall = wall + f64::from(trial.index * 7 % 11) / 1000.0;
+            let wall = Reading::of(wall);
+            trial.readings.insert("wall_seconds".to_owned(), wall);
+        }
+        record.header.made_by = ["hugewise", "run", "--", "perl"]
+            .map(str::to_owned)
+            .to_vec();
+        record
+    };
+    let answer = report(&slower).answers()[0].clone();
+    assert!(answer.starts_with("malloc=thp takes 33"), "{answer}");
+    assert!(answer.ends_with("either may be the reason."), "{answer}");
+    let line =
+        "hugewise run --policy=thp=never,malloc=thp --policy=malloc=thp --policy=as-is -- perl";
+    let advised = advised(&slower);
+    assert!(advised.ends_with(&format!(":\n{line}\n")), "{advised}");
+}
+
+/// A policy of pages alone that shows the same is the proof that it is the pages.
+#[test]
+fn advice_of_malloc_stands_for_huge_pages_beside_these_alone() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+        (malloc(), huge_pages()),
+    ];
+    let answer = report(&sample::record(&arms, 12)).answers()[0].clone();
+    assert!(answer.starts_with("Huge pages help"), "{answer}");
+    assert!(answer.contains("with malloc=thp"), "{answer}");
+}
+
+/// Being better than the same without huge pages is no reason to set it.
+#[test]
+fn what_its_huge_pages_do_is_no_recommendation_of_a_policy() {
+    let arms = [
+        (
+            "thp=never,args=-L".parse().expect("a policy"),
+            small_pages(),
+        ),
+        ("args=-L".parse().expect("a policy"), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let answer = report(&record).answers()[0].clone();
+    assert!(answer.contains("than without its huge pages"), "{answer}");
+    let advised = advised(&record);
+    assert!(!advised.contains("Recommended"), "{advised}");
+    assert!(
+        advised.contains("Whether to set args=-L, a run against as-is tells."),
         "{advised}"
     );
 }
@@ -232,7 +293,7 @@ fn user_time_is_said_where_wall_time_does_not_tell() {
         trial.readings.insert("wall_seconds".to_owned(), wall);
     }
     expect![[r#"
-        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −19 to +12 %). The noise hides it; longer trials have less (--shell with a loop). User time did change: −12.1 % (95 %: −12.6 to −11.7 %).
+        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −19 to +12 %). The noise hides it; longer trials have less. User time did change: −12.1 % (95 %: −12.6 to −11.7 %).
     "#]].assert_eq(&format!("{}\n", report(&record).answers().join("\n")));
 }
 

@@ -85,7 +85,7 @@ pub(super) fn plan_text(
     if bounds.least_rounds.is_some() && bounds.max_time.is_some_and(|usual| needed > usual) {
         let behind = match forecast.behind {
             Duration::ZERO => String::new(),
-            behind => format!(", and starts after a rest may take {} more", rough(behind)),
+            behind => format!(", {} more if starts after a rest follow", rough(behind)),
         };
         return format!(
             "{arms}, {trial} a trial: {fewest} rounds are the fewest \
@@ -100,7 +100,7 @@ pub(super) fn plan_text(
     )
 }
 
-/// `about 90 s in all, or 2 min with starts after a rest`.
+/// `about 90 s in all, 2 min if starts after a rest follow`: they do where a policy is better.
 fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     // The rounds that can decide are run even where they take longer than was foreseen.
     let bound = match bounds.least_rounds {
@@ -114,7 +114,7 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
     let behind = match with == without {
         true => String::new(),
-        false => format!(", or {with} with starts after a rest"),
+        false => format!(", {with} if starts after a rest follow"),
     };
     format!("{bound} {without} in all{behind}")
 }
@@ -237,8 +237,8 @@ mod tests {
             assert!(text.ends_with(end), "{text}");
         };
         says(0, "about 6.8 s in all");
-        says(34, "about 6.8 s in all, or 41 s with starts after a rest");
-        says(300, "or 5 min 10 s with starts after a rest");
+        says(34, "about 6.8 s in all, 41 s if starts after a rest follow");
+        says(300, "5 min 10 s if starts after a rest follow");
     }
 
     #[test]

@@ -35,11 +35,10 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     })
 }
 
-/// What is going on after so many rounds where no policy is open any more.
-pub(super) fn control_text(rounds: u32) -> String {
-    let rounds = counted(rounds.into(), "round");
-    format!("{rounds}: all policies are done, the control needs more")
-}
+/// What is going on where no policy is open any more. These rounds are no rounds of the report, which compares in none of
+/// them.
+pub(super) const CONTROL: &str =
+    "all policies are done; the baseline runs against itself, as the control";
 
 fn estimate(running: &Comparison) -> String {
     let policy = &running.policy;

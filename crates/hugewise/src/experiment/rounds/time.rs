@@ -50,7 +50,7 @@ impl Rounds<'_> {
         }
         let over = self.servers_due(round) && over(1);
         if over {
-            progress.say("there is no time left to start all servers once more");
+            progress.say("the rounds end here: one more start of all servers would take too long");
         }
         over
     }

@@ -48,7 +48,7 @@ impl fmt::Display for Removal {
             RemovalReason::Fails(how) => {
                 write!(f, "the command fails under {}: {how}", self.policy)
             }
-            RemovalReason::Decided => write!(f, "{} has its answer", self.policy),
+            RemovalReason::Decided => write!(f, "{} had enough rounds", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)
             }

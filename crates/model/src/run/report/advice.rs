@@ -24,10 +24,12 @@ mod at_best;
 mod by_chance;
 pub(super) mod more_reach;
 mod more_time;
-mod pages_alone;
+pub(super) mod pages_alone;
+mod switched_off;
 mod workload;
 
 pub(super) use again::at_rest;
+use pages_alone::is_baseline_without;
 use workload::{with_arguments, with_own_input, workload};
 
 /// A line of advice.
@@ -77,6 +79,7 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     if !lines.iter().any(goes_on) {
         lines.extend(again::after_interruption(report));
     }
+    lines.extend(switched_off::advice(report));
     lines.extend(not_tried(report));
     let reads = |line| match line {
         Advice::Command(command) if measures_anew(&command) => {
@@ -125,7 +128,8 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         policies.any(|answer| wanted.contains(answer))
     };
     let huge_pages = conclusion.map(|conclusion| conclusion.huge_pages);
-    let text = if huge_pages == Some(HugePages::NotTried) {
+    let pages_alone = pages_alone::advice(report);
+    let text = if huge_pages == Some(HugePages::NotTried) && pages_alone.is_empty() {
         return more_reach::advice(report);
     } else if with(&[Answer::Mixed]) {
         return unless_rare(report, &baseline);
@@ -137,8 +141,11 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         Some(format!("Stay with {baseline}: {}.", why_stay(report)))
     };
     let mut lines: Vec<Advice> = text.map(Advice::Sentence).into_iter().collect();
-    if huge_pages == Some(HugePages::NotDecided) {
-        lines.extend(more_time::advice(report));
+    match pages_alone.is_empty() {
+        true if huge_pages == Some(HugePages::NotDecided) => {
+            lines.extend(more_time::advice(report));
+        }
+        _ => lines.extend(pages_alone),
     }
     lines
 }
@@ -185,6 +192,12 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let name = plain(best);
     let equals = equals::sentence(report);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
+    if is_baseline_without(report, best) && !has_as_is(report) {
+        lines.push(Advice::Sentence(format!(
+            "This is about the huge pages of {name} alone. Whether to set {name}, a run against as-is tells."
+        )));
+        return lines;
+    }
     if sets_nothing(report, best) {
         lines.push(Advice::Sentence(format!(
             "Recommended: {name}. There is nothing to set."
@@ -198,7 +211,8 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let by_hand = by_hand(report, &realisation);
     let condition = condition(report, best);
     let is_own = realisation.files.is_empty();
-    let rather = rather(report, &name).filter(|_| is_own && condition.is_empty());
+    let is_rather = is_own && condition.is_empty() && !is_baseline_without(report, best);
+    let rather = rather(report, &name).filter(|_| is_rather);
     let rather = rather.unwrap_or_default();
     // What else is said takes the place on the line.
     let reach = match (is_own, condition.is_empty() && rather.is_empty()) {
@@ -217,8 +231,14 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
     lines.extend(objection(report, best));
-    lines.extend(pages_alone::advice(report, best));
+    lines.extend(pages_alone::advice(report));
     lines
+}
+
+/// Whether the machine as it is was one of the policies.
+fn has_as_is(report: &Report<'_>) -> bool {
+    let policies = &report.record.header.plan.policies;
+    policies.iter().any(|it| it.settings == Settings::default())
 }
 
 fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {

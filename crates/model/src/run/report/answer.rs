@@ -31,7 +31,7 @@ mod user_time;
 
 pub(super) use beside::told;
 pub(super) use certainty::certainty;
-pub(super) use headline::{told_beside, with_more_than_pages};
+pub(super) use headline::{shown_with_more_than_pages, told_beside};
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;

@@ -182,7 +182,9 @@ fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Opti
         let policy = section.columns[*arm].policy;
         let is_shown = verdict.policies.get(policy).is_some_and(|it| it.is_shown());
         let is = |name: Option<&str>| name == Some(policy);
-        let (best, of_answer) = (verdict.best.as_deref(), conclusion.policy.as_deref());
+        let of_answer = conclusion.policy.as_deref();
+        // The machine as it is has nothing to show beside what the answer is about.
+        let best = verdict.best.as_deref().filter(|best| *best != "as-is");
         (!is(best), is_means(policy), !is_shown, !is(of_answer))
     };
     let mut arms = arms.to_vec();

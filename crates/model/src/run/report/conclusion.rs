@@ -45,7 +45,8 @@ pub struct Conclusion {
     pub baseline_has_more: bool,
 }
 
-/// A policy that differs from the baseline in nothing but what decides about huge pages.
+/// A policy beside the baseline.
+#[derive(Clone, Copy)]
 struct Arm<'a> {
     policy: &'a str,
     answer: Answer,
@@ -68,20 +69,52 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
         return None;
     }
     let context = Context::new(report.record, &report.table);
-    let arms = arms(report, &context);
-    if arms.is_empty() {
+    let Siblings { mut arms, others } = siblings(report, &context);
+    if arms.is_empty() && others.is_empty() {
         return None;
     }
-    let answer = shown(report, &context, &arms).or_else(|| not_shown(report, &arms));
+    let (confirmed, unconfirmed): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|other| arms.iter().any(|arm| arm.shows_the_same_as(other)));
+    arms.extend(confirmed);
+    if let Some(conclusion) = shown(report, &context, &arms) {
+        return Some(conclusion);
+    }
+    let is_shown = unconfirmed.iter().any(|arm| arm.answer.is_shown());
+    // Of two open questions that with an estimate is told.
+    let told = arms
+        .iter()
+        .filter(|arm| !is_shown || !has_reason(report, arm));
+    let told: Vec<Arm<'_>> = told.copied().collect();
+    let answer = not_shown(report, &told);
     Some(answer.unwrap_or_else(|| without_pages(report, &context, &arms)))
 }
 
-/// The policies that differ from the baseline in pages alone.
-fn arms<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Vec<Arm<'a>> {
+/// The policies that differ from the baseline in what is there to decide about huge pages.
+struct Siblings<'a> {
+    /// Those that differ in pages alone.
+    arms: Vec<Arm<'a>>,
+    /// Those under which malloc works otherwise too. What they change may be due to that: it shows what huge pages do
+    /// only where a policy of pages alone shows the same.
+    others: Vec<Arm<'a>>,
+}
+
+fn siblings<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Siblings<'a> {
     let baseline = context.settings(context.baseline());
-    arms_where(report, context, |policy| {
-        policy.settings.is_sibling_of(&baseline)
-    })
+    let having = |same_heap: bool| {
+        arms_where(report, context, |Policy { settings, .. }| {
+            settings.is_sibling_of(&baseline) && settings.has_same_heap(&baseline) == same_heap
+        })
+    };
+    Siblings {
+        arms: having(true),
+        others: having(false),
+    }
+}
+
+/// Whether something else than its rounds keeps a policy from an answer.
+fn has_reason(report: &Report<'_>, arm: &Arm<'_>) -> bool {
+    report.table.verdict.reasons.contains_key(arm.policy)
 }
 
 fn arms_where<'a>(
@@ -192,6 +225,13 @@ pub(super) fn smallness(context: &Context<'_>) -> Option<(f64, f64)> {
         .ok()?;
     let huge_page = context.host().pmd_bytes()? as f64;
     (peak < huge_page).then_some((peak, huge_page))
+}
+
+impl Arm<'_> {
+    /// Whether both changed the time and the pages the same way.
+    fn shows_the_same_as(&self, other: &Self) -> bool {
+        self.answer.is_shown() && self.answer == other.answer && self.more * other.more > 0.0
+    }
 }
 
 impl Conclusion {

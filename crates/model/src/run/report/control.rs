@@ -16,9 +16,10 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control inconclusive (−21 to +37 %)`, `control has too few rounds`. One that passes beside a large
-/// effect only, says so, and so does one that excludes 0. An inconclusive one takes nothing from an
-/// answer, whose interval has the same noise in it; it only adds nothing. One whose interval excludes 0 is met by chance in
+/// `control passed (−0.4 to +0.6 %)`, `control (as-is against itself) −21 to +37 %`. One that passes beside a large effect only,
+/// says so, and so does one that excludes 0. An inconclusive one takes nothing from an answer, whose interval has the same
+/// noise in it, and adds nothing: it has its figure and no judgement, which everybody took for a doubt. `None` where it has
+/// too few rounds for one. One whose interval excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
@@ -26,15 +27,15 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let row = &control.comparison;
     let metric = metric_of(report.record, &row.metric);
     let figure = interval(&metric, row, Sign::Kept).filter(|_| row.scale == Scale::Ratio);
-    let figure = match (figure, row.ends()) {
-        (Some(interval), _) => format!(" ({interval})"),
-        (None, Some(_)) => String::new(),
-        (None, None) => return Some("control has too few rounds".to_owned()),
-    };
-    Some(match outcome {
-        ControlOutcome::TooWide if excludes_zero(control) => {
-            format!("control inconclusive{figure}, and it excludes 0: measure again")
-        }
+    let behind = figure
+        .as_ref()
+        .map_or_else(String::new, |it| format!(" ({it})"));
+    match outcome {
+        ControlOutcome::TooWide if excludes_zero(control) => Some(format!(
+            "control inconclusive{behind}, and it excludes 0: measure again"
+        )),
+        ControlOutcome::TooWide => figure
+            .map(|figure| format!("control ({} against itself) {figure}", plain(&row.baseline))),
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
                 true => "",
@@ -44,21 +45,10 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
                 true => ", but it excludes 0",
                 false => "",
             };
-            format!("control passed{size}{figure}{doubt}")
+            Some(format!("control passed{size}{behind}{doubt}"))
         }
-        ControlOutcome::TooWide | ControlOutcome::Failed => format!("control {outcome}{figure}"),
-    })
-}
-
-/// The same beside an answer that is decided: one that tells nothing takes nothing from it, which everybody asks.
-pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
-    let told = brief(report)?;
-    let control = report.table.control.as_ref()?;
-    let is_silent = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
-    Some(match is_silent {
-        true => format!("{told}; the 95 % do not rest on it"),
-        false => told,
-    })
+        ControlOutcome::Failed => Some(format!("control failed{behind}")),
+    }
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.

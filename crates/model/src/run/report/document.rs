@@ -2,7 +2,9 @@
 
 use super::Report;
 use super::advice::{Advice, advice, at_rest, best};
-use super::answer::{certainty, is_answer, is_cut_short, tells_losses, told_beside};
+use super::answer::{
+    certainty, is_answer, is_cut_short, shown_with_more_than_pages, tells_losses, told_beside,
+};
 use super::blocks::{blocks, legend};
 use super::circumstances::circumstances;
 use super::conclusion::{Conclusion, HugePages, conclude};
@@ -156,6 +158,9 @@ fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
 /// The rows that no first screen goes without.
 const KEPT: [MetricId; 2] = [MetricId::PeakRssBytes, MetricId::HugeAnonPeakBytes];
 
+/// How the label of the tail of requests ends.
+const LATENCY: &str = "latency, p99";
+
 /// A table with what it is about and the names that it shortens.
 pub(super) struct Table {
     heading: Option<String>,
@@ -169,8 +174,8 @@ impl Table {
     }
 
     /// Leaves so many rows below the head, and says how many went. One that goes makes room for no
-    /// line that says so. The price in memory and the huge pages stay: what was paid, and whether a policy did
-    /// anything.
+    /// line that says so. The price in memory, the huge pages and the tail of requests stay: what was paid, and whether a
+    /// policy did anything.
     fn cut(&mut self, rows: usize) -> usize {
         let all = &mut self.grid.rows;
         let more = all.len().saturating_sub(1).saturating_sub(rows);
@@ -178,9 +183,14 @@ impl Table {
             return 0;
         }
         let kept = KEPT.map(MetricId::metric);
-        let is_kept = |row: &Vec<Cell>| kept.iter().any(|metric| row[0].text == *metric.label);
+        // Whoever gives latencies asks about them.
+        let is_kept = |row: &Vec<Cell>| {
+            let label = row[0].text.as_str();
+            label.ends_with(LATENCY) || kept.iter().any(|metric| label == metric.label)
+        };
         let reserved = all.iter().filter(|row| is_kept(row)).count();
-        let mut free = (1 + rows).saturating_sub(reserved);
+        // The heading and what is judged.
+        let mut free = (1 + rows).saturating_sub(reserved).max(2);
         all.retain(|row| {
             let stays = is_kept(row) || free > 0;
             free = free.saturating_sub(usize::from(!is_kept(row)));
@@ -273,7 +283,8 @@ fn headlines(report: &Report<'_>, most: usize) -> Vec<String> {
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
     let conclusion = conclude(report);
-    let chosen_policy = best.filter(|best| *best != report.table.verdict.baseline);
+    let set_nothing = [report.table.verdict.baseline.as_str(), "as-is"];
+    let chosen_policy = best.filter(|best| !set_nothing.contains(best));
     let about = chosen_policy.or(conclusion.as_ref().and_then(|it| it.policy.as_deref()));
     let shown = shown.filter(|it| is_about(report, it, about));
     for finding in shown.filter(|it| !is_told(report, conclusion.as_ref(), it)) {
@@ -316,7 +327,9 @@ fn is_about(report: &Report<'_>, finding: &Finding, policy: Option<&str>) -> boo
 
 /// Whether the answer says what a finding does.
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
-    let of_losses = tells_losses(conclusion, finding.policy.as_deref());
+    let with_more = shown_with_more_than_pages(report);
+    let of_losses = tells_losses(conclusion, finding.policy.as_deref())
+        || with_more.is_some() && finding.policy == with_more;
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);

@@ -20,6 +20,8 @@ pub enum Doubt {
     NotApplied {
         /// Its name.
         policy: String,
+        /// Whether the answer gives it as the reason why the policy has none.
+        is_told: bool,
     },
     /// No policy got an answer.
     NothingDecided,
@@ -29,7 +31,10 @@ impl Doubt {
     /// Whether it is serious enough to be said where nobody asked for strictness.
     #[must_use]
     pub fn is_serious(&self) -> bool {
-        matches!(self, Self::ControlFailed | Self::NotApplied { .. })
+        matches!(
+            self,
+            Self::ControlFailed | Self::NotApplied { is_told: false, .. }
+        )
     }
 }
 
@@ -40,7 +45,7 @@ impl fmt::Display for Doubt {
                 "the control failed: the baseline differs from itself by more than the threshold",
             ),
             Self::ControlTooWide => f.write_str("the control is inconclusive"),
-            Self::NotApplied { policy } => {
+            Self::NotApplied { policy, .. } => {
                 write!(
                     f,
                     "{} was not in force in some or all trials",
@@ -80,7 +85,9 @@ fn not_applied<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Doubt> + 'a {
     let trials = report.record.trials.iter();
     let marked = trials.filter(|trial| trial.lacked_its_policy());
     let marked: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
+    let reasons = &report.table.verdict.reasons;
     marked.into_iter().map(|policy| Doubt::NotApplied {
         policy: policy.to_owned(),
+        is_told: reasons.contains_key(policy),
     })
 }

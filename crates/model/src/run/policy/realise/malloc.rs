@@ -48,12 +48,6 @@ pub(super) fn check_glibc(draft: &mut Draft<'_>, first: (u32, u32)) {
 /// glibc reads `enabled` once, when the program starts, and advises its heap only where that
 /// helps by its own lights.
 fn check_mode(draft: &mut Draft<'_>) {
-    if draft.policy.settings.thp == Some(Thp::Never) {
-        return draft.obstacle(
-            "malloc=thp advises the heap, and thp=never keeps huge pages from it",
-            "leave one of them out",
-        );
-    }
     let (Ok(thp), Some(glibc)) = (&draft.host.thp, draft.host.glibc) else {
         return;
     };

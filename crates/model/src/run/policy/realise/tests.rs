@@ -347,7 +347,6 @@ fn allocators_that_cannot_act_are_refused() {
         ("malloc=thp", host("madvise").old(), Process, "glibc 2.31"),
         ("malloc=thp", host("madvise").with(|host| host.glibc = None), Process, "do not use glibc"),
         ("malloc=thp", host("madvise").size(2048, "never"), Process, "no huge page to advised"),
-        ("malloc=thp,thp=never", host("madvise"), Process, "leave one of them out"),
         ("malloc=thp,thp=always", host("madvise"), System, "leave malloc=thp out"),
         ("malloc=hugetlb", host("never"), Process, "add hugetlb=2M:N"),
         ("malloc=tcmalloc", host("never"), Process, "libtcmalloc-minimal4"),

@@ -1,11 +1,12 @@
 //! The command that measures again: without a tracer, or to go on where a signal ended it.
 
 use super::super::answer::judged;
+use super::super::interval::{Sign, interval};
 use super::workload::with_own_input;
 use super::{Advice, COPIED, Report, given, given_within};
 use crate::base::units::Unit;
-use crate::run::compare::Change;
-use crate::run::compare::labels::effect_of_ratio;
+use crate::run::compare::labels::{effect_of_ratio, metric_of};
+use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::findings::Context;
 use crate::run::findings::rested_starts::{RestedStart, Touches};
 use crate::run::metric::MetricId;
@@ -16,14 +17,17 @@ use crate::run::record::{COLD_REST, StopReason};
 use crate::text::number::quantity;
 use crate::text::wrap::quoted;
 
-/// That the times of thp=always hold the cost of its tracer or library, where that cost was shown, and
-/// the command that does without.
+/// That the times of thp=always hold the cost of its tracer or library, where that cost was shown or thp=always is
+/// open, and the command that does without.
 pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let header = &report.record.header;
     let mut policies = header.plan.policies.iter();
     let idle = policies.find(|it| it.is_idle_means());
     let row = idle.and_then(|idle| judged(report, &idle.name));
-    let Some(row) = row.filter(|row| matches!(row.change, Change::Higher | Change::Lower)) else {
+    let is_open = report.table.verdict.policies.get("thp=always") == Some(&Answer::NotDecided)
+        && !report.changed_no_page("thp=always");
+    let is_shown = |row: &Comparison| matches!(row.change, Change::Higher | Change::Lower);
+    let Some(row) = row.filter(|row| is_open || is_shown(row)) else {
         return Vec::new();
     };
     let traced = Omission::of(vec!["thp=always".to_owned()], &header.host, Reach::Process);
@@ -31,7 +35,10 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
         return Vec::new();
     };
     let cost = row.ratio.map(effect_of_ratio).unwrap_or_default();
-    let lead = format!("thp=always works by a tracer here, which costs {cost}. Without it:");
+    let metric = metric_of(report.record, &row.metric);
+    let range = interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row));
+    let range = range.map_or_else(String::new, |it| format!(" (95 %: {it})"));
+    let lead = format!("thp=always works by a tracer here, which costs {cost}{range}. Without it:");
     given(lead, command, "run again with --system, as root")
 }
 

@@ -2,16 +2,17 @@
 
 use super::super::answer::judged;
 use super::super::conclusion::conclude;
-use super::super::interval::{Sign, interval};
 use super::Report;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Answer, Comparison, Statistic};
 use crate::run::metric::Better;
 use crate::run::policy::Policy;
+use crate::text::ends::percent_ends;
+use crate::text::number::MINUS;
 use crate::text::wrap::plain;
 
-/// `Stay with as-is for now: no policy was shown to be better by wall time. Most may be gained with thp=always: −5.2 to
-/// +3.1 %.` Of the policies that of which most may be gained: the intervals of all hold together. Where the
+/// `Stay with as-is: no policy was shown to be better by wall time. Most may be gained with thp=always: between 5.2 %
+/// better and 3.1 % worse.` Of the policies that of which most may be gained: the intervals of all hold together. Where the
 /// first sentence has that interval, it is not said again.
 pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String> {
     let verdict = &report.table.verdict;
@@ -19,7 +20,7 @@ pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String
     let label = label_with_scope(&metric, Statistic::Center);
     // What else the user compares with need not be what the program runs under.
     let stay = match verdict.baseline.as_str() {
-        "as-is" => format!("Stay with as-is for now: no policy was shown to be better by {label}."),
+        "as-is" => format!("Stay with as-is: no policy was shown to be better by {label}."),
         _ => format!("No policy was shown to be better than {baseline} by {label}."),
     };
     match at_best(report) {
@@ -49,9 +50,28 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     if conclude(report).is_some_and(|it| it.policy.as_deref() == Some(&best.policy)) {
         return None;
     }
-    let metric = metric_of(report.record, &best.metric);
-    let (policy, change) = (plain(&best.policy), interval(&metric, &best, Sign::Kept)?);
-    Some(format!("Most may be gained with {policy}: {change}."))
+    let policy = plain(&best.policy);
+    let range = range(report, &best)?;
+    Some(format!("Most may be gained with {policy}: {range}."))
+}
+
+/// `between 5.2 % better and 3.1 % worse`.
+fn range(report: &Report<'_>, row: &Comparison) -> Option<String> {
+    let (low, high) = row.low.zip(row.high)?;
+    let ends = percent_ends(low - 1.0, high - 1.0);
+    let is_higher_better = metric_of(report.record, &row.metric).better == Better::Higher;
+    let word = |end: &str| match end.starts_with(MINUS) == is_higher_better {
+        true => "worse",
+        false => "better",
+    };
+    let mut ends = ends.map(|end| {
+        let word = word(&end);
+        format!("{} % {word}", end.trim_start_matches([MINUS, '+']))
+    });
+    if is_higher_better {
+        ends.reverse();
+    }
+    Some(format!("between {}", ends.join(" and ")))
 }
 
 /// The end of an interval of ratios on which the policy is better than the baseline.

@@ -81,7 +81,7 @@ fn too_few(report: &Report<'_>, policy: &str) -> Option<f64> {
 }
 
 /// How long the rounds took.
-fn took(report: &Report<'_>) -> Option<Duration> {
+pub(super) fn took(report: &Report<'_>) -> Option<Duration> {
     let begun = report.record.trials.first()?.started_unix_ms;
     let last = report.record.trials.last()?.started_unix_ms;
     last.checked_sub(begun).map(Duration::from_millis)

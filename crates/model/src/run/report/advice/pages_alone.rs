@@ -1,34 +1,70 @@
-//! The command that tells the huge pages of the recommended policy from what else it sets.
+//! The command that tells the huge pages of a policy from what else it sets.
 
-use super::super::answer::with_more_than_pages;
-use super::super::conclusion::conclude;
+use super::super::answer::shown_with_more_than_pages;
+use super::more_time::took;
 use super::workload::with_own_input;
 use super::{Advice, Report};
+use crate::run::compare::{Answer, fewest_rounds};
+use crate::run::plan::USUAL_TIME;
 use crate::run::policy::{Policy, Settings, Thp, rerun_without};
 
-/// Where no policy of pages alone changed a page, so that those of the best one are not shown to be the reason.
-pub(super) fn advice(report: &Report<'_>, best: &str) -> Vec<Advice> {
+/// The policy of the answer and the same without huge pages, where no policy of pages alone shows what they do. One that
+/// is worse is compared with the machine as it is too: its huge pages may help, and it may still not be worth them.
+pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let header = &report.record.header;
-    let is_open = conclude(report).is_some_and(|it| it.policy.is_none())
-        && with_more_than_pages(report).as_deref() == Some(best);
+    let told = shown_with_more_than_pages(report);
     let mut policies = header.plan.policies.iter();
-    let best = policies.find(|it| it.name == best && it.settings.thp.is_none() && is_open);
-    let Some(Policy { settings, .. }) = best else {
+    let found = policies.find(|it| Some(&it.name) == told.as_ref() && it.settings.thp.is_none());
+    let Some(Policy { name, settings }) = found else {
         return Vec::new();
     };
-    let without = Settings {
-        thp: Some(Thp::Never),
-        ..settings.clone()
-    };
-    let flags = [&without, settings].map(|it| format!("--policy={it}"));
-    let words = flags.each_ref().map(String::as_str);
+    let without = without_huge_pages(settings);
+    let is_worse = report.table.verdict.policies.get(name) == Some(&Answer::Worse);
+    let as_is = is_worse.then(Settings::default);
+    let settings = [&without, settings].into_iter().chain(&as_is);
+    let flags: Vec<String> = settings.map(|it| format!("--policy={it}")).collect();
+    let minutes = minutes(report, flags.len());
+    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let command = rerun_without(
         &header.made_by,
         &["--policy", "--matrix", "--baseline"],
         &words,
     );
     vec![
-        Advice::Sentence("To see whether its huge pages are the reason:".to_owned()),
+        Advice::Sentence(format!(
+            "To see whether its huge pages are the reason, in about {minutes} minutes:"
+        )),
         Advice::Command(with_own_input(report, command)),
     ]
+}
+
+/// What the fewest rounds take that can decide, or the usual time, where the trials take as long as these did.
+fn minutes(report: &Report<'_>, policies: usize) -> f64 {
+    let trials = report.record.trials.len().max(1) as u32;
+    let trial = took(report).unwrap_or_default() / trials;
+    let control = 1;
+    let round = trial * (policies + control) as u32;
+    let needed = round * fewest_rounds(policies.saturating_sub(1) as u32);
+    (needed.max(USUAL_TIME).as_secs_f64() / 60.0).ceil()
+}
+
+/// Whether the baseline is a policy without its huge pages: being better than that is no reason to set it.
+pub(in crate::run::report) fn is_baseline_without(report: &Report<'_>, policy: &str) -> bool {
+    let policies = &report.record.header.plan.policies;
+    let settings = |name: &str| {
+        let mut policies = policies.iter();
+        policies.find(|it| it.name == name).map(|it| &it.settings)
+    };
+    let both = settings(policy).zip(settings(&report.table.verdict.baseline));
+    both.is_some_and(|(own, baseline)| {
+        let sets_more = own.thp.is_none() && *own != Settings::default();
+        sets_more && without_huge_pages(own) == *baseline
+    })
+}
+
+fn without_huge_pages(settings: &Settings) -> Settings {
+    Settings {
+        thp: Some(Thp::Never),
+        ..settings.clone()
+    }
 }

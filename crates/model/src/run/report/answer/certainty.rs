@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 
 use super::super::Report;
+use super::super::conclusion::{Conclusion, HugePages};
 use super::super::{control, starts};
+use super::sentence::may_be_small;
 use super::{headline, judged};
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
 use crate::run::trial::Role;
-use crate::text::number::counted;
+use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
 /// One line; `None` where no policy had an effect that could be judged.
@@ -28,14 +30,37 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
         JudgeBy::Shape | JudgeBy::Typical => "at least",
     };
     let conclusion = super::conclude(report);
-    let scope = match conclusion.is_some_and(|it| headline::is_of_warm_memory(report, &it)) {
+    let scope = match conclusion
+        .as_ref()
+        .is_some_and(|it| headline::is_of_warm_memory(report, it))
+    {
         true => " for starts within seconds".to_owned(),
         false => starts::scope(report),
     };
-    let mut parts = vec![format!("How sure: {level} 95 %{scope}")];
+    let size = size(report, conclusion.as_ref());
+    let mut parts = vec![format!("How sure: {level} 95 %{scope}{size}")];
     parts.extend(agreement(report));
-    parts.extend(control::beside_answer(report));
+    parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
+}
+
+/// ` that they help, though perhaps by less than 1 %`, where the interval of the answer reaches below the smallest effect
+/// of interest: the direction is known, the worth is not.
+fn size(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
+    let what = match conclusion.map(|it| it.huge_pages) {
+        Some(HugePages::Help | HugePages::HelpAtAPrice) => "help",
+        Some(HugePages::Hurt) => "hurt",
+        _ => return String::new(),
+    };
+    let policy = conclusion.and_then(|it| it.policy.as_deref());
+    let row = policy.and_then(|policy| judged(report, policy));
+    match row.filter(|row| may_be_small(report, row)) {
+        Some(_) => format!(
+            " that they {what}, though perhaps by less than {} %",
+            chosen_percent(report.table.verdict.threshold)
+        ),
+        None => String::new(),
+    }
 }
 
 /// Whether a policy has an answer that could be judged.
@@ -97,9 +122,10 @@ fn agreement(report: &Report<'_>) -> Option<String> {
 
 /// The rounds of the policy of the answer, where that is better or worse.
 fn directed(report: &Report<'_>) -> Option<Rounds> {
-    let conclusion = super::conclude(report);
-    let named = conclusion.and_then(|conclusion| conclusion.policy);
-    let policy = named.or_else(|| super::super::advice::best(report).map(str::to_owned))?;
+    let named = headline::shown_with_more_than_pages(report);
+    let of_answer = || super::conclude(report).and_then(|conclusion| conclusion.policy);
+    let best = || super::super::advice::best(report).map(str::to_owned);
+    let policy = named.or_else(of_answer).or_else(best)?;
     let row = judged(report, &policy)?;
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
     let rounds = is_directed.then(|| Rounds::of(report.record, policy, &row))?;

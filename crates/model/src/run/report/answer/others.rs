@@ -1,9 +1,10 @@
 //! The other policies: a clause each, those that did nothing last.
 
 use super::super::Report;
-use super::super::conclusion::{Conclusion, HugePages};
+use super::super::conclusion::Conclusion;
 use super::super::interval::Sign;
 use super::effect::Effect;
+use super::headline::shown_with_more_than_pages;
 use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
@@ -15,12 +16,9 @@ use crate::text::wrap::plain;
 /// sentence each, all others in one.
 pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
     let verdict = &report.table.verdict;
-    let is_told = |name: &str| {
-        // An answer that is open, or about more than pages, begins with the best policy.
-        let is_open = conclusion.huge_pages == HugePages::NotDecided || conclusion.policy.is_none();
-        let best = verdict.best.as_deref().filter(|_| is_open);
-        [conclusion.policy.as_deref(), best].contains(&Some(name))
-    };
+    let with_more = shown_with_more_than_pages(report);
+    let is_told =
+        |name: &str| [conclusion.policy.as_deref(), with_more.as_deref()].contains(&Some(name));
     let policies = report.record.header.plan.policies.iter();
     let judged_others = policies.filter_map(|policy| {
         let answer = *verdict.policies.get(&policy.name)?;
@@ -58,6 +56,9 @@ fn apart(report: &Report<'_>, policy: &str) -> Option<String> {
     is_apart.then(|| effect(report, policy)).flatten()
 }
 
+/// How the reason of a policy begins that was not in force.
+const NOT_IN_FORCE: &str = "the policy was not in force: ";
+
 /// Of more policies that are not decided only the names are given: the tables have their figures.
 const MOST_OPEN: usize = 2;
 
@@ -90,8 +91,11 @@ impl Clauses {
             },
             (_, Some(why)) => {
                 let why = plain(why);
+                let why = why.trim_end_matches('.');
+                let clause = why.strip_prefix(NOT_IN_FORCE);
+                let clause = clause.map(|why| format!("{name} was not in force: {why}"));
                 self.unanswered
-                    .push(format!("{name}: {}", why.trim_end_matches('.')));
+                    .push(clause.unwrap_or_else(|| format!("{name}: {why}")));
             }
             (_, None) => self.open.push((name, not_decided(report, policy))),
         }

@@ -63,7 +63,7 @@ pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
 /// Whether the interval, as it is written beside, reaches below the threshold: the direction is known, the
 /// worth is not. Exact ends would let "0.9 to 1.4 %" stand without the remark, since a threshold of 1 % is
 /// 0.990 % less the other way.
-fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
+pub(super) fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
     let ends = comparison.low.zip(comparison.high);
     let ends = comparison.ratio.and(ends);
     ends.is_some_and(|(low, high)| {
@@ -154,7 +154,7 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
     comparison.ratio.map(|_| {
         let less = match report.record.header.plan.service {
             Some(_) => "longer loads have less",
-            None => "longer trials have less (--shell with a loop)",
+            None => "longer trials have less",
         };
         format!("The noise hides it; {less}.")
     })

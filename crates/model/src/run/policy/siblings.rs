@@ -38,9 +38,14 @@ impl Settings {
         self.of_program().filter(|pair| !is_one_of(pair, &OF_PAGES))
     }
 
-    /// Whether malloc works alike under both, but for the pages of its heap.
+    /// Whether it changes nothing but the pages of a program that ran with the other.
     #[must_use]
-    pub fn has_same_heap(&self, other: &Self) -> bool {
+    pub fn changes_pages_alone(&self, other: &Self) -> bool {
+        self.is_sibling_of(other) && self.has_same_heap(other)
+    }
+
+    /// Whether malloc works alike under both, but for the pages of its heap.
+    fn has_same_heap(&self, other: &Self) -> bool {
         self.of_heap().eq(other.of_heap())
     }
 
@@ -101,13 +106,13 @@ mod tests {
     }
     #[test]
     fn advice_of_malloc_changes_more_than_pages() {
-        let has_same_heap = |one: &str, other: &str| {
+        let is_pages_alone = |one: &str, other: &str| {
             let settings = |text: &str| text.parse::<Settings>().unwrap();
-            settings(one).has_same_heap(&settings(other))
+            settings(one).changes_pages_alone(&settings(other))
         };
-        assert!(has_same_heap("as-is", "thp=always,jemalloc.thp=always"));
-        assert!(has_same_heap("thp=never,malloc=thp", "malloc=thp"));
-        assert!(!has_same_heap("as-is", "malloc=thp"));
-        assert!(!has_same_heap("thp=never", "glibc.malloc.hugetlb=1"));
+        assert!(is_pages_alone("as-is", "thp=always,jemalloc.thp=always"));
+        assert!(is_pages_alone("thp=never,malloc=thp", "malloc=thp"));
+        assert!(!is_pages_alone("as-is", "malloc=thp"));
+        assert!(!is_pages_alone("thp=never", "glibc.malloc.hugetlb=1"));
     }
 }

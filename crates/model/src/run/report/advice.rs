@@ -79,7 +79,6 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     if !lines.iter().any(goes_on) {
         lines.extend(again::after_interruption(report));
     }
-    lines.extend(switched_off::advice(report));
     lines.extend(not_tried(report));
     let reads = |line| match line {
         Advice::Command(command) if measures_anew(&command) => {
@@ -118,10 +117,16 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     // One that was not in force has a reason in place of an answer.
     let reaches = policy.is_some_and(|policy| !verdict.reasons.contains_key(policy));
     if !reaches && report.findings.iter().any(|it| it.id == SHUT_OUT) {
-        return vec![Advice::Sentence(format!(
-            "Stay with {baseline}: no policy reaches memory from which the program keeps huge pages. Start \
-             it with the setting that leaves them on, and run again."
-        ))];
+        let stay = format!(
+            "Stay with {baseline}: no policy reaches memory from which the program keeps huge pages."
+        );
+        let switched_off = switched_off::advice(report);
+        let how = match switched_off.is_empty() {
+            true => " Start it with the setting that leaves them on, and run again.",
+            false => "",
+        };
+        let stay = Advice::Sentence(stay + how);
+        return [vec![stay], switched_off].concat();
     }
     let with = |wanted: &[Answer]| {
         let mut policies = verdict.policies.values();
@@ -147,6 +152,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         }
         _ => lines.extend(pages_alone),
     }
+    lines.extend(switched_off::advice(report));
     lines
 }
 

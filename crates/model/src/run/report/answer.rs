@@ -20,6 +20,7 @@ mod beside;
 mod certainty;
 mod effect;
 mod headline;
+mod more_than_pages;
 mod others;
 mod programs;
 mod provisional;
@@ -31,7 +32,8 @@ mod user_time;
 
 pub(super) use beside::told;
 pub(super) use certainty::certainty;
-pub(super) use headline::{shown_with_more_than_pages, told_beside};
+pub(super) use headline::told_beside;
+pub(super) use more_than_pages::shown_with_more_than_pages;
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;

@@ -80,12 +80,11 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     if let Some(conclusion) = shown(report, &context, &arms) {
         return Some(conclusion);
     }
-    let is_shown = unconfirmed.iter().any(|arm| arm.answer.is_shown());
-    // Of two open questions that with an estimate is told.
-    let told = arms
-        .iter()
-        .filter(|arm| !is_shown || !has_reason(report, arm));
-    let told: Vec<Arm<'_>> = told.copied().collect();
+    // An estimate of what malloc and its pages do together tells more than why pages alone have none.
+    let page = huge_page(&context);
+    let is_estimated = unconfirmed.iter().any(|arm| arm.more.abs() > page);
+    let is_told = |arm: &Arm<'_>| !is_estimated || !has_reason(report, arm);
+    let told: Vec<Arm<'_>> = arms.iter().copied().filter(is_told).collect();
     let answer = not_shown(report, &told);
     Some(answer.unwrap_or_else(|| without_pages(report, &context, &arms)))
 }
@@ -101,14 +100,15 @@ struct Siblings<'a> {
 
 fn siblings<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Siblings<'a> {
     let baseline = context.settings(context.baseline());
-    let having = |same_heap: bool| {
+    let siblings = |is_pages_alone: bool| {
         arms_where(report, context, |Policy { settings, .. }| {
-            settings.is_sibling_of(&baseline) && settings.has_same_heap(&baseline) == same_heap
+            settings.is_sibling_of(&baseline)
+                && settings.changes_pages_alone(&baseline) == is_pages_alone
         })
     };
     Siblings {
-        arms: having(true),
-        others: having(false),
+        arms: siblings(true),
+        others: siblings(false),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{BEFORE_AND_AFTER, Report};
 use crate::base::missing::Missing;
 use crate::run::compare::{Statistic, Warning};
 use crate::run::record::{Record, Removal, StopReason};
-use crate::run::trial::Mark;
+use crate::run::trial::{Mark, Trial};
 use crate::text::document::Level;
 use crate::text::grid::Grid;
 use crate::text::number::{chosen_percent, counted};
@@ -249,7 +249,11 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     doubts.extend(requests(report));
     let Some(other) = &report.other else {
         let known = conclude(report).map(|it| it.huge_pages);
-        doubts.extend(doubts_of(report.record, known));
+        doubts.extend(doubts_of(
+            report.record,
+            known,
+            &report.table.verdict.reasons,
+        ));
         return doubts;
     };
     let [before, after] = other.paths.each_ref().map(|path| plain(path));
@@ -257,7 +261,11 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let records = [report.record, other.record];
     for (record, name) in records.into_iter().zip(BEFORE_AND_AFTER) {
         let named = |(level, doubt)| (level, format!("{name}: {doubt}"));
-        doubts.extend(doubts_of(record, None).into_iter().map(named));
+        doubts.extend(
+            doubts_of(record, None, &BTreeMap::new())
+                .into_iter()
+                .map(named),
+        );
     }
     doubts
 }
@@ -266,16 +274,23 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
 const AFTERWARDS: &str = "Chosen after the trials had run: what is judged, or against what. Its error \
                           rate is not 5 %: take it as a hint, and run again to test it.";
 
-/// The doubts about one record.
-fn doubts_of(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
+/// The doubts about one record; `reasons` has why a policy of it has no answer, where the answer says so.
+fn doubts_of(
+    record: &Record,
+    known: Option<HugePages>,
+    reasons: &BTreeMap<String, String>,
+) -> Vec<(Level, String)> {
     let failed = failed(record).into_iter().map(|line| (Level::First, line));
     let marked = record
         .trials
         .iter()
         .filter(|it| !it.marks.is_empty())
         .count();
-    // From a quarter on, what disturbed them may be in the interval.
-    let level = match 4 * marked >= record.trials.len() {
+    // From a quarter on, what disturbed them may be in the interval; the answer has why a policy has none.
+    let is_told = |trial: &Trial| trial.lacked_its_policy() && reasons.contains_key(&trial.policy);
+    let untold = record.trials.iter().filter(|it| !it.marks.is_empty());
+    let untold = untold.filter(|it| !is_told(it)).count();
+    let level = match untold > 0 && 4 * marked >= record.trials.len() {
         true => Level::First,
         false => Level::Detail,
     };

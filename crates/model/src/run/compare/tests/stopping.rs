@@ -129,7 +129,8 @@ fn what_no_round_can_decide_runs_on_where_nothing_else_needs_the_time() {
     assert_eq!((progress.stop, progress.drops), (None, vec![]));
 }
 
-/// A tracer that costs a lot says nothing of huge pages, so their interval may become narrower.
+/// A tracer that costs a lot says nothing of huge pages, and malloc that grows in larger steps neither, so their interval
+/// may become narrower.
 #[test]
 fn what_a_means_costs_ends_no_experiment() {
     let stop = |name: &str| {
@@ -143,6 +144,7 @@ fn what_a_means_costs_ends_no_experiment() {
         progress(&record, 5).expect("sound").stop
     };
     assert_eq!(stop("tracer=idle"), None);
+    assert_eq!(stop("malloc=thp"), None);
     assert_eq!(stop("thp=always"), Some(StopReason::OutOfReach));
 }
 

@@ -43,8 +43,10 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     let open = report.record.header.plan.policies.iter().filter(is_open);
     let ends = open.filter_map(|policy| {
         let row = judged(report, &policy.name)?;
-        let end = best_end(report, &row)?;
-        Some((end.ln().abs(), row))
+        let gain = best_end(report, &row)?.ln().abs();
+        // Nobody waits for a gain where more may be lost.
+        let width = row.high?.ln() - row.low?.ln();
+        (2.0 * gain > width).then_some((gain, row))
     });
     let (_, best) = ends.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     if conclude(report).is_some_and(|it| it.policy.as_deref() == Some(&best.policy)) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages};
 use super::super::{control, starts};
+use super::more_than_pages::shown_with_more_than_pages;
 use super::sentence::may_be_small;
 use super::{headline, judged};
 use crate::run::compare::{Answer, Change, Comparison};
@@ -122,7 +123,7 @@ fn agreement(report: &Report<'_>) -> Option<String> {
 
 /// The rounds of the policy of the answer, where that is better or worse.
 fn directed(report: &Report<'_>) -> Option<Rounds> {
-    let named = headline::shown_with_more_than_pages(report);
+    let named = shown_with_more_than_pages(report);
     let of_answer = || super::conclude(report).and_then(|conclusion| conclusion.policy);
     let best = || super::super::advice::best(report).map(str::to_owned);
     let policy = named.or_else(of_answer).or_else(best)?;

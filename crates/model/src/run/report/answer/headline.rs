@@ -2,13 +2,16 @@
 
 use super::super::Report;
 use super::super::advice::pages_alone::is_baseline_without;
-use super::super::conclusion::{Conclusion, HugePages, conclude, smallness};
+use super::super::conclusion::{Conclusion, HugePages, smallness};
 use super::super::interval::Sign;
-use super::super::pages::{huge_page, more_huge_bytes, same_huge_bytes};
+use super::super::pages::same_huge_bytes;
 use super::beside::{after_rest, beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{evidence, next_step};
-use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
+use super::{
+    Pair, command, is_answer, judged, more_than_pages, pair, property, provisional, shape,
+    user_time,
+};
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Comparison};
@@ -16,7 +19,6 @@ use crate::run::findings::host_cold_memory::{is_dear_to_start, is_uneven, rested
 use crate::run::findings::rested_starts::RestedStart;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
-use crate::run::policy::{Policy, Settings};
 use crate::text::number::{chosen_percent, quantity};
 use crate::text::wrap::plain;
 
@@ -35,10 +37,8 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
         ),
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
-            let lead = for_another_reason(report, &what);
-            let lead =
-                lead.unwrap_or_else(|| format!("Not decided whether huge pages help {what}"));
-            not_decided(report, &lead, &row, &pair)
+            let shown = more_than_pages::sentence(report, &what);
+            shown.unwrap_or_else(|| not_decided(report, &what, &row, &pair))
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
             decided(report, conclusion, &what, &row, &pair)
@@ -131,29 +131,8 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
     )
 }
 
-/// That a policy changes the time that sets more than pages: whether huge pages are the reason is open as well.
-fn for_another_reason(report: &Report<'_>, what: &str) -> Option<String> {
-    let row = judged(report, &shown_with_more_than_pages(report)?)?;
-    let effect = effect_on(report, &row, what)?;
-    Some(format!(
-        "{effect}. Whether huge pages are the reason is not decided"
-    ))
-}
-
-/// `malloc=thp takes 12.0 % less wall time than as-is for sort (95 %: …)`.
-fn effect_on(report: &Report<'_>, row: &Comparison, what: &str) -> Option<String> {
-    let metric = metric_of(report.record, &row.metric);
-    Some(format!(
-        "{} {} {}{} for {what} {}",
-        plain(&row.policy),
-        Effect::of(&metric, row)?.text(&metric),
-        plain(&row.baseline),
-        property(report),
-        evidence(&metric, row, Sign::Left),
-    ))
-}
-
-fn not_decided(report: &Report<'_>, lead: &str, row: &Comparison, pair: &Pair) -> String {
+fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+    let lead = format!("Not decided whether huge pages help {what}");
     let metric = metric_of(report.record, &row.metric);
     if let Some(shown) = provisional::sentence(report, &row.policy) {
         return format!(
@@ -196,10 +175,10 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
             quantity(&Unit::Bytes, bytes)
         );
     }
-    if let Some(text) = with_more_than_pages(report, what) {
+    if let Some(text) = more_than_pages::sentence(report, what) {
         return text;
     }
-    match changing_more_than_pages(report) {
+    match more_than_pages::changing(report) {
         Some(policy) => format!(
             "Huge pages by themselves could not be tried on {what}: {} changed its pages, and \
              sets something else too.",
@@ -212,84 +191,6 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
     }
 }
 
-/// The policy of the answer where that sets more than pages, changed them by more than one, and is the best or was shown
-/// to be worse. `None` where the answer is about pages alone.
-pub(in crate::run::report) fn shown_with_more_than_pages(report: &Report<'_>) -> Option<String> {
-    let is_told = |it: &Conclusion| {
-        let is_open = it.huge_pages == HugePages::NotDecided;
-        it.policy.is_none() && it.huge_pages == HugePages::NotTried || is_open
-    };
-    let conclusion = conclude(report).filter(is_told)?;
-    let verdict = &report.table.verdict;
-    let best = verdict.best.as_ref();
-    let best =
-        best.filter(|best| **best != verdict.baseline && conclusion.policy.as_ref() != Some(*best));
-    if let Some(best) = best {
-        let is_open = conclusion.policy.is_some();
-        let is_it = is_open || changing_more_than_pages(report).is_some_and(|it| it.name == *best);
-        return is_it.then(|| best.clone());
-    }
-    let changing = changing_more_than_pages(report)?;
-    let is_worse = verdict.policies.get(&changing.name) == Some(&Answer::Worse);
-    is_worse.then(|| changing.name.clone())
-}
-
-/// A policy that changed the pages by more than one, and sets something else too: the best, one that was shown to be
-/// worse, or else the first.
-fn changing_more_than_pages<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
-    let context = Context::new(report.record, &report.table);
-    let verdict = &report.table.verdict;
-    let page = huge_page(&context);
-    let baseline = context.settings(context.baseline());
-    let is_pages_alone = |settings: &Settings| {
-        settings.is_sibling_of(&baseline) && settings.has_same_heap(&baseline)
-    };
-    let policies = report.record.header.plan.policies.iter();
-    let found = policies.filter(|policy| {
-        let more = more_huge_bytes(&context, &policy.name);
-        !policy.is_idle_means()
-            && !is_pages_alone(&policy.settings)
-            && more.is_some_and(|more| more.abs() > page)
-    });
-    found.min_by_key(|policy| {
-        let is_best = verdict.best.as_ref() == Some(&policy.name);
-        let is_worse = verdict.policies.get(&policy.name) == Some(&Answer::Worse);
-        (!is_best, !is_worse)
-    })
-}
-
-/// What a policy changes that gives the program huge pages and sets more: these are not shown to be the reason.
-fn with_more_than_pages(report: &Report<'_>, what: &str) -> Option<String> {
-    let policy = shown_with_more_than_pages(report)?;
-    let row = judged(report, &policy)?;
-    let effect = effect_on(report, &row, what)?;
-    let beside = beside(report, &row);
-    let context = Context::new(report.record, &report.table);
-    let settings = context.settings(&policy);
-    let is_heap = settings.is_sibling_of(&context.settings(context.baseline()));
-    let doubt = match is_heap {
-        true => "and lets malloc grow its heap in larger steps: either may be the reason",
-        false => "and changes more than these, so they may not be the reason",
-    };
-    Some(format!(
-        "{effect}{beside}. It gives the program huge pages {doubt}.{}",
-        pages_alone(report)
-    ))
-}
-
-/// ` With thp=always no page was huge, because …`
-fn pages_alone(report: &Report<'_>) -> String {
-    let context = Context::new(report.record, &report.table);
-    let widest = widest(&context, report.table.verdict.policies.keys());
-    let finding = Finding::shown(&report.findings, "policy-had-no-effect", widest);
-    finding.map_or_else(String::new, |finding| {
-        let claim = plain(&finding.claim());
-        // What may be the reasons stands with the finding.
-        let claim = claim.split(" (").next().unwrap_or_default();
-        format!(" With {} {}.", plain(widest), claim.trim_end_matches('.'))
-    })
-}
-
 /// `its largest process used 1.96 MiB, less than one huge page (2 MiB)`, where that is so.
 fn used_less_than_a_page(report: &Report<'_>) -> Option<String> {
     let (peak, page) = smallness(&Context::new(report.record, &report.table))?;
@@ -300,7 +201,10 @@ fn used_less_than_a_page(report: &Report<'_>) -> Option<String> {
 }
 
 /// The policy that allows the most huge pages.
-fn widest<'a>(context: &Context<'a>, policies: impl Iterator<Item = &'a String>) -> &'a str {
+pub(super) fn widest<'a>(
+    context: &Context<'a>,
+    policies: impl Iterator<Item = &'a String>,
+) -> &'a str {
     let names = policies.map(String::as_str).chain([context.baseline()]);
     names
         .max_by_key(|name| context.rank(name))

@@ -4,7 +4,7 @@ use super::super::Report;
 use super::super::conclusion::Conclusion;
 use super::super::interval::Sign;
 use super::effect::Effect;
-use super::headline::shown_with_more_than_pages;
+use super::more_than_pages::shown_with_more_than_pages;
 use super::sentence::evidence;
 use super::{judged, pair, property, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
@@ -16,9 +16,8 @@ use crate::text::wrap::plain;
 /// sentence each, all others in one.
 pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
     let verdict = &report.table.verdict;
-    let with_more = shown_with_more_than_pages(report);
-    let is_told =
-        |name: &str| [conclusion.policy.as_deref(), with_more.as_deref()].contains(&Some(name));
+    let of_answer = shown_with_more_than_pages(report).or_else(|| conclusion.policy.clone());
+    let is_told = |name: &str| of_answer.as_deref() == Some(name);
     let policies = report.record.header.plan.policies.iter();
     let judged_others = policies.filter_map(|policy| {
         let answer = *verdict.policies.get(&policy.name)?;

@@ -1,0 +1,108 @@
+//! Policies that change more than a program's pages: these are not shown to be the reason for what they do.
+
+use super::super::Report;
+use super::super::conclusion::{HugePages, conclude};
+use super::super::interval::Sign;
+use super::super::pages::{huge_page, more_huge_bytes};
+use super::beside::beside;
+use super::effect::Effect;
+use super::headline::widest;
+use super::sentence::evidence;
+use super::{judged, property};
+use crate::run::compare::labels::metric_of;
+use crate::run::compare::{Answer, Comparison};
+use crate::run::findings::{Context, Finding};
+use crate::run::policy::Policy;
+use crate::text::wrap::plain;
+
+/// The policy of the answer where that sets more than pages, changed them by more than one, and is the best or was shown
+/// to be worse. `None` where the answer is about pages alone.
+pub(in crate::run::report) fn shown_with_more_than_pages(report: &Report<'_>) -> Option<String> {
+    let conclusion = conclude(report)?;
+    let is_told = match conclusion.huge_pages {
+        HugePages::NotDecided => true,
+        HugePages::NotTried => conclusion.policy.is_none(),
+        _ => false,
+    };
+    let verdict = &report.table.verdict;
+    let best = verdict.best.as_ref().filter(|it| **it != verdict.baseline);
+    let best = best.filter(|best| conclusion.policy.as_ref() != Some(*best));
+    let changing = changing(report).map(|it| &it.name);
+    let is_worse = |name: &&String| verdict.policies.get(*name) == Some(&Answer::Worse);
+    let found = match (best, &conclusion.policy) {
+        (Some(best), Some(_)) => Some(best),
+        (Some(best), None) => changing.filter(|it| *it == best),
+        (None, _) => changing.filter(is_worse),
+    };
+    found.filter(|_| is_told).cloned()
+}
+
+/// A policy that changed the pages by more than one, and sets something else too: the best, one that was shown to be
+/// worse, or else the first.
+pub(super) fn changing<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
+    let context = Context::new(report.record, &report.table);
+    let verdict = &report.table.verdict;
+    let page = huge_page(&context);
+    let baseline = context.settings(context.baseline());
+    let policies = report.record.header.plan.policies.iter();
+    let found = policies.filter(|policy| {
+        let more = more_huge_bytes(&context, &policy.name);
+        !policy.is_idle_means()
+            && !policy.settings.changes_pages_alone(&baseline)
+            && more.is_some_and(|more| more.abs() > page)
+    });
+    found.min_by_key(|policy| {
+        let is_best = verdict.best.as_ref() == Some(&policy.name);
+        let is_worse = verdict.policies.get(&policy.name) == Some(&Answer::Worse);
+        (!is_best, !is_worse)
+    })
+}
+
+/// What a policy changes that gives the program huge pages and sets more: these are not shown to be the reason.
+pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
+    let policy = shown_with_more_than_pages(report)?;
+    let row = judged(report, &policy)?;
+    let effect = effect_on(report, &row, what)?;
+    let beside = beside(report, &row);
+    let context = Context::new(report.record, &report.table);
+    let settings = context.settings(&policy);
+    let is_of_heap = settings.is_sibling_of(&context.settings(context.baseline()));
+    let doubt = match is_of_heap {
+        true => "lets malloc grow its heap in larger steps: either may be the reason",
+        false => "changes more than these, so they may not be the reason",
+    };
+    let pages = match more_huge_bytes(&context, &policy) {
+        Some(more) if more < 0.0 => "takes huge pages from the program",
+        _ => "gives the program huge pages",
+    };
+    Some(format!(
+        "{effect}{beside}. It {pages} and {doubt}.{}",
+        pages_alone(report)
+    ))
+}
+
+/// ` With thp=always no page was huge, because …`
+fn pages_alone(report: &Report<'_>) -> String {
+    let context = Context::new(report.record, &report.table);
+    let widest = widest(&context, report.table.verdict.policies.keys());
+    let finding = Finding::shown(&report.findings, "policy-had-no-effect", widest);
+    finding.map_or_else(String::new, |finding| {
+        let claim = plain(&finding.claim());
+        // What may be the reasons stands with the finding.
+        let claim = claim.split(" (").next().unwrap_or_default();
+        format!(" With {} {}.", plain(widest), claim.trim_end_matches('.'))
+    })
+}
+
+/// `malloc=thp takes 12.0 % less wall time than as-is for sort (95 %: …)`.
+fn effect_on(report: &Report<'_>, row: &Comparison, what: &str) -> Option<String> {
+    let metric = metric_of(report.record, &row.metric);
+    Some(format!(
+        "{} {} {}{} for {what} {}",
+        plain(&row.policy),
+        Effect::of(&metric, row)?.text(&metric),
+        plain(&row.baseline),
+        property(report),
+        evidence(&metric, row, Sign::Left),
+    ))
+}

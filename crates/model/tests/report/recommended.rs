@@ -207,7 +207,7 @@ fn what_its_huge_pages_do_is_no_recommendation_of_a_policy() {
     let advised = advised(&record);
     assert!(!advised.contains("Recommended"), "{advised}");
     assert!(
-        advised.contains("Whether to set args=-L, a run against as-is tells."),
+        advised.contains("Whether to set args=-L, the run against as-is tells."),
         "{advised}"
     );
 }

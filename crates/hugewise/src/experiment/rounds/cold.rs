@@ -25,15 +25,21 @@ impl Rounds<'_> {
         progress: &Progress,
         reason: StopReason,
     ) -> Result<StopReason> {
-        use StopReason::{Decided, MaxRounds, MaxTime, Measured, Precise};
-        if !matches!(reason, Decided | MaxRounds | MaxTime | Measured | Precise) {
-            return Ok(reason);
-        }
+        use StopReason::{Decided, MaxRounds, MaxTime, Measured, OutOfReach, Precise};
         let record = recorder.record();
         if !record.prices_cold_memory() {
             return Ok(reason);
         }
         let asked = asked(record)?;
+        let is_wanted = match reason {
+            Decided | MaxRounds | MaxTime | Measured | Precise => true,
+            // What is recommended is a question whatever else stays open.
+            OutOfReach => asked.is_some(),
+            _ => false,
+        };
+        if !is_wanted {
+            return Ok(reason);
+        }
         let due = record.cold_trials_due(self.pace.borrow().elapsed(), asked.as_deref());
         let count = due.len() as u32;
         if count > 0 {

@@ -79,27 +79,27 @@ fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> 
     deciding.into_iter().chain(percentiles).collect()
 }
 
-/// The trials of two policies in one round.
-type Pair<'a> = (&'a Trial, &'a Trial);
+/// The trials of the baseline in one round, its control among them, and that of a policy.
+type Pair<'a> = (Vec<&'a Trial>, &'a Trial);
 
-/// Both trials of each round, by start. A start that was cut off before half of its rounds says too
+/// The trials of each round, by start. A start that was cut off before half of its rounds says too
 /// little to count as much as the others.
 fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, Vec<Pair<'a>>> {
-    let trials = record.trials.iter().filter(|it| it.succeeded());
-    let arms = trials.filter(|it| it.role == Role::Arm);
-    let mut rounds: BTreeMap<(u32, u32), [Option<&Trial>; 2]> = BTreeMap::new();
-    for trial in arms {
+    let mut rounds: BTreeMap<(u32, u32), (Vec<&Trial>, Option<&Trial>)> = BTreeMap::new();
+    for trial in record.trials.iter().filter(|it| it.succeeded()) {
         let Some(start) = trial.start else { continue };
         let both = rounds.entry((start, trial.round)).or_default();
         if trial.policy == baseline {
-            both[0] = Some(trial);
-        } else if trial.policy == policy {
-            both[1] = Some(trial);
+            both.0.push(trial);
+        } else if trial.policy == policy && trial.role == Role::Arm {
+            both.1 = Some(trial);
         }
     }
     let mut starts: BTreeMap<u32, Vec<Pair<'_>>> = BTreeMap::new();
     for ((start, _), both) in rounds {
-        if let [Some(first), Some(second)] = both {
+        if let (first, Some(second)) = both
+            && !first.is_empty()
+        {
             starts.entry(start).or_default().push((first, second));
         }
     }
@@ -111,19 +111,26 @@ fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, 
 /// The change of one start, as the logarithm of a ratio.
 fn log_ratio(rounds: &[Pair<'_>], metric: &str, statistic: Statistic) -> Option<f64> {
     let samples = rounds.iter().filter_map(|(baseline, policy)| {
-        let baseline = numbers(baseline, metric).ok()?;
+        let baseline = baseline.iter().map(|trial| numbers(trial, metric).ok());
+        let baseline: Vec<Sample<'_>> = baseline.collect::<Option<_>>()?;
         Some((baseline, numbers(policy, metric).ok()?))
     });
-    let (baseline, policy): (Vec<Sample<'_>>, Vec<Sample<'_>>) = samples.unzip();
+    let (baseline, policy): (Vec<Vec<Sample<'_>>>, Vec<Sample<'_>>) = samples.unzip();
     match statistic {
         Statistic::Center => {
             let changes = baseline.iter().zip(&policy);
-            let changes = changes.map(|(a, b)| of(a.middle()?, b.middle()?));
+            let changes = changes.map(|(baseline, policy)| {
+                let middles = baseline.iter().map(|sample| sample.middle());
+                of(
+                    mean(&middles.collect::<Option<Vec<f64>>>()?)?,
+                    policy.middle()?,
+                )
+            });
             mean(&changes.collect::<Option<Vec<f64>>>()?)
         }
         Statistic::Quantile(which) => {
             let at = |all: &[Sample<'_>]| quantile(all, which.share());
-            of(at(&baseline)?, at(&policy)?)
+            of(at(&baseline.concat())?, at(&policy)?)
         }
     }
 }

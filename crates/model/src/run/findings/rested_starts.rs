@@ -6,7 +6,7 @@ use crate::run::metric::MetricId;
 use crate::run::stats::shift::{Shift, unpaired};
 use crate::run::stats::{ALPHA, median};
 use crate::text::ends::{percent_beside, percent_ends};
-use crate::text::number::counted;
+use crate::text::number::{MINUS, counted};
 
 /// Wall times of the starts after a rest, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,17 +56,16 @@ pub(in crate::run) enum RestedStart {
 }
 
 impl RestedStart {
-    /// `After seconds of rest, in which a host may take memory back, a start takes 38 % longer (…).` `None` where
-    /// too few were measured.
+    /// `After seconds of rest (cron, a shell), in which the host takes memory back, a start takes 38 % longer (…).` `None`
+    /// where too few were measured.
     pub(in crate::run) fn sentence(&self) -> Option<String> {
-        let (start, meaning) = match self {
-            Self::Longer(it) | Self::Shorter(it) => (it, ""),
-            Self::Open(it) => (it, ": not decided"),
+        let change = match self {
+            Self::Longer(it) | Self::Shorter(it) => format!("takes {}", it.text()),
+            Self::Open(it) => format!("changes by {}: not decided", it.text()),
             Self::Unmeasured(_) => return None,
         };
-        let text = start.text();
         Some(format!(
-            "After seconds of rest, in which a host may take memory back, a start takes {text}{meaning}."
+            "After seconds of rest (cron, a shell), in which the host takes memory back, a start {change}."
         ))
     }
 }
@@ -81,23 +80,27 @@ impl LongerStart {
         }
     }
 
-    /// `38 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`.
+    /// `38 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`. Where zero is between its ends, `+7 %
+    /// (95 %: −9 to +25 %; …)`.
     pub(in crate::run) fn text(&self) -> String {
-        let ([low, high], direction) = match self.estimate < 0.0 {
-            true => ([-self.high, -self.low], "less"),
-            false => ([self.low, self.high], "longer"),
+        let width = self.high - self.low;
+        let share = percent_beside(self.estimate.abs(), width);
+        let (change, ends) = if self.low > 0.0 {
+            (format!("{share} % longer"), [self.low, self.high])
+        } else if self.high < 0.0 {
+            (format!("{share} % less"), [-self.high, -self.low])
+        } else {
+            let sign = if self.estimate < 0.0 { MINUS } else { '+' };
+            (format!("{sign}{share} %"), [self.low, self.high])
         };
-        let ends = percent_ends(low, high);
-        let ends = match low > 0.0 {
-            true => ends.map(|end| end.trim_start_matches('+').to_owned()),
-            false => ends,
+        let ends = percent_ends(ends[0], ends[1]);
+        let ends = match self.low <= 0.0 && self.high >= 0.0 {
+            true => ends,
+            false => ends.map(|end| end.trim_start_matches('+').to_owned()),
         };
         format!(
-            "{} % {direction} (95 %: {} to {} %; {} starts of each)",
-            percent_beside(self.estimate.abs(), high - low),
-            ends[0],
-            ends[1],
-            self.starts
+            "{change} (95 %: {} to {} %; {} starts of each)",
+            ends[0], ends[1], self.starts
         )
     }
 }
@@ -196,7 +199,7 @@ mod tests {
         let text = "30 % less (95 %: 12 to 49 %; 4 starts of each)";
         assert_eq!(less.text(), text);
         let open = longer(&[1.0, 1.7, 1.2, 1.4], &high).expect("four of each");
-        let text = "21 % less (95 %: −13 to +49 %; 4 starts of each)";
+        let text = "−21 % (95 %: −49 to +13 %; 4 starts of each)";
         assert_eq!(open.text(), text);
         assert_eq!(longer(&high[..3], &low), None);
     }

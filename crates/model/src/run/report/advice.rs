@@ -200,7 +200,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
     if is_baseline_without(report, best) && !has_as_is(report) {
         lines.push(Advice::Sentence(format!(
-            "This is about the huge pages of {name} alone. Whether to set {name}, a run against as-is tells."
+            "This is about the huge pages of {name} alone. Whether to set {name}, the run against as-is tells."
         )));
         return lines;
     }

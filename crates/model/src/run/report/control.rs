@@ -18,8 +18,8 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
 
 /// `control passed (−0.4 to +0.6 %)`, `control (as-is against itself) −21 to +37 %`. One that passes beside a large effect only,
 /// says so, and so does one that excludes 0. An inconclusive one takes nothing from an answer, whose interval has the same
-/// noise in it, and adds nothing: it has its figure and no judgement, which everybody took for a doubt. `None` where it has
-/// too few rounds for one. One whose interval excludes 0 is met by chance in
+/// noise in it, and adds nothing: it has its figure and no judgement, which everybody took for a doubt. One whose interval
+/// excludes 0 is met by chance in
 /// one of twenty experiments; a fault of the machine that ruins the answer looks the same.
 pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
@@ -34,8 +34,10 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         ControlOutcome::TooWide if excludes_zero(control) => Some(format!(
             "control inconclusive{behind}, and it excludes 0: measure again"
         )),
-        ControlOutcome::TooWide => figure
-            .map(|figure| format!("control ({} against itself) {figure}", plain(&row.baseline))),
+        ControlOutcome::TooWide => Some(match figure {
+            Some(figure) => format!("control ({} against itself) {figure}", plain(&row.baseline)),
+            None => "control: too few rounds".to_owned(),
+        }),
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
                 true => "",
@@ -49,6 +51,18 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         }
         ControlOutcome::Failed => Some(format!("control failed{behind}")),
     }
+}
+
+/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, which everybody
+/// asks.
+pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
+    let told = brief(report)?;
+    let control = report.table.control.as_ref()?;
+    let is_wide = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
+    Some(match is_wide && control.comparison.ends().is_some() {
+        true => format!("{told}; the 95 % hold without it"),
+        false => told,
+    })
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.

@@ -11,6 +11,7 @@ use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::screen::{Room, fitted};
 use super::section::sections;
+use super::service::LOAD_WAS_THE_LIMIT;
 use crate::run::findings::host_cold_memory::rested_start;
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
@@ -348,6 +349,8 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
         || (is_program && id == "run-too-noisy")
         // The table has it.
         || id == "memory-bloat"
+        // The remarks have it.
+        || id == LOAD_WAS_THE_LIMIT
         // Nobody waits for what an open answer would cost.
         || (id == "host-cold-memory" && !is_chosen(report, finding))
         // The advice has the same figures.

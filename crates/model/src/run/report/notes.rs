@@ -9,7 +9,7 @@ use super::failures::failed;
 use super::history::history;
 use super::requests::requests;
 use super::rows::MetricRow;
-use super::service::service;
+use super::service::{limit, service};
 use super::starts;
 use super::{BEFORE_AND_AFTER, Report};
 use crate::base::missing::Missing;
@@ -245,6 +245,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
         doubts.push(first(AFTERWARDS.to_owned()));
     }
     doubts.extend(starts::lines(report));
+    doubts.extend(limit(report).map(first));
     doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {

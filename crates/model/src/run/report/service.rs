@@ -1,6 +1,7 @@
 //! Trials with a service: whose figures the metrics are, and which policy the load had.
 
 use super::Report;
+use crate::run::findings::Finding;
 use crate::run::plan::service::{CommandLine, LoadPolicy, Service};
 use crate::run::record::Header;
 use crate::text::wrap::plain;
@@ -37,6 +38,22 @@ pub(super) fn service(report: &Report<'_>) -> Vec<String> {
         reach(header, service)
     )]
 }
+
+/// That the load set the pace under the baseline, which is the same question under all policies.
+pub(super) fn limit(report: &Report<'_>) -> Option<String> {
+    let baseline = report.table.verdict.baseline.as_str();
+    let finding = Finding::shown(&report.findings, LOAD_WAS_THE_LIMIT, baseline)?;
+    let claim = plain(&finding.claim());
+    let mut letters = claim.trim_end_matches('.').chars();
+    let first = letters.next()?.to_uppercase();
+    let claim: String = first.chain(letters).collect();
+    Some(format!(
+        "{claim}: --service-cpus and --load-cpus part them."
+    ))
+}
+
+/// The finding that it did.
+pub(super) const LOAD_WAS_THE_LIMIT: &str = "load-was-the-limit";
 
 /// A command without the breaks of its lines.
 fn one_line(command: &CommandLine) -> String {

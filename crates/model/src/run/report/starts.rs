@@ -73,24 +73,28 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     }
     // Fewer starts change alike by chance, and so may any number where no page changed.
     let telling = deciding.iter().filter(|it| it.starts >= FEWEST_ALIKE);
+    let is_answered = |it: &&&Starts| !report.table.verdict.reasons.contains_key(&it.policy);
     let telling = telling.filter(|it| !report.changed_no_page(&it.policy));
+    let telling = telling.filter(is_answered);
     let (same, mixed): (Vec<&Starts>, Vec<&Starts>) =
         telling.partition(|it| it.same_direction == it.starts);
-    let names = |some: &[&Starts]| {
-        let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
-        names.join(", ")
-    };
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
     let lead = format!("Servers were started {most} times");
     match (same.is_empty(), mixed.is_empty()) {
         (true, true) => format!("{lead}."),
-        (true, _) => format!("{lead}; no policy changed {metric} alike in all."),
         (_, true) => format!("{lead}; {metric} changed alike in all."),
-        _ => format!(
-            "{lead}. Under {} {metric} changed alike in all of them; under {} it did not.",
-            names(&same),
-            names(&mixed)
-        ),
+        _ => {
+            let alike = mixed.iter().chain(&same).map(|it| {
+                format!(
+                    "{} of {} under {}",
+                    it.same_direction,
+                    it.starts,
+                    plain(&it.policy)
+                )
+            });
+            let alike: Vec<String> = alike.collect();
+            format!("{lead}; {metric} changed alike in {}.", alike.join(", in "))
+        }
     }
 }
 

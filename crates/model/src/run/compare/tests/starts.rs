@@ -4,7 +4,7 @@ use super::*;
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::record::Record;
 use crate::run::stats::Quantile;
-use crate::run::trial::{Outcome, Trial};
+use crate::run::trial::{Outcome, Role, Trial};
 
 /// Two rounds a start; `seconds` gives the wall time of `always` by start and round.
 fn record(rounds: u32, seconds: impl Fn(u32, u32) -> f64) -> Record {
@@ -41,6 +41,22 @@ fn a_start_is_the_mean_of_its_rounds() {
     assert!(is_near(it.low, 0.8 * within), "{it:?}");
     assert!(is_near(it.ratio, 0.88 * within), "{it:?}");
     assert!(is_near(it.high, 0.968 * within), "{it:?}");
+}
+
+/// As in a round, whose agreement is told beside that of the starts.
+#[test]
+fn both_runs_of_the_baseline_count_in_a_start() {
+    let record = record_of(plan(), 6, |trial, slot| {
+        trial.start = Some(trial.round / 2);
+        let value = match (slot.policy, trial.role) {
+            (0, Role::Control) => 0.8,
+            (0, _) => 1.2,
+            _ => 0.9,
+        };
+        read(trial, "wall_seconds", value);
+    });
+    let it = of_always(&record);
+    assert!(is_near(it.ratio, 0.9), "{it:?}");
 }
 
 #[test]

@@ -11,9 +11,11 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let glibc = advice_by_chance(policy, &header.host)?;
     Some(match taken(report, best) {
         Some((taken, all)) => {
-            format!("{glibc} obeyed in {taken} of {all} trials, but may ignore it; 2.37 does not.")
+            format!(
+                "{glibc} obeyed in {taken} of {all} trials, but may ignore it; 2.37 always obeys."
+            )
         }
-        None => format!("{glibc} may ignore it; 2.37 does not."),
+        None => format!("{glibc} may ignore it; 2.37 always obeys."),
     })
 }
 

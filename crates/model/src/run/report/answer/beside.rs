@@ -15,7 +15,11 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     let context = Context::new(report.record, &report.table);
     let worse = prices(&context, &row.policy);
     let rows = report.table.comparisons.iter();
-    let requests = rows.filter(|it| it.policy == row.policy && is_of_requests(it));
+    // The usual request is told where it is clear; its tail is always a question.
+    let is_clear = |it: &Comparison| matches!(it.change, Change::Higher | Change::Lower);
+    let is_told =
+        |it: &Comparison| is_of_requests(it) || is_latency(it, Quantile::P50) && is_clear(it);
+    let requests = rows.filter(|it| it.policy == row.policy && is_told(it));
     let other = requests.filter(|it| {
         let is_judged = it.metric == row.metric && it.statistic == row.statistic;
         !is_judged && !worse.contains(it)
@@ -32,7 +36,7 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After seconds of rest, in which a host may take memory back, a start takes 38 % longer (…).` Empty where none
+/// ` After seconds of rest, in which the host takes memory back, a start takes 38 % longer (…).` Empty where none
 /// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     let start = rested_start(&report.findings, policy);
@@ -55,14 +59,18 @@ fn told_with_range(context: &Context<'_>, row: &Comparison) -> String {
 
 /// Throughput, or the p99 of a latency.
 fn is_of_requests(row: &Comparison) -> bool {
-    let ends = |name: &str| row.metric.ends_with(name);
+    let is_throughput = row.statistic == Statistic::Center
+        && row.metric.ends_with(RequestMetric::Throughput.name());
+    is_throughput || is_latency(row, Quantile::P99)
+}
+
+/// This percentile of a latency.
+fn is_latency(row: &Comparison, quantile: Quantile) -> bool {
     match row.statistic {
-        Statistic::Quantile(quantile) => {
-            quantile == Quantile::P99 && ends(RequestMetric::Latency.name())
+        Statistic::Quantile(of) => {
+            of == quantile && row.metric.ends_with(RequestMetric::Latency.name())
         }
-        Statistic::Center => {
-            ends(RequestMetric::Throughput.name()) || ends(&quantile_end(Quantile::P99))
-        }
+        Statistic::Center => row.metric.ends_with(&quantile_end(quantile)),
     }
 }
 

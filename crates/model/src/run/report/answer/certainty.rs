@@ -31,17 +31,15 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
         JudgeBy::Shape | JudgeBy::Typical => "at least",
     };
     let conclusion = super::conclude(report);
-    let scope = match conclusion
-        .as_ref()
-        .is_some_and(|it| headline::is_of_warm_memory(report, it))
-    {
+    let is_warm = |it: &Conclusion| headline::is_of_warm_memory(report, it);
+    let scope = match conclusion.as_ref().is_some_and(is_warm) {
         true => " for starts within seconds".to_owned(),
         false => starts::scope(report),
     };
     let size = size(report, conclusion.as_ref());
     let mut parts = vec![format!("How sure: {level} 95 %{scope}{size}")];
     parts.extend(agreement(report));
-    parts.extend(control::brief(report));
+    parts.extend(control::beside_answer(report));
     Some(format!("{}.", parts.join("; ")))
 }
 

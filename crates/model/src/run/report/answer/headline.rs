@@ -109,11 +109,18 @@ fn decided(
 /// Whether a gain was measured on warm memory, and starts after a rest were not shown to gain. A
 /// load meets a server that started long ago.
 pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) -> bool {
-    let policy = conclusion.policy.as_deref();
-    let start = policy.and_then(|policy| rested_start(&report.findings, policy));
+    let helping = [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages);
+    let of_pages = conclusion
+        .policy
+        .clone()
+        .filter(|_| helping && !conclusion.baseline_has_more);
+    let best = || report.table.verdict.best.clone();
+    let with_more = || {
+        more_than_pages::shown_with_more_than_pages(report).filter(|it| Some(it) == best().as_ref())
+    };
+    let policy = of_pages.or_else(with_more);
+    let start = policy.and_then(|policy| rested_start(&report.findings, &policy));
     start.is_some_and(|start| !matches!(start, RestedStart::Shorter(_)))
-        && [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages)
-        && !conclusion.baseline_has_more
         && report.record.header.plan.service.is_none()
 }
 

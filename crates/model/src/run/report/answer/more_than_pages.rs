@@ -4,7 +4,7 @@ use super::super::Report;
 use super::super::conclusion::{HugePages, conclude};
 use super::super::interval::Sign;
 use super::super::pages::{huge_page, more_huge_bytes};
-use super::beside::beside;
+use super::beside::{after_rest, beside};
 use super::effect::Effect;
 use super::headline::widest;
 use super::sentence::evidence;
@@ -76,8 +76,9 @@ pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
         _ => "gives the program huge pages",
     };
     Some(format!(
-        "{effect}{beside}. It {pages} and {doubt}.{}",
-        pages_alone(report)
+        "{effect}{beside}. It {pages} and {doubt}.{}{}",
+        pages_alone(report),
+        after_rest(report, &policy),
     ))
 }
 

@@ -79,29 +79,31 @@ fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> 
     deciding.into_iter().chain(percentiles).collect()
 }
 
-/// The trials of the baseline in one round, its control among them, and that of a policy.
-type Pair<'a> = (Vec<&'a Trial>, &'a Trial);
+/// The trials of one round.
+#[derive(Default)]
+struct Pair<'a> {
+    /// The baseline, its control among them.
+    baseline: Vec<&'a Trial>,
+    policy: Option<&'a Trial>,
+}
 
-/// The trials of each round, by start. A start that was cut off before half of its rounds says too
+/// The rounds in which both ran, by start. A start that was cut off before half of its rounds says too
 /// little to count as much as the others.
 fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, Vec<Pair<'a>>> {
-    let mut rounds: BTreeMap<(u32, u32), (Vec<&Trial>, Option<&Trial>)> = BTreeMap::new();
+    let mut rounds: BTreeMap<(u32, u32), Pair<'_>> = BTreeMap::new();
     for trial in record.trials.iter().filter(|it| it.succeeded()) {
         let Some(start) = trial.start else { continue };
-        let both = rounds.entry((start, trial.round)).or_default();
+        let pair = rounds.entry((start, trial.round)).or_default();
         if trial.policy == baseline {
-            both.0.push(trial);
+            pair.baseline.push(trial);
         } else if trial.policy == policy && trial.role == Role::Arm {
-            both.1 = Some(trial);
+            pair.policy = Some(trial);
         }
     }
+    rounds.retain(|_, pair| !pair.baseline.is_empty() && pair.policy.is_some());
     let mut starts: BTreeMap<u32, Vec<Pair<'_>>> = BTreeMap::new();
-    for ((start, _), both) in rounds {
-        if let (first, Some(second)) = both
-            && !first.is_empty()
-        {
-            starts.entry(start).or_default().push((first, second));
-        }
+    for ((start, _), pair) in rounds {
+        starts.entry(start).or_default().push(pair);
     }
     let most = starts.values().map(Vec::len).max().unwrap_or(0);
     starts.retain(|_, rounds| 2 * rounds.len() >= most);
@@ -110,10 +112,11 @@ fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, 
 
 /// The change of one start, as the logarithm of a ratio.
 fn log_ratio(rounds: &[Pair<'_>], metric: &str, statistic: Statistic) -> Option<f64> {
-    let samples = rounds.iter().filter_map(|(baseline, policy)| {
-        let baseline = baseline.iter().map(|trial| numbers(trial, metric).ok());
+    let samples = rounds.iter().filter_map(|pair| {
+        let baseline = pair.baseline.iter();
+        let baseline = baseline.map(|trial| numbers(trial, metric).ok());
         let baseline: Vec<Sample<'_>> = baseline.collect::<Option<_>>()?;
-        Some((baseline, numbers(policy, metric).ok()?))
+        Some((baseline, numbers(pair.policy?, metric).ok()?))
     });
     let (baseline, policy): (Vec<Vec<Sample<'_>>>, Vec<Sample<'_>>) = samples.unzip();
     match statistic {

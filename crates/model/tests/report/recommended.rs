@@ -178,6 +178,35 @@ fn advice_of_malloc_is_no_proof_of_what_huge_pages_do() {
     assert!(advised.ends_with(&format!(":\n{line}\n")), "{advised}");
 }
 
+#[test]
+fn what_has_no_more_huge_pages_is_not_better_by_these() {
+    let arguments: Policy = "args=-L".parse().expect("a policy");
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+        (arguments, small_pages()),
+    ];
+    let mut record = sample::record(&arms, 12);
+    for trial in &mut record.trials {
+        let noise = f64::from(trial.index * 7 % 11);
+        let wall = match trial.policy.as_str() {
+            "args=-L" => 3.0 + noise / 1000.0,
+            _ => 4.0 + noise / 10.0,
+        };
+        let wall = Reading::of(wall);
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+    }
+    record.header.made_by = ["hugewise", "run", "--", "memcached"]
+        .map(str::to_owned)
+        .to_vec();
+    let answer = report(&record).answers()[0].clone();
+    assert!(answer.starts_with("args=-L takes"), "{answer}");
+    let end = "and not by huge pages: it has as many.";
+    assert!(answer.ends_with(end), "{answer}");
+    let advised = advised(&record);
+    assert!(!advised.contains("reason"), "{advised}");
+}
+
 /// A policy of pages alone that shows the same is the proof that it is the pages.
 #[test]
 fn advice_of_malloc_stands_for_huge_pages_beside_these_alone() {

@@ -1,10 +1,12 @@
 //! The command that tells the huge pages of a policy from what else it sets.
 
 use super::super::answer::shown_with_more_than_pages;
+use super::super::pages::more_huge_bytes;
 use super::more_time::took;
 use super::workload::with_own_input;
 use super::{Advice, Report};
 use crate::run::compare::{Answer, fewest_rounds};
+use crate::run::findings::Context;
 use crate::run::plan::USUAL_TIME;
 use crate::run::policy::{Policy, Settings, Thp, rerun_without};
 
@@ -15,7 +17,9 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let told = shown_with_more_than_pages(report);
     let mut policies = header.plan.policies.iter();
     let found = policies.find(|it| Some(&it.name) == told.as_ref() && it.settings.thp.is_none());
-    let Some(Policy { name, settings }) = found else {
+    let context = Context::new(report.record, &report.table);
+    let has_pages = |it: &&Policy| more_huge_bytes(&context, &it.name) != Some(0.0);
+    let Some(Policy { name, settings }) = found.filter(has_pages) else {
         return Vec::new();
     };
     let without = without_huge_pages(settings);

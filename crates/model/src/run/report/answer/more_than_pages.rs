@@ -58,27 +58,32 @@ pub(super) fn changing<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
     })
 }
 
-/// What a policy changes that gives the program huge pages and sets more: these are not shown to be the reason.
+/// What a policy changes that sets more than pages: these are not shown to be the reason, and none where it has no more.
 pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
     let policy = shown_with_more_than_pages(report)?;
     let row = judged(report, &policy)?;
     let effect = effect_on(report, &row, what)?;
     let beside = beside(report, &row);
+    let rest = after_rest(report, &policy);
     let context = Context::new(report.record, &report.table);
+    let pages = match more_huge_bytes(&context, &policy) {
+        Some(0.0) => {
+            return Some(format!(
+                "{effect}{beside}, and not by huge pages: it has as many.{rest}"
+            ));
+        }
+        Some(more) if more < 0.0 => "takes huge pages from the program",
+        _ => "gives the program huge pages",
+    };
     let settings = context.settings(&policy);
     let is_of_heap = settings.is_sibling_of(&context.settings(context.baseline()));
     let doubt = match is_of_heap {
         true => "lets malloc grow its heap in larger steps: either may be the reason",
         false => "changes more than these, so they may not be the reason",
     };
-    let pages = match more_huge_bytes(&context, &policy) {
-        Some(more) if more < 0.0 => "takes huge pages from the program",
-        _ => "gives the program huge pages",
-    };
     Some(format!(
-        "{effect}{beside}. It {pages} and {doubt}.{}{}",
+        "{effect}{beside}. It {pages} and {doubt}.{}{rest}",
         pages_alone(report),
-        after_rest(report, &policy),
     ))
 }
 

@@ -27,7 +27,7 @@ pub enum HugePages {
     HelpSometimes,
     /// Shown to make no difference, or the program is smaller than one.
     DoNotMatter,
-    /// Nothing that was run changed the program's pages.
+    /// Nothing that was run changed the program's pages, or only what changes more than these.
     NotTried,
     /// The rounds do not tell.
     NotDecided,

@@ -174,8 +174,12 @@ fn advice_of_malloc_is_no_proof_of_what_huge_pages_do() {
     assert!(answer.ends_with("either may be the reason."), "{answer}");
     let line =
         "hugewise run --policy=thp=never,malloc=thp --policy=malloc=thp --policy=as-is -- perl";
-    let advised = advised(&slower);
-    assert!(advised.ends_with(&format!(":\n{line}\n")), "{advised}");
+    let told = advised(&slower);
+    assert!(told.ends_with(&format!(":\n{line}\n")), "{told}");
+    let mut reading = slower;
+    reading.header.stdin_bytes = Some(1);
+    let told = advised(&reading);
+    assert!(told.ends_with(&format!(":\n{line} < INPUT\n")), "{told}");
 }
 
 #[test]

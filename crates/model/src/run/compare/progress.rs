@@ -46,10 +46,9 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let mut drops = Vec::new();
     let mut is_shown = false;
     for policy in judged.policies() {
-        let is_answer = says_something(policy, evidence.baseline);
+        let judgement = evidence.judge(&policy.name);
+        is_shown |= says_something(policy, evidence.baseline, judgement.answer);
         let policy = policy.name.as_str();
-        let judgement = evidence.judge(policy);
-        is_shown |= is_answer(judgement.answer);
         if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {
@@ -77,11 +76,10 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
 
 /// Whether an answer of a policy tells what to set or what huge pages do. What a means costs does not; neither does it
 /// that huge pages by way of malloc are worse, since malloc may be the reason.
-fn says_something(policy: &Policy, baseline: &Policy) -> impl Fn(Answer) -> bool {
-    let [own, baseline] = [policy, baseline].map(|it| &it.settings);
-    let is_means = policy.is_idle_means();
-    let is_by_malloc = own.is_sibling_of(baseline) && !own.changes_pages_alone(baseline);
-    move |answer| !is_means && answer.is_shown() && !(is_by_malloc && answer == Answer::Worse)
+fn says_something(policy: &Policy, baseline: &Policy, answer: Answer) -> bool {
+    let is_by_malloc = policy.settings.changes_malloc_too(&baseline.settings);
+    let says_nothing = policy.is_idle_means() || is_by_malloc && answer == Answer::Worse;
+    answer.is_shown() && !says_nothing
 }
 
 /// The running estimates of the verdict metric, for the line of progress.

@@ -83,20 +83,20 @@ impl LongerStart {
     /// `38 % longer (95 %: 4 to 75 %; 4 starts of each)`; below zero it is `less`. Where zero is between its ends, `+7 %
     /// (95 %: −9 to +25 %; …)`.
     pub(in crate::run) fn text(&self) -> String {
-        let width = self.high - self.low;
-        let share = percent_beside(self.estimate.abs(), width);
+        let share = percent_beside(self.estimate.abs(), self.high - self.low);
+        let bare = |ends: [String; 2]| ends.map(|end| end.trim_start_matches('+').to_owned());
         let (change, ends) = if self.low > 0.0 {
-            (format!("{share} % longer"), [self.low, self.high])
+            let ends = bare(percent_ends(self.low, self.high));
+            (format!("{share} % longer"), ends)
         } else if self.high < 0.0 {
-            (format!("{share} % less"), [-self.high, -self.low])
+            let ends = bare(percent_ends(-self.high, -self.low));
+            (format!("{share} % less"), ends)
         } else {
             let sign = if self.estimate < 0.0 { MINUS } else { '+' };
-            (format!("{sign}{share} %"), [self.low, self.high])
-        };
-        let ends = percent_ends(ends[0], ends[1]);
-        let ends = match self.low <= 0.0 && self.high >= 0.0 {
-            true => ends,
-            false => ends.map(|end| end.trim_start_matches('+').to_owned()),
+            (
+                format!("{sign}{share} %"),
+                percent_ends(self.low, self.high),
+            )
         };
         format!(
             "{change} (95 %: {} to {} %; {} starts of each)",

@@ -44,6 +44,12 @@ impl Settings {
         self.is_sibling_of(other) && self.has_same_heap(other)
     }
 
+    /// Whether it changes how malloc works besides the pages, and nothing else.
+    #[must_use]
+    pub fn changes_malloc_too(&self, other: &Self) -> bool {
+        self.is_sibling_of(other) && !self.has_same_heap(other)
+    }
+
     /// Whether malloc works alike under both, but for the pages of its heap.
     fn has_same_heap(&self, other: &Self) -> bool {
         self.of_heap().eq(other.of_heap())

@@ -100,15 +100,13 @@ struct Siblings<'a> {
 
 fn siblings<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Siblings<'a> {
     let baseline = context.settings(context.baseline());
-    let siblings = |is_pages_alone: bool| {
-        arms_where(report, context, |Policy { settings, .. }| {
-            settings.is_sibling_of(&baseline)
-                && settings.changes_pages_alone(&baseline) == is_pages_alone
-        })
-    };
     Siblings {
-        arms: siblings(true),
-        others: siblings(false),
+        arms: arms_where(report, context, |it| {
+            it.settings.changes_pages_alone(&baseline)
+        }),
+        others: arms_where(report, context, |it| {
+            it.settings.changes_malloc_too(&baseline)
+        }),
     }
 }
 

@@ -27,17 +27,19 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     let row = &control.comparison;
     let metric = metric_of(report.record, &row.metric);
     let figure = interval(&metric, row, Sign::Kept).filter(|_| row.scale == Scale::Ratio);
-    let behind = figure
-        .as_ref()
-        .map_or_else(String::new, |it| format!(" ({it})"));
-    match outcome {
-        ControlOutcome::TooWide if excludes_zero(control) => Some(format!(
-            "control inconclusive{behind}, and it excludes 0: measure again"
-        )),
-        ControlOutcome::TooWide => Some(match figure {
-            Some(figure) => format!("control ({} against itself) {figure}", plain(&row.baseline)),
-            None => "control: too few rounds".to_owned(),
-        }),
+    let behind = figure.as_ref();
+    let behind = behind.map_or_else(String::new, |it| format!(" ({it})"));
+    Some(match outcome {
+        ControlOutcome::TooWide if excludes_zero(control) => {
+            format!("control inconclusive{behind}, and it excludes 0: measure again")
+        }
+        ControlOutcome::TooWide => match (figure, row.ends()) {
+            (Some(figure), _) => {
+                format!("control ({} against itself) {figure}", plain(&row.baseline))
+            }
+            (None, Some(_)) => "control inconclusive".to_owned(),
+            (None, None) => "control: too few rounds".to_owned(),
+        },
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
                 true => "",
@@ -47,10 +49,10 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
                 true => ", but it excludes 0",
                 false => "",
             };
-            Some(format!("control passed{size}{behind}{doubt}"))
+            format!("control passed{size}{behind}{doubt}")
         }
-        ControlOutcome::Failed => Some(format!("control failed{behind}")),
-    }
+        ControlOutcome::Failed => format!("control failed{behind}"),
+    })
 }
 
 /// The same beside an answer that is decided: one that is as wide as the effect does not take it back, which everybody

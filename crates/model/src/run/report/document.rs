@@ -330,7 +330,7 @@ fn is_about(report: &Report<'_>, finding: &Finding, policy: Option<&str>) -> boo
 fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
     let with_more = shown_with_more_than_pages(report);
     let of_losses = tells_losses(conclusion, finding.policy.as_deref())
-        || with_more.is_some() && finding.policy == with_more;
+        || with_more.is_some() && finding.policy.as_deref() == with_more;
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);

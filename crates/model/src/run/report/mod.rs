@@ -91,6 +91,7 @@ pub struct Report<'a> {
 #[derive(Debug, Default)]
 struct Known {
     conclusion: OnceCell<Option<Conclusion>>,
+    shown_with_more_than_pages: OnceCell<Option<String>>,
     names: OnceCell<Names>,
     starts: OnceCell<Vec<Starts>>,
 }

@@ -282,16 +282,12 @@ fn doubts_of(
     reasons: &BTreeMap<String, String>,
 ) -> Vec<(Level, String)> {
     let failed = failed(record).into_iter().map(|line| (Level::First, line));
-    let marked = record
-        .trials
-        .iter()
-        .filter(|it| !it.marks.is_empty())
-        .count();
+    let marked = record.trials.iter().filter(|it| !it.marks.is_empty());
+    let marked: Vec<&Trial> = marked.collect();
     // From a quarter on, what disturbed them may be in the interval; the answer has why a policy has none.
     let is_told = |trial: &Trial| trial.lacked_its_policy() && reasons.contains_key(&trial.policy);
-    let untold = record.trials.iter().filter(|it| !it.marks.is_empty());
-    let untold = untold.filter(|it| !is_told(it)).count();
-    let level = match untold > 0 && 4 * marked >= record.trials.len() {
+    let is_many = 4 * marked.len() >= record.trials.len();
+    let level = match is_many && !marked.iter().all(|it| is_told(it)) {
         true => Level::First,
         false => Level::Detail,
     };

@@ -42,6 +42,24 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     given(lead, command, "run again with --system, as root")
 }
 
+/// The experiment with these policies in place of its own.
+pub(super) fn with_policies<'a>(
+    report: &Report<'_>,
+    policies: impl IntoIterator<Item = &'a Settings>,
+) -> Advice {
+    let flags = policies.into_iter().map(|it| format!("--policy={it}"));
+    let flags: Vec<String> = flags.collect();
+    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
+    Advice::Command(rerun_without(
+        &report.record.header.made_by,
+        &POLICIES,
+        &words,
+    ))
+}
+
+/// The flags that choose policies.
+const POLICIES: [&str; 3] = ["--policy", "--matrix", "--baseline"];
+
 /// What is expected of starts after a rest where none were measured, and the command that decides.
 pub(in super::super) fn at_rest(
     report: &Report<'_>,

@@ -2,8 +2,9 @@
 
 use super::super::pages::same_huge_bytes;
 use super::super::program_name;
+use super::workload::places;
 use super::{Advice, Report, given};
-use crate::run::plan::arguments::{holds, in_line};
+use crate::run::plan::arguments::holds;
 use crate::run::policy::realise::{Reach, realise};
 use crate::run::policy::{Policy, collapsed_later, rerun};
 use crate::run::record::Record;
@@ -58,8 +59,7 @@ fn told_itself(report: &Report<'_>) -> Vec<Advice> {
     let lead = format!("{program} has a setting of its own, {setting}:");
     let flag = format!("--policy={policy}");
     let shown = quoted(&flag);
-    let is_placed = |line: &String| in_line(line, arguments).is_ok();
-    if header.plan.shell && !header.plan.command.iter().all(is_placed) {
+    if !places(header, arguments) {
         let how = format!("{lead} write {{args}} where it belongs and run again with {shown}.");
         return vec![Advice::Sentence(how)];
     }

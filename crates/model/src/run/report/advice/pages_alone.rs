@@ -2,44 +2,40 @@
 
 use super::super::answer::shown_with_more_than_pages;
 use super::super::pages::more_huge_bytes;
+use super::again::with_policies;
 use super::more_time::took;
-use super::workload::with_own_input;
 use super::{Advice, Report};
 use crate::run::compare::{Answer, fewest_rounds};
 use crate::run::findings::Context;
 use crate::run::plan::USUAL_TIME;
-use crate::run::policy::{Policy, Settings, Thp, rerun_without};
+use crate::run::policy::{Policy, Settings, Thp};
 
 /// The policy of the answer and the same without huge pages, where no policy of pages alone shows what they do. One that
 /// is worse is compared with the machine as it is too: its huge pages may help, and it may still not be worth them.
 pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
-    let header = &report.record.header;
-    let told = shown_with_more_than_pages(report);
-    let mut policies = header.plan.policies.iter();
-    let found = policies.find(|it| Some(&it.name) == told.as_ref() && it.settings.thp.is_none());
-    let context = Context::new(report.record, &report.table);
-    let has_pages = |it: &&Policy| more_huge_bytes(&context, &it.name) != Some(0.0);
-    let Some(Policy { name, settings }) = found.filter(has_pages) else {
+    let Some(Policy { name, settings }) = told(report) else {
         return Vec::new();
     };
     let without = without_huge_pages(settings);
     let is_worse = report.table.verdict.policies.get(name) == Some(&Answer::Worse);
     let as_is = is_worse.then(Settings::default);
-    let settings = [&without, settings].into_iter().chain(&as_is);
-    let flags: Vec<String> = settings.map(|it| format!("--policy={it}")).collect();
-    let minutes = minutes(report, flags.len());
-    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let command = rerun_without(
-        &header.made_by,
-        &["--policy", "--matrix", "--baseline"],
-        &words,
-    );
+    let policies: Vec<&Settings> = [&without, settings].into_iter().chain(&as_is).collect();
+    let minutes = minutes(report, policies.len());
     vec![
         Advice::Sentence(format!(
             "To see whether its huge pages are the reason, in about {minutes} minutes:"
         )),
-        Advice::Command(with_own_input(report, command)),
+        with_policies(report, policies),
     ]
+}
+
+/// The policy of the answer, where its huge pages may be the reason and it does not choose their mode.
+fn told<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
+    let told = shown_with_more_than_pages(report)?;
+    let context = Context::new(report.record, &report.table);
+    let mut policies = report.record.header.plan.policies.iter();
+    let found = policies.find(|it| it.name == told && it.settings.thp.is_none());
+    found.filter(|it| more_huge_bytes(&context, &it.name) != Some(0.0))
 }
 
 /// What the fewest rounds take that can decide, or the usual time, where the trials take as long as these did.

@@ -1,10 +1,11 @@
 //! The command that tries a policy on a program which keeps huge pages from its own memory, where a setting of the program
 //! leaves them on.
 
+use super::again::with_policies;
+use super::workload::places;
 use super::{Advice, Report};
 use crate::run::compare::medians::arm_trials;
-use crate::run::plan::arguments::in_line;
-use crate::run::policy::{Policy, Settings, rerun_without};
+use crate::run::policy::{Policy, Settings};
 use crate::run::trial::remedy;
 use crate::text::wrap::{plain, quoted_words};
 
@@ -15,23 +16,13 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let Some((program, told)) = policies.find_map(|policy| told(report, policy)) else {
         return Vec::new();
     };
-    let is_placed = |line: &String| in_line(line, &told.args).is_ok();
-    if header.plan.shell && !header.plan.command.iter().all(is_placed) {
+    if !places(header, &told.args) {
         return Vec::new();
     }
-    let flag = format!("--policy={told}");
-    let command = rerun_without(
-        &header.made_by,
-        &["--policy", "--matrix", "--baseline"],
-        &[&flag],
-    );
+    let (program, arguments) = (plain(&program), quoted_words(&told.args));
     vec![
-        Advice::Sentence(format!(
-            "To try {} with {}:",
-            plain(&program),
-            quoted_words(&told.args)
-        )),
-        Advice::Command(command),
+        Advice::Sentence(format!("To try {program} with {arguments}:")),
+        with_policies(report, [&told]),
     ]
 }
 
@@ -41,13 +32,10 @@ fn told(report: &Report<'_>, policy: &Policy) -> Option<(String, Settings)> {
     let mut acts = arm_trials(report.record, &policy.name).filter_map(|it| it.read_back.own_act());
     let program = acts.next()?.process().name.clone();
     let arguments = remedy(&program)?.split(' ').map(str::to_owned);
+    let is_without = policy.settings.args.is_empty();
     let settings = Settings {
         args: arguments.collect(),
         ..policy.settings.clone()
     };
-    policy
-        .settings
-        .args
-        .is_empty()
-        .then_some((program, settings))
+    is_without.then_some((program, settings))
 }

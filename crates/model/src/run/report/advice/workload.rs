@@ -1,7 +1,9 @@
 //! The command that was measured, as it is typed.
 
 use super::Report;
+use crate::run::plan::arguments::in_line;
 use crate::run::plan::service::CommandLine;
+use crate::run::record::Header;
 use crate::text::wrap::{plain, quoted, quoted_words};
 
 /// Longer commands are left for the reader to put in.
@@ -33,6 +35,12 @@ pub(super) fn workload(report: &Report<'_>, arguments: &[String]) -> String {
 pub(super) fn with_arguments(report: &Report<'_>, arguments: &[String]) -> Option<String> {
     let has_any = !arguments.is_empty();
     has_any.then(|| written(report, arguments)).flatten()
+}
+
+/// Whether the workload has a place for these arguments: a line for the shell may be more than one command.
+pub(super) fn places(header: &Header, arguments: &[String]) -> bool {
+    let has_place = |line: &String| in_line(line, arguments).is_ok();
+    !header.plan.shell || header.plan.command.iter().all(has_place)
 }
 
 /// A command as a shell takes it, with its input; `None` where it is too long.

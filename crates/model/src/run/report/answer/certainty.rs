@@ -121,10 +121,10 @@ fn agreement(report: &Report<'_>) -> Option<String> {
 
 /// The rounds of the policy of the answer, where that is better or worse.
 fn directed(report: &Report<'_>) -> Option<Rounds> {
-    let named = shown_with_more_than_pages(report);
+    let with_more = shown_with_more_than_pages(report).map(str::to_owned);
     let of_answer = || super::conclude(report).and_then(|conclusion| conclusion.policy);
     let best = || super::super::advice::best(report).map(str::to_owned);
-    let policy = named.or_else(of_answer).or_else(best)?;
+    let policy = with_more.or_else(of_answer).or_else(best)?;
     let row = judged(report, &policy)?;
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
     let rounds = is_directed.then(|| Rounds::of(report.record, policy, &row))?;

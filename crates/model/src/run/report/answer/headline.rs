@@ -109,17 +109,13 @@ fn decided(
 /// Whether a gain was measured on warm memory, and starts after a rest were not shown to gain. A
 /// load meets a server that started long ago.
 pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) -> bool {
-    let helping = [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages);
-    let of_pages = conclusion
-        .policy
-        .clone()
-        .filter(|_| helping && !conclusion.baseline_has_more);
-    let best = || report.table.verdict.best.clone();
-    let with_more = || {
-        more_than_pages::shown_with_more_than_pages(report).filter(|it| Some(it) == best().as_ref())
-    };
-    let policy = of_pages.or_else(with_more);
-    let start = policy.and_then(|policy| rested_start(&report.findings, &policy));
+    let helps = [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages);
+    let of_pages = conclusion.policy.as_deref();
+    let of_pages = of_pages.filter(|_| helps && !conclusion.baseline_has_more);
+    let best = report.table.verdict.best.as_deref();
+    let with_more = more_than_pages::shown_with_more_than_pages(report);
+    let policy = of_pages.or(with_more.filter(|it| Some(*it) == best));
+    let start = policy.and_then(|policy| rested_start(&report.findings, policy));
     start.is_some_and(|start| !matches!(start, RestedStart::Shorter(_)))
         && report.record.header.plan.service.is_none()
 }

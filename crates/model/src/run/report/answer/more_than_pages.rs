@@ -17,13 +17,23 @@ use crate::text::wrap::plain;
 
 /// The policy of the answer where that sets more than pages, changed them by more than one, and is the best or was shown
 /// to be worse. `None` where the answer is about pages alone.
-pub(in crate::run::report) fn shown_with_more_than_pages(report: &Report<'_>) -> Option<String> {
+pub(in crate::run::report) fn shown_with_more_than_pages<'a>(
+    report: &'a Report<'_>,
+) -> Option<&'a str> {
+    let known = &report.known.shown_with_more_than_pages;
+    known.get_or_init(|| find(report)).as_deref()
+}
+
+fn find(report: &Report<'_>) -> Option<String> {
     let conclusion = conclude(report)?;
     let is_told = match conclusion.huge_pages {
         HugePages::NotDecided => true,
         HugePages::NotTried => conclusion.policy.is_none(),
         _ => false,
     };
+    if !is_told {
+        return None;
+    }
     let verdict = &report.table.verdict;
     let best = verdict.best.as_ref().filter(|it| **it != verdict.baseline);
     let best = best.filter(|best| conclusion.policy.as_ref() != Some(*best));
@@ -34,7 +44,7 @@ pub(in crate::run::report) fn shown_with_more_than_pages(report: &Report<'_>) ->
         (Some(best), None) => changing.filter(|it| *it == best),
         (None, _) => changing.filter(is_worse),
     };
-    found.filter(|_| is_told).cloned()
+    found.cloned()
 }
 
 /// A policy that changed the pages by more than one, and sets something else too: the best, one that was shown to be
@@ -61,12 +71,12 @@ pub(super) fn changing<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
 /// What a policy changes that sets more than pages: these are not shown to be the reason, and none where it has no more.
 pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
     let policy = shown_with_more_than_pages(report)?;
-    let row = judged(report, &policy)?;
+    let row = judged(report, policy)?;
     let effect = effect_on(report, &row, what)?;
     let beside = beside(report, &row);
-    let rest = after_rest(report, &policy);
+    let rest = after_rest(report, policy);
     let context = Context::new(report.record, &report.table);
-    let pages = match more_huge_bytes(&context, &policy) {
+    let pages = match more_huge_bytes(&context, policy) {
         Some(0.0) => {
             return Some(format!(
                 "{effect}{beside}, and not by huge pages: it has as many.{rest}"
@@ -75,9 +85,8 @@ pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
         Some(more) if more < 0.0 => "takes huge pages from the program",
         _ => "gives the program huge pages",
     };
-    let settings = context.settings(&policy);
-    let is_of_heap = settings.is_sibling_of(&context.settings(context.baseline()));
-    let doubt = match is_of_heap {
+    let baseline = context.settings(context.baseline());
+    let doubt = match context.settings(policy).changes_malloc_too(&baseline) {
         true => "lets malloc grow its heap in larger steps: either may be the reason",
         false => "changes more than these, so they may not be the reason",
     };

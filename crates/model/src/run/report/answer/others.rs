@@ -16,8 +16,8 @@ use crate::text::wrap::plain;
 /// sentence each, all others in one.
 pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
     let verdict = &report.table.verdict;
-    let of_answer = shown_with_more_than_pages(report).or_else(|| conclusion.policy.clone());
-    let is_told = |name: &str| of_answer.as_deref() == Some(name);
+    let of_answer = shown_with_more_than_pages(report).or(conclusion.policy.as_deref());
+    let is_told = |name: &str| of_answer == Some(name);
     let policies = report.record.header.plan.policies.iter();
     let judged_others = policies.filter_map(|policy| {
         let answer = *verdict.policies.get(&policy.name)?;

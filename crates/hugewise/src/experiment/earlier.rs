@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::history::{self, is_again, on_other_memory, together};
+use hugewise_model::run::plan::claims;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 
@@ -28,8 +29,8 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
 /// Whether a record has the rounds that an answer needs. One that was cut off says nothing beside one that
 /// was not.
 fn is_enough(record: &Record) -> bool {
-    let policies = record.header.plan.policies.len() as u32;
-    record.compared_rounds() >= fewest_rounds(policies.saturating_sub(1))
+    let plan = &record.header.plan;
+    record.compared_rounds() >= fewest_rounds(claims(&plan.policies, &plan.baseline))
 }
 
 /// The records of the user's folder that were begun before this one and are of the same experiment. It

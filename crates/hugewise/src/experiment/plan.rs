@@ -14,7 +14,7 @@ use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms, claims,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{
@@ -66,10 +66,10 @@ impl Options {
         Ok(Plan {
             command: first.map_or_else(|| texts(&self.command), |it| it.command.clone()),
             shell: self.shell,
-            baseline,
             service: self.driven(&policies)?,
             seed: self.seed.unwrap_or(clock_seed),
-            bounds: self.bounds(policies.len())?,
+            bounds: self.bounds(claims(&policies, &baseline))?,
+            baseline,
             not_tried: self.not_tried(host, heap),
             policies,
             verdict_metric: self.checked_verdict_metric(&programs)?,
@@ -138,8 +138,11 @@ impl Options {
         if policies.is_empty() {
             self.check_system(host)?;
             policies = defaults(host, self.reach(), heap);
-            let idle = policies.iter().position(Policy::is_idle_means);
-            let behind = idle.unwrap_or(policies.len());
+            // Between programs, each has a gain from malloc=thp as a whole.
+            let is_left_out = |it: &Policy| it.settings.is_malloc_alone() && !programs.is_empty();
+            policies.retain(|it| !is_left_out(it));
+            let is_sham = |it: &Policy| it.is_idle_means() || it.settings.is_malloc_alone();
+            let behind = policies.iter().position(is_sham).unwrap_or(policies.len());
             policies.splice(behind..behind, self.own_arguments(host, programs));
         }
         // One policy alone asks what it changes.
@@ -257,10 +260,7 @@ impl Options {
     }
 
     /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
-    fn bounds(&self, policies: usize) -> Result<Bounds> {
-        let claims = u32::try_from(policies)
-            .unwrap_or(u32::MAX)
-            .saturating_sub(1);
+    fn bounds(&self, claims: u32) -> Result<Bounds> {
         let (usual, most) = match claims {
             0 => (ROUNDS_ALONE, ROUNDS_ALONE),
             // A demand is judged by an interval, also where pages tell that a policy does nothing.

@@ -10,7 +10,7 @@ use super::tried::change_words;
 use crate::base::calendar::date;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::findings::Context;
-use crate::run::policy::{Policy, Settings};
+use crate::run::policy::Settings;
 use crate::run::record::Record;
 use crate::run::report::pages::changed_no_page;
 
@@ -94,9 +94,7 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
 
 /// Whether a policy sets how it is put in force and nothing else, so that it is no advice.
 fn changes_nothing(record: &Record, name: &str) -> bool {
-    let mut policies = record.header.plan.policies.iter();
-    let policy = policies.find(|policy| policy.name == name);
-    policy.is_some_and(Policy::is_idle_means)
+    record.header.plan.is_sham(name)
 }
 
 /// The words of a command, which may be a line of the shell.

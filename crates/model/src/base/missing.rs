@@ -55,6 +55,8 @@ pub enum Missing {
     },
     /// The user switched it off, or the experiment does not need it.
     NotAsked,
+    /// Too few values support such a figure. Only reports use it.
+    TooFewValues,
     /// The trial failed, so its readings mean nothing.
     TrialFailed,
     /// The experiment ended before the first trial of the policy did. Only reports use it: a record
@@ -100,6 +102,7 @@ impl fmt::Display for Missing {
             Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
             Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
             Self::NotAsked => write!(f, "not requested"),
+            Self::TooFewValues => write!(f, "too few runs for it"),
             Self::TrialFailed => write!(f, "the trial failed"),
             Self::NotRun => write!(f, "no trial was run"),
         }

@@ -178,6 +178,7 @@ mod tests {
 
     fn table(low: f64, high: f64) -> Table {
         Table {
+            pages_alone: Vec::new(),
             comparisons: vec![Comparison {
                 metric: "wall_seconds".to_owned(),
                 statistic: Statistic::Center,

@@ -18,6 +18,7 @@ mod format;
 mod incomplete;
 mod numbers;
 mod page;
+mod pages_alone;
 mod programs;
 mod recommended;
 mod records;

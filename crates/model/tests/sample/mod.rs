@@ -420,6 +420,7 @@ pub fn table(record: &Record, half: f64) -> Table {
         .collect();
     let best = best(record, &comparisons, &answers);
     Table {
+        pages_alone: Vec::new(),
         control: (plan.policies.len() > 1).then(|| control(record, half)),
         interactions: Vec::new(),
         verdict: Verdict {
@@ -462,6 +463,7 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
         .map(|comparison| (comparison.policy.clone(), answer(comparison.change)))
         .collect();
     Table {
+        pages_alone: Vec::new(),
         comparisons,
         control: None,
         interactions: Vec::new(),

@@ -256,12 +256,10 @@ impl<'a> Rounds<'a> {
             // With one policy there is nothing to compare, and no control.
             let compares = !rows.is_empty();
             let record = recorder.record();
-            // What was decided or dropped does not change any more, and what only means cost is no question
-            // of the user's.
+            // What was decided or dropped does not change any more, and a sham is no question of the user's.
             rows.retain(|row| {
-                let mut policies = record.header.plan.policies.iter();
-                let is_means = policies.any(|it| it.name == row.policy && it.is_idle_means());
-                record.is_run(&row.policy, round + 1) && !is_means
+                let is_sham = record.header.plan.is_sham(&row.policy);
+                record.is_run(&row.policy, round + 1) && !is_sham
             });
             if compares && rows.is_empty() {
                 return Ok(CONTROL.to_owned());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_model::run::compare::fewest_rounds;
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::plan::{Bounds, Plan, claims};
 use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
 
@@ -154,7 +154,7 @@ fn arms(plan: &Plan) -> Option<String> {
 /// The fewest rounds that are missing for an answer.
 fn fewest(record: &Record) -> u32 {
     let plan = &record.header.plan;
-    let claims = u32::try_from(plan.policies.len()).unwrap_or(u32::MAX);
-    let fewest = fewest_rounds(claims.saturating_sub(1)).max(plan.bounds.min_rounds);
+    let claims = claims(&plan.policies, &plan.baseline);
+    let fewest = fewest_rounds(claims).max(plan.bounds.min_rounds);
     fewest.saturating_sub(record.rounds_run()).max(1)
 }

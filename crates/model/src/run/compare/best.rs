@@ -60,12 +60,13 @@ impl Evidence<'_> {
         let better: Vec<&str> = self
             .policies()
             .filter(|policy| verdict.policies.get(*policy) == Some(&Answer::Better))
+            .filter(|policy| !self.record.header.plan.is_sham(policy))
             .collect();
         if better.is_empty() {
-            let is_open = verdict
-                .policies
-                .values()
-                .any(|answer| *answer == Answer::NotDecided);
+            let plan = &self.record.header.plan;
+            let mut answers = verdict.policies.iter();
+            let is_open =
+                answers.any(|(name, answer)| *answer == Answer::NotDecided && !plan.is_sham(name));
             let settled = !verdict.policies.is_empty() && !is_open;
             verdict.best = settled.then(|| self.baseline.name.clone());
             return;
@@ -78,10 +79,23 @@ impl Evidence<'_> {
         // Two bets that err may contradict each other.
         let leaders = if leaders.is_empty() { better } else { leaders };
         let (best, preference) = self.preferred(&leaders, rows);
+        if let Some(alone) = self.better_without_huge_pages(best) {
+            verdict.best = Some(alone);
+            return;
+        }
         let rivals = leaders.iter().filter(|policy| **policy != best);
         verdict.equals = rivals.map(|rival| self.rival(best, rival)).collect();
         verdict.preference = Some(preference).filter(|_| !verdict.equals.is_empty());
         verdict.best = Some(best.to_owned());
+    }
+
+    /// Malloc alone, where the huge pages of a policy that is better than the baseline were shown to hurt.
+    fn better_without_huge_pages(&self, policy: &str) -> Option<String> {
+        let mut policies = self.record.header.plan.policies.iter();
+        let policy = policies.find(|it| it.name == policy)?;
+        let pair = self.beside_malloc(policy)?;
+        let hurt = pair.judge().answer == Answer::Worse;
+        hurt.then(|| pair.malloc_alone().name.clone())
     }
 
     /// The policies of the plan, in its order.

@@ -49,6 +49,7 @@ pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareE
     let comparisons: Vec<_> = rows.map(|row| row.finish(threshold)).collect();
     let verdict = two.verdict(&comparisons);
     Ok(Table {
+        pages_alone: Vec::new(),
         comparisons,
         control: None,
         verdict,

@@ -24,6 +24,7 @@ mod means;
 /// The middle reading of every metric under every policy.
 pub mod medians;
 mod order;
+mod pages_alone;
 mod percentiles;
 mod programs;
 mod progress;
@@ -46,6 +47,7 @@ pub use control::{Control, ControlOutcome};
 pub use decision::{Runs, fewest_rounds};
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
+pub use pages_alone::PagesAlone;
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
 pub use provisional::Provisional;
@@ -107,6 +109,9 @@ pub struct Table {
     pub comparisons: Vec<Comparison>,
     /// The A/A control: the second run of the baseline against the first, on the verdict metric.
     pub control: Option<Control>,
+    /// What huge pages do by themselves under policies that change malloc too, where the same was run with small pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages_alone: Vec<PagesAlone>,
     /// The answer.
     pub verdict: Verdict,
     /// Of programs, whether they gain alike from each policy; the comparisons are then those of

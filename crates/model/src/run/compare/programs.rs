@@ -232,6 +232,7 @@ impl Inquiry<'_> {
 
     fn reason(&self, judged: &Judged<'_>, policy: &str) -> Option<RemovalReason> {
         let judgement = judged.evidence().judge(policy);
+        let policy = judged.policies().find(|it| it.name == policy)?;
         reason_to_drop(judged, policy, &judgement, self.rounds_left)
     }
 

@@ -47,17 +47,17 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let mut is_shown = false;
     for policy in judged.policies() {
         let judgement = evidence.judge(&policy.name);
-        is_shown |= says_something(policy, evidence.baseline, judgement.answer);
-        let policy = policy.name.as_str();
-        if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
+        is_shown |= says_something(&judged, policy, judgement.answer);
+        if record.is_run(&policy.name, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {
                 round: next,
-                policy: policy.to_owned(),
+                policy: policy.name.clone(),
                 why,
             }));
         }
     }
+    drop_malloc_alone(&judged, &mut drops);
     let mut stop = stop(&judged, &drops, rounds_left);
     if stop == Some(StopReason::OutOfReach) && !is_shown {
         keep_the_open(&judged, &mut drops);
@@ -74,12 +74,40 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     })
 }
 
-/// Whether an answer of a policy tells what to set or what huge pages do. What a means costs does not; neither does it
-/// that huge pages by way of malloc are worse, since malloc may be the reason.
-fn says_something(policy: &Policy, baseline: &Policy, answer: Answer) -> bool {
-    let is_by_malloc = policy.settings.changes_malloc_too(&baseline.settings);
-    let says_nothing = policy.is_idle_means() || is_by_malloc && answer == Answer::Worse;
-    answer.is_shown() && !says_nothing
+/// Whether the rounds of a policy tell what to set or what huge pages do. Those of a sham do not; neither does it that
+/// huge pages by way of malloc are worse, where malloc may be the reason.
+fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
+    if judged.record.header.plan.is_sham(&policy.name) {
+        return false;
+    }
+    let is_by_malloc = policy
+        .settings
+        .changes_malloc_too(&judged.baseline.settings);
+    let evidence = judged.evidence();
+    let pages = evidence.beside_malloc(policy).map(|it| it.judge().answer);
+    let is_of_pages = !is_by_malloc || answer != Answer::Worse;
+    answer.is_shown() && is_of_pages || pages.is_some_and(Answer::is_shown)
+}
+
+/// Malloc alone runs as long as the policy that it stands beside, and has no question of its own.
+fn drop_malloc_alone(judged: &Judged, drops: &mut Vec<Removal>) {
+    let plan = &judged.record.header.plan;
+    let next = judged.record.next_round();
+    for policy in judged.policies() {
+        let Some(alone) = plan.malloc_alone(policy) else {
+            continue;
+        };
+        drops.retain(|it| it.policy != alone.name);
+        let is_left = !judged.record.is_run(&policy.name, next)
+            || drops.iter().any(|it| it.policy == policy.name);
+        if is_left && judged.record.is_run(&alone.name, next) && !plan.is_baseline(&alone.name) {
+            drops.push(Removal {
+                round: next,
+                policy: alone.name.clone(),
+                why: RemovalReason::Decided,
+            });
+        }
+    }
 }
 
 /// The running estimates of the verdict metric, for the line of progress.
@@ -106,32 +134,56 @@ fn has_starts_enough(record: &Record, policy: &str) -> bool {
 /// Why a policy need not run any more; `None` while it is open and within reach.
 pub(super) fn reason_to_drop(
     judged: &Judged,
-    policy: &str,
+    policy: &Policy,
     judgement: &Judgement,
     rounds_left: u32,
 ) -> Option<RemovalReason> {
+    if awaits_pages(judged, policy, judgement.answer, rounds_left) {
+        return None;
+    }
     if judgement.is_settled {
         // What cannot change a page does so in no start.
         let is_of_starts = judgement.answer != Answer::NoEffect;
-        let is_told = !is_of_starts || has_starts_enough(judged.record, policy);
+        let is_told = !is_of_starts || has_starts_enough(judged.record, &policy.name);
         return is_told.then_some(RemovalReason::Decided);
     }
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     if !is_open || judged.rounds.whole < FORETELLING || rounds_left == 0 {
         return None;
     }
-    let is_hopeless = !judged.evidence().is_within_reach(policy, rounds_left);
+    let is_hopeless = !judged.evidence().is_within_reach(&policy.name, rounds_left);
     is_hopeless.then_some(RemovalReason::OutOfReach)
+}
+
+/// Whether more rounds may tell what the huge pages of a policy do that changes malloc too. Where one of pages alone shows
+/// the same as it does, that has told it.
+fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u32) -> bool {
+    let evidence = judged.evidence();
+    let Some(pages) = evidence.beside_malloc(policy) else {
+        return false;
+    };
+    let baseline = &judged.baseline.settings;
+    let mut of_pages = judged
+        .policies()
+        .filter(|it| it.settings.changes_pages_alone(baseline));
+    let shows_the_same = |it: &Policy| evidence.judge(&it.name).answer == answer;
+    let is_asked = answer != Answer::NoEffect
+        && !(answer.is_shown() && of_pages.any(shows_the_same))
+        && judged
+            .record
+            .is_run(&pages.malloc_alone().name, judged.record.next_round());
+    let is_early = judged.rounds.whole < FORETELLING;
+    is_asked
+        && rounds_left > 0
+        && !pages.judge().is_settled
+        && (is_early || pages.is_within_reach(rounds_left))
 }
 
 /// What is out of reach gives its time to what is within. Where nothing is and nothing was shown,
 /// no one needs the time: it makes the intervals narrower, and says how much an effect can be.
 fn keep_the_open(judged: &Judged, drops: &mut Vec<Removal>) {
-    let idle = |name: &str| {
-        let mut policies = judged.policies();
-        policies.any(|it| it.name == name && it.is_idle_means())
-    };
-    drops.retain(|it| it.why != RemovalReason::OutOfReach || idle(&it.policy));
+    let plan = &judged.record.header.plan;
+    drops.retain(|it| it.why != RemovalReason::OutOfReach || plan.is_sham(&it.policy));
 }
 
 fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReason> {
@@ -143,10 +195,11 @@ fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReas
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
     let is_dropped = |policy: &Policy| all().any(|drop| drop.policy == policy.name);
-    // What a means costs is worth no more rounds than the policies that it reaches.
+    // A sham is worth no more rounds than the policies that it stands beside.
+    let plan = &record.header.plan;
     let mut worth_rounds = judged
         .policies()
-        .filter(|it| !it.is_idle_means())
+        .filter(|it| !plan.is_sham(&it.name))
         .peekable();
     let is_over = match worth_rounds.peek() {
         Some(_) => worth_rounds.all(is_dropped),

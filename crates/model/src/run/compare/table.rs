@@ -71,7 +71,8 @@ pub(super) struct Judged<'a> {
     /// The policies that are compared with the baseline.
     others: Vec<&'a Policy>,
     /// How many policies share the error of the verdict: those that changed the program's pages,
-    /// or may have. About the others nothing is claimed that the clock could get wrong.
+    /// or may have. About the others nothing is claimed that the clock could get wrong, and about a sham nothing at all:
+    /// what is shown of it can only take a claim back.
     pub(super) claims: u32,
 }
 
@@ -119,6 +120,7 @@ impl<'a> Judged<'a> {
         let rounds = Rounds::of(record);
         let judged = others.iter();
         let judged = judged.filter(|it| no_effect(record, &rounds, baseline, it).is_none());
+        let judged = judged.filter(|it| !plan.is_sham(&it.name));
         Ok(Self {
             claims: judged.count().max(1) as u32,
             others,
@@ -258,7 +260,8 @@ impl<'a> Judged<'a> {
         let evidence = self.evidence();
         let is_effect = |policy: &str| {
             let answer = evidence.judge(policy).answer;
-            matches!(answer, Answer::Better | Answer::Worse)
+            let is_sham = self.record.header.plan.is_sham(policy);
+            matches!(answer, Answer::Better | Answer::Worse) && !is_sham
         };
         let rows = self.deciding_rows().into_iter();
         let effects = rows.filter(|row| is_effect(&row.policy));
@@ -289,6 +292,7 @@ impl<'a> Judged<'a> {
         verdict.chosen_afterwards = !self.is_as_planned();
         Table {
             control: self.control(),
+            pages_alone: self.evidence().pages_alone(),
             verdict,
             comparisons,
             interactions: Vec::new(),

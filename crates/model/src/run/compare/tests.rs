@@ -5,6 +5,7 @@ mod best;
 mod experiment;
 mod means;
 mod pages;
+mod pages_alone;
 mod programs;
 mod records;
 mod requests;

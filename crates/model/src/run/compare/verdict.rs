@@ -142,7 +142,7 @@ impl Evidence<'_> {
             }
     }
 
-    fn pairs(&self, policy: &str) -> Pairs<'_> {
+    pub(super) fn pairs(&self, policy: &str) -> Pairs<'_> {
         self.pairs_of(self.metric, policy)
     }
 

@@ -19,6 +19,7 @@ mod printed;
 mod program;
 /// A workload that is a server under a load.
 pub mod service;
+mod sham;
 mod stamp;
 mod time_unit;
 
@@ -26,6 +27,7 @@ pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
+pub use sham::claims;
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 

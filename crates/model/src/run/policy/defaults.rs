@@ -8,7 +8,7 @@ use crate::base::host::{Host, ThpDisable};
 
 /// What is tried when the user names no policy: the machine as it is, then each mode of
 /// transparent huge pages that differs from it and can be reached, then the own setting of
-/// whoever makes the heap, where that would act. Arms that would be the machine as it is are left out. Where the
+/// whoever makes the heap, where that would act, and last their [shams](crate::run::plan::Plan::is_sham). Arms that would be the machine as it is are left out. Where the
 /// machine gives no huge page and its setting may not be written, memory is made huge later.
 #[must_use]
 pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
@@ -28,6 +28,9 @@ pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
         .iter()
         .find_map(|policy| idle(&realise(policy, host, reach).ok()?));
     policies.extend(idle);
+    let malloc_alone = policies.iter().filter_map(|it| it.settings.malloc_alone());
+    let malloc_alone: Vec<Policy> = malloc_alone.map(Policy::of).collect();
+    policies.extend(malloc_alone);
     policies
 }
 
@@ -155,7 +158,7 @@ mod tests {
         let names =
             [Heap::Glibc, Heap::Jvm, Heap::Jemalloc].map(|heap| last(heap).unwrap_or_default());
         let expected = [
-            "malloc=thp",
+            "thp=never,malloc=thp",
             "java.UseTransparentHugePages=+",
             "jemalloc.thp=always",
         ];
@@ -177,17 +180,17 @@ mod tests {
             (
                 host("madvise").unprivileged(),
                 Process,
-                "as-is thp=never malloc=thp",
+                "as-is thp=never malloc=thp thp=never,malloc=thp",
             ),
             (
                 host("madvise"),
                 System,
-                "as-is thp=never thp=always malloc=thp",
+                "as-is thp=never thp=always malloc=thp thp=never,malloc=thp",
             ),
             (
                 host("madvise").unprivileged(),
                 System,
-                "as-is thp=never malloc=thp",
+                "as-is thp=never malloc=thp thp=never,malloc=thp",
             ),
             (host("never"), Process, "as-is"),
             (host("never").size(64, "always"), Process, "as-is thp=never"),
@@ -195,17 +198,17 @@ mod tests {
             (
                 host("madvise").unprivileged().traceable(),
                 Process,
-                "as-is thp=never thp=always malloc=thp tracer=idle",
+                "as-is thp=never thp=always malloc=thp tracer=idle thp=never,malloc=thp",
             ),
             (
                 host("madvise").unprivileged().preloading(),
                 Process,
-                "as-is thp=never thp=always malloc=thp preload=idle",
+                "as-is thp=never thp=always malloc=thp preload=idle thp=never,malloc=thp",
             ),
             (
                 host("madvise").traceable(),
                 System,
-                "as-is thp=never thp=always malloc=thp",
+                "as-is thp=never thp=always malloc=thp thp=never,malloc=thp",
             ),
             (
                 host("never").unprivileged().traceable(),

@@ -1,6 +1,6 @@
 //! Policies that set the same but for the huge pages.
 
-use super::Settings;
+use super::{Settings, Thp};
 
 /// Keys of the program that are there to decide about huge pages. Those that change more besides are [`OF_HEAP`].
 const OF_PAGES: [&str; 13] = [
@@ -53,6 +53,23 @@ impl Settings {
     /// Whether malloc works alike under both, but for the pages of its heap.
     fn has_same_heap(&self, other: &Self) -> bool {
         self.of_heap().eq(other.of_heap())
+    }
+
+    /// The same settings with every page small, where they are ones that make malloc work otherwise and leave the mode of
+    /// huge pages to the machine.
+    #[must_use]
+    pub fn malloc_alone(&self) -> Option<Self> {
+        let is_by_malloc = self.thp.is_none() && self.of_heap().next().is_some();
+        is_by_malloc.then(|| Self {
+            thp: Some(Thp::Never),
+            ..self.clone()
+        })
+    }
+
+    /// Whether it is such: malloc works otherwise, and every page is small.
+    #[must_use]
+    pub fn is_malloc_alone(&self) -> bool {
+        self.thp == Some(Thp::Never) && self.of_heap().next().is_some()
     }
 
     fn of_heap(&self) -> impl Iterator<Item = String> {

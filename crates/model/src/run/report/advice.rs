@@ -29,7 +29,6 @@ mod switched_off;
 mod workload;
 
 pub(super) use again::at_rest;
-use pages_alone::is_baseline_without;
 use workload::{with_arguments, with_own_input, workload};
 
 /// A line of advice.
@@ -132,7 +131,13 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         let mut policies = verdict.policies.values();
         policies.any(|answer| wanted.contains(answer))
     };
-    let huge_pages = conclusion.map(|conclusion| conclusion.huge_pages);
+    let huge_pages = conclusion.as_ref().map(|it| it.huge_pages);
+    // What a policy does as a whole may be open where its huge pages are not.
+    let is_open = conclusion.as_ref().is_some_and(|it| {
+        let answer = it.policy.as_ref().and_then(|it| verdict.policies.get(it));
+        it.huge_pages == HugePages::NotDecided
+            || it.beside_malloc && answer == Some(&Answer::NotDecided)
+    });
     let pages_alone = pages_alone::advice(report);
     let text = if huge_pages == Some(HugePages::NotTried) && pages_alone.is_empty() {
         return more_reach::advice(report);
@@ -147,9 +152,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     };
     let mut lines: Vec<Advice> = text.map(Advice::Sentence).into_iter().collect();
     match pages_alone.is_empty() {
-        true if huge_pages == Some(HugePages::NotDecided) => {
-            lines.extend(more_time::advice(report));
-        }
+        true if is_open => lines.extend(more_time::advice(report)),
         _ => lines.extend(pages_alone),
     }
     lines.extend(switched_off::advice(report));
@@ -198,12 +201,6 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let name = plain(best);
     let equals = equals::sentence(report);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
-    if is_baseline_without(report, best) && !has_as_is(report) {
-        lines.push(Advice::Sentence(format!(
-            "This is about the huge pages of {name} alone. Whether to set {name}, the run against as-is tells."
-        )));
-        return lines;
-    }
     if sets_nothing(report, best) {
         lines.push(Advice::Sentence(format!(
             "Recommended: {name}. There is nothing to set."
@@ -217,7 +214,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let by_hand = by_hand(report, &realisation);
     let condition = condition(report, best);
     let is_own = realisation.files.is_empty();
-    let is_rather = is_own && condition.is_empty() && !is_baseline_without(report, best);
+    let is_rather = is_own && condition.is_empty();
     let rather = rather(report, &name).filter(|_| is_rather);
     let rather = rather.unwrap_or_default();
     // What else is said takes the place on the line.
@@ -239,12 +236,6 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(objection(report, best));
     lines.extend(pages_alone::advice(report));
     lines
-}
-
-/// Whether the machine as it is was one of the policies.
-fn has_as_is(report: &Report<'_>) -> bool {
-    let policies = &report.record.header.plan.policies;
-    policies.iter().any(|it| it.settings == Settings::default())
 }
 
 fn sets_nothing(report: &Report<'_>, policy: &str) -> bool {

@@ -22,6 +22,7 @@ mod effect;
 mod headline;
 mod more_than_pages;
 mod others;
+mod pages_alone;
 mod programs;
 mod provisional;
 mod sentence;
@@ -34,6 +35,7 @@ pub(super) use beside::told;
 pub(super) use certainty::certainty;
 pub(super) use headline::told_beside;
 pub(super) use more_than_pages::shown_with_more_than_pages;
+pub(super) use pages_alone::pages_alone;
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;

@@ -106,6 +106,8 @@ pub(super) fn blocks(
     };
     let layout = Layout {
         names: short_names(section),
+        full_names: section.columns.iter().map(|it| plain(it.name)).collect(),
+        shams: shams(report, section),
         wanted: detail(1 + arms.len(), level),
         rows,
         width,
@@ -117,12 +119,20 @@ pub(super) fn blocks(
                 !arms.contains(arm) && report.changed_no_page(section.columns[*arm].policy)
             };
             let unchanged = (1..section.columns.len()).filter(is_unchanged);
-            let names = unchanged.map(|arm| layout.names[arm].clone());
+            let unchanged = unchanged.filter(|arm| !layout.shams.contains(arm));
+            let names = unchanged.map(|arm| layout.full_names[arm].clone());
             notes.left_out(names.collect());
             layout.first(&arms, important(report, section, &arms))
         }
         Level::Detail => layout.several(&arms),
     }
+}
+
+fn shams(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
+    let plan = &report.record.header.plan;
+    let columns = section.columns.iter().enumerate();
+    let shams = columns.filter(|(_, column)| plan.is_sham(column.policy));
+    shams.map(|(index, _)| index).collect()
 }
 
 /// The column of the baseline alone, where no policy changed a page of the program: the others would be
@@ -168,15 +178,17 @@ fn is_not_in_force(report: &Report<'_>, policy: &str) -> bool {
 }
 
 /// These columns, that of the policy that is recommended first, then those that were shown to change something, then
-/// that of the answer, which has its estimate in words, and what a means alone costs last; `None` where the answer is
+/// that of the answer, which has its estimate in words, and shams last; `None` where the answer is
 /// not about one policy, and does not have the estimates of the others.
 fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Option<Vec<usize>> {
     let conclusion = conclude(report)?;
     let verdict = &report.table.verdict;
     let plan = &report.record.header.plan;
-    let is_means = |name: &str| {
+    let is_of_answer = |name: &str| {
         let mut policies = plan.policies.iter();
-        policies.any(|it| it.name == name && it.is_idle_means())
+        let own = policies.find(|it| conclusion.policy.as_ref() == Some(&it.name));
+        let alone = own.and_then(|own| plan.malloc_alone(own));
+        conclusion.beside_malloc && alone.is_some_and(|it| it.name == name)
     };
     let rank = |arm: &usize| {
         let policy = section.columns[*arm].policy;
@@ -185,7 +197,8 @@ fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Opti
         let of_answer = conclusion.policy.as_deref();
         // The machine as it is has nothing to show beside what the answer is about.
         let best = verdict.best.as_deref().filter(|best| *best != "as-is");
-        (!is(best), is_means(policy), !is_shown, !is(of_answer))
+        let is_sham = plan.is_sham(policy) && !is_of_answer(policy);
+        (!is(best), is_sham, !is_shown, !is(of_answer))
     };
     let mut arms = arms.to_vec();
     arms.sort_by_key(rank);
@@ -196,6 +209,9 @@ fn important(report: &Report<'_>, section: &Section<'_>, arms: &[usize]) -> Opti
 struct Layout<'a, 'n> {
     rows: Vec<MetricRow<'a>>,
     names: Vec<String>,
+    full_names: Vec<String>,
+    /// The columns of shams.
+    shams: Vec<usize>,
     wanted: &'static [Detail],
     width: usize,
     notes: &'n Notes,
@@ -222,7 +238,9 @@ impl Layout<'_, '_> {
             self.fitting_as(&chosen, wanted)
         });
         let left_out = important.iter().filter(|arm| !chosen.contains(arm));
-        let left_out = left_out.map(|&arm| self.names[arm].clone());
+        // A sham is a control of others, and no answer.
+        let left_out = left_out.filter(|arm| !self.shams.contains(arm));
+        let left_out = left_out.map(|&arm| self.full_names[arm].clone());
         self.notes.no_room_for(left_out.collect());
         grids.unwrap_or_else(|| self.grid(&chosen, Detail::Change))
     }
@@ -377,13 +395,17 @@ fn short_names(section: &Section<'_>) -> Vec<String> {
     section.columns.iter().map(&mut short).collect()
 }
 
-/// The names that were shortened, in full.
-pub(super) fn legend(section: &Section<'_>) -> Vec<String> {
-    let shorts = short_names(section);
-    let columns = section.columns.iter().zip(shorts);
-    columns
-        .filter(|(column, short)| plain(column.name) != *short)
-        .enumerate()
+/// The names that were shortened in the heading of this table, in full.
+pub(super) fn legend(section: &Section<'_>, table: &Grid) -> Vec<String> {
+    let is_drawn = |short: &str| {
+        let mut headings = table.rows.iter().take(1).flatten();
+        headings.any(|cell| cell.text == short)
+    };
+    let columns = section.columns.iter().zip(short_names(section));
+    let shortened = columns.filter(|(column, short)| plain(column.name) != *short);
+    let numbered = shortened.enumerate();
+    let drawn = numbered.filter(|(_, (_, short))| is_drawn(short));
+    drawn
         .map(|(index, (column, _))| format!("({}) {}", index + 1, plain(column.name)))
         .collect()
 }

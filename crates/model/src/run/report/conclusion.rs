@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::advice::best;
-use super::answer::judged;
+use super::answer::{judged, pages_alone};
 use super::pages::{huge_page, more_huge_bytes};
 use crate::run::compare::Answer;
 use crate::run::findings::host_cold_memory::is_dear_to_start;
@@ -43,6 +43,9 @@ pub struct Conclusion {
     pub policy: Option<String>,
     /// Whether the baseline has more huge pages than that policy.
     pub baseline_has_more: bool,
+    /// Whether it is no comparison with the baseline but one with malloc alone that shows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub beside_malloc: bool,
 }
 
 /// A policy beside the baseline.
@@ -73,11 +76,19 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     if arms.is_empty() && others.is_empty() {
         return None;
     }
-    let (confirmed, unconfirmed): (Vec<_>, Vec<_>) = others
-        .into_iter()
-        .partition(|other| arms.iter().any(|arm| arm.shows_the_same_as(other)));
+    let (confirmed, unconfirmed): (Vec<_>, Vec<_>) = others.into_iter().partition(|other| {
+        let beside_malloc = beside_malloc(report, other);
+        let mut telling = arms.iter().chain(&beside_malloc);
+        telling.any(|arm| arm.shows_the_same_as(other))
+    });
     arms.extend(confirmed);
     if let Some(conclusion) = shown(report, &context, &arms) {
+        return Some(conclusion);
+    }
+    let beside_malloc = unconfirmed
+        .iter()
+        .filter_map(|it| beside_malloc(report, it));
+    if let Some(conclusion) = shown_beside_malloc(&beside_malloc.collect::<Vec<_>>()) {
         return Some(conclusion);
     }
     // An estimate of what malloc and its pages do together tells more than why pages alone have none.
@@ -108,6 +119,36 @@ fn siblings<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Siblings<'a> {
             it.settings.changes_malloc_too(&baseline)
         }),
     }
+}
+
+/// The same policy beside malloc alone, where that ran too.
+fn beside_malloc<'a>(report: &Report<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
+    let known = pages_alone(report, arm.policy)?;
+    Some(Arm {
+        answer: known.answer,
+        effect: known.comparison.distance()?,
+        ..*arm
+    })
+}
+
+/// The answer of a policy whose huge pages were shown to do something by themselves, or nothing.
+fn shown_beside_malloc(arms: &[Arm<'_>]) -> Option<Conclusion> {
+    let shown = arms.iter().filter_map(|arm| {
+        let huge_pages = match arm.answer {
+            Answer::Better => HugePages::Help,
+            Answer::Worse => HugePages::Hurt,
+            Answer::NoDifference => HugePages::DoNotMatter,
+            _ => return None,
+        };
+        Some((huge_pages, arm))
+    });
+    let (huge_pages, arm) = shown.max_by(|(_, a), (_, b)| a.effect.total_cmp(&b.effect))?;
+    Some(Conclusion {
+        huge_pages,
+        policy: Some(arm.policy.to_owned()),
+        baseline_has_more: false,
+        beside_malloc: true,
+    })
 }
 
 /// Whether something else than its rounds keeps a policy from an answer.
@@ -193,6 +234,7 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
         huge_pages,
         policy: None,
         baseline_has_more: false,
+        beside_malloc: false,
     };
     let others = arms_where(report, context, |policy| {
         arms.iter().all(|arm| arm.policy != policy.name)
@@ -238,6 +280,7 @@ impl Conclusion {
             huge_pages,
             policy: Some(arm.policy.to_owned()),
             baseline_has_more: arm.more < 0.0,
+            beside_malloc: false,
         }
     }
 }

@@ -55,14 +55,14 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, which everybody
-/// asks.
+/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, and whether it is as
+/// it should be everybody asks.
 pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
     let told = brief(report)?;
     let control = report.table.control.as_ref()?;
     let is_wide = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
     Some(match is_wide && control.comparison.ends().is_some() {
-        true => format!("{told}; the 95 % hold without it"),
+        true => format!("{told}, which holds 0 as it should"),
         false => told,
     })
 }
@@ -121,7 +121,8 @@ fn smallest_effect(report: &Report<'_>) -> Option<f64> {
     let policies = report.record.header.plan.policies.iter();
     let decided = policies.filter(|policy| {
         let answer = verdict.policies.get(&policy.name);
-        matches!(answer, Some(Answer::Better | Answer::Worse)) && !policy.is_idle_means()
+        matches!(answer, Some(Answer::Better | Answer::Worse))
+            && !report.record.header.plan.is_sham(&policy.name)
     });
     let effects = decided.filter_map(|policy| judged(report, &policy.name)?.least_distance());
     effects.min_by(f64::total_cmp)

@@ -226,7 +226,7 @@ pub(super) fn tables(report: &Report<'_>, width: usize, level: Level, notes: &No
         let last = grids.len().saturating_sub(1);
         for (index, grid) in grids.into_iter().enumerate() {
             let legend = match (index == last, level) {
-                (true, Level::First) => legend(&section),
+                (true, Level::First) => legend(&section, &grid),
                 _ => Vec::new(),
             };
             let heading = heading.take();
@@ -331,6 +331,8 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     let with_more = shown_with_more_than_pages(report);
     let of_losses = tells_losses(conclusion, finding.policy.as_deref())
         || with_more.is_some() && finding.policy.as_deref() == with_more;
+    // What the policy does as a whole has malloc as its reason.
+    let is_of_malloc = conclusion.is_some_and(|it| it.beside_malloc && it.policy == finding.policy);
     // Where no policy could change a page of a small program, the means to reach them are nothing.
     let is_untouched =
         conclusion.is_some_and(|it| it.policy.is_none() && it.huge_pages == HugePages::DoNotMatter);
@@ -341,6 +343,7 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
     let is_mixed = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpSometimes);
     let id = finding.id.as_str();
     is_answer(finding)
+        || is_of_malloc
         || (is_untouched && finding.policy.is_some())
         || (is_not_tried && (id == "equal-coverage" || told_beside(report) == Some(finding)))
         || cold_start(report).is_some_and(|told| told.id == id)

@@ -196,7 +196,7 @@ fn of_most_rounds<'a>(comparisons: &[Option<&'a Comparison>]) -> Option<&'a Comp
 
 /// A property of a sample that only its comparison knows.
 fn compared(value: Option<f64>) -> Result<f64, Missing> {
-    value.ok_or(Missing::NotAsked)
+    value.ok_or(Missing::TooFewValues)
 }
 
 impl MetricRow<'_> {
@@ -234,7 +234,10 @@ impl MetricRow<'_> {
     /// Whether any policy should have a value.
     fn is_requested(&self) -> bool {
         let requested = |value: &Result<f64, Missing>| {
-            !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
+            !matches!(
+                value,
+                Err(Missing::NotAsked | Missing::TooFewValues | Missing::NotRun)
+            )
         };
         self.values.iter().any(requested)
     }

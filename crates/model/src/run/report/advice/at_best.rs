@@ -35,10 +35,11 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let is_open = |policy: &&Policy| {
         let answer = verdict.policies.get(&policy.name);
-        let is_idle = policy.is_idle_means() || report.changed_no_page(&policy.name);
+        let is_sham = report.record.header.plan.is_sham(&policy.name);
         // Such as that it was not in force.
         let has_reason = verdict.reasons.contains_key(&policy.name);
-        !is_idle && !has_reason && answer == Some(&Answer::NotDecided)
+        let is_untouched = report.changed_no_page(&policy.name);
+        !is_sham && !is_untouched && !has_reason && answer == Some(&Answer::NotDecided)
     };
     let open = report.record.header.plan.policies.iter().filter(is_open);
     let ends = open.filter_map(|policy| {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::again::continued;
+use super::pages_alone::FOR_SINGLE_RUNS;
 use super::{Advice, Report, given};
-use crate::run::compare::{Comparison, Scale};
+use crate::run::compare::{Comparison, Scale, fewest_rounds};
 use crate::run::policy::rerun;
 use crate::text::wrap::plain;
 
@@ -18,7 +19,21 @@ const NARROWER: f64 = 1.3;
 
 /// The command that would decide it, where the noise of this experiment lets it be done soon.
 pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
-    let Some(seconds) = seconds(report) else {
+    let policy = conclude(report).and_then(|it| it.policy);
+    let Some(row) = policy.and_then(|policy| judged(report, &policy)) else {
+        return Vec::new();
+    };
+    let several = report.table.verdict.policies.len() > 1;
+    let what = match several {
+        true => format!("of {}", plain(&row.policy)),
+        false => String::new(),
+    };
+    more_rounds(report, &row, &what)
+}
+
+/// The command that would decide this comparison, and `what` that tells.
+pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> Vec<Advice> {
+    let Some(seconds) = seconds(report, row) else {
         return Vec::new();
     };
     if seconds > MOST.as_secs_f64() {
@@ -27,10 +42,8 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
         return vec![Advice::Sentence(sentence.to_owned())];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
-    let lead = format!(
-        "More rounds may tell{}, in about {minutes} minutes:",
-        of_whom(report)
-    );
+    let lead = format!("More rounds may tell {what}");
+    let lead = format!("{}, in about {minutes} minutes:", lead.trim_end());
     if let Some(command) = continued(report) {
         let command = format!("{command} --max-time {minutes}m");
         return vec![Advice::Sentence(lead), Advice::Command(command)];
@@ -43,21 +56,12 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     )
 }
 
-/// ` of thp=always`, where several policies were tried.
-fn of_whom(report: &Report<'_>) -> String {
-    let several = report.table.verdict.policies.len() > 1;
-    let policy = conclude(report).and_then(|it| it.policy);
-    policy
-        .filter(|_| several)
-        .map_or_else(String::new, |policy| format!(" of {}", plain(&policy)))
-}
-
 /// How long the rounds would take that are missing, in seconds.
-fn seconds(report: &Report<'_>) -> Option<f64> {
-    let policy = conclude(report)?.policy?;
-    let row = judged(report, &policy)?;
-    let factor =
-        too_few(report, &policy).or_else(|| factor(&row, report.table.verdict.threshold))?;
+fn seconds(report: &Report<'_>, row: &Comparison) -> Option<f64> {
+    let too_few = too_few(report, &row.policy);
+    let factor = too_few
+        .or_else(|| factor(row, report.table.verdict.threshold))
+        .or_else(|| without_interval(report, row))?;
     // The rounds that there are count.
     Some(took(report)?.as_secs_f64() * (factor - 1.0).max(1.0))
 }
@@ -71,6 +75,13 @@ fn factor(row: &Comparison, threshold: f64) -> Option<f64> {
     };
     let wanted = effect.max(threshold.ln_1p());
     Some((NARROWER * half / wanted).powi(2))
+}
+
+/// The same of two single runs a round, which have no interval before the rounds that can decide.
+fn without_interval(report: &Report<'_>, row: &Comparison) -> Option<f64> {
+    let is_of_single_runs = row.baseline != report.table.verdict.baseline;
+    let needed = f64::from(fewest_rounds(1) + FOR_SINGLE_RUNS + 1);
+    (is_of_single_runs && row.n > 0).then(|| needed / f64::from(row.n))
 }
 
 /// How many times the rounds so far are needed where there are too few to decide anything: one

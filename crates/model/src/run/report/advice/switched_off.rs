@@ -2,6 +2,7 @@
 //! leaves them on.
 
 use super::again::with_policies;
+use super::pages_alone::minutes;
 use super::workload::places;
 use super::{Advice, Report};
 use crate::run::compare::medians::arm_trials;
@@ -21,7 +22,10 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     }
     let (program, arguments) = (plain(&program), quoted_words(&told.args));
     vec![
-        Advice::Sentence(format!("To try {program} with {arguments}:")),
+        Advice::Sentence(format!(
+            "To try {program} with {arguments}, in about {} minutes:",
+            minutes(report, 2)
+        )),
         with_policies(report, [&told]),
     ]
 }

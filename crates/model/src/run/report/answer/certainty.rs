@@ -8,7 +8,7 @@ use super::super::conclusion::{Conclusion, HugePages};
 use super::super::{control, starts};
 use super::more_than_pages::shown_with_more_than_pages;
 use super::sentence::may_be_small;
-use super::{headline, judged};
+use super::{headline, judged, pages_alone};
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
@@ -46,16 +46,18 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
 /// ` that they help, though perhaps by less than 1 %`, where the interval of the answer reaches below the smallest effect
 /// of interest: the direction is known, the worth is not.
 fn size(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
-    let what = match conclusion.map(|it| it.huge_pages) {
-        Some(HugePages::Help | HugePages::HelpAtAPrice) => "help",
-        Some(HugePages::Hurt) => "hurt",
+    let with_more = shown_with_more_than_pages(report);
+    let what = match (with_more, conclusion.map(|it| it.huge_pages)) {
+        (Some(_), _) => "",
+        (_, Some(HugePages::Help | HugePages::HelpAtAPrice)) => " that they help",
+        (_, Some(HugePages::Hurt)) => " that they hurt",
         _ => return String::new(),
     };
-    let policy = conclusion.and_then(|it| it.policy.as_deref());
-    let row = policy.and_then(|policy| judged(report, policy));
+    let of_pages = || pages_alone::comparison(report, conclusion?);
+    let row = with_more.map_or_else(of_pages, |policy| judged(report, policy));
     match row.filter(|row| may_be_small(report, row)) {
         Some(_) => format!(
-            " that they {what}, though perhaps by less than {} %",
+            "{what}, though perhaps by less than {} %",
             chosen_percent(report.table.verdict.threshold)
         ),
         None => String::new(),
@@ -71,9 +73,10 @@ fn is_decided(report: &Report<'_>) -> bool {
         )
     };
     let answers = &report.table.verdict.policies;
-    let mut policies = report.record.header.plan.policies.iter();
-    policies
-        .any(|policy| !policy.is_idle_means() && answers.get(&policy.name).is_some_and(is_answer))
+    let is_of_pages = super::conclude(report).is_some_and(|it| it.beside_malloc);
+    let plan = &report.record.header.plan;
+    let mut judged = answers.iter().filter(|(name, _)| !plan.is_sham(name));
+    is_of_pages || judged.any(|(_, answer)| is_answer(answer))
 }
 
 /// The rounds of the policy of which the line speaks.
@@ -121,13 +124,13 @@ fn agreement(report: &Report<'_>) -> Option<String> {
 
 /// The rounds of the policy of the answer, where that is better or worse.
 fn directed(report: &Report<'_>) -> Option<Rounds> {
-    let with_more = shown_with_more_than_pages(report).map(str::to_owned);
-    let of_answer = || super::conclude(report).and_then(|conclusion| conclusion.policy);
-    let best = || super::super::advice::best(report).map(str::to_owned);
-    let policy = with_more.or_else(of_answer).or_else(best)?;
-    let row = judged(report, &policy)?;
+    let with_more = shown_with_more_than_pages(report);
+    let with_more = || judged(report, with_more?);
+    let of_answer = || pages_alone::comparison(report, &super::conclude(report)?);
+    let best = || judged(report, super::super::advice::best(report)?);
+    let row = with_more().or_else(of_answer).or_else(best)?;
     let is_directed = matches!(row.change, Change::Higher | Change::Lower);
-    let rounds = is_directed.then(|| Rounds::of(report.record, policy, &row))?;
+    let rounds = is_directed.then(|| Rounds::of(report.record, row.policy.clone(), &row))?;
     (rounds.of > 0).then_some(rounds)
 }
 

@@ -1,7 +1,6 @@
 //! The first sentence: whether huge pages help, by how much, and at what price.
 
 use super::super::Report;
-use super::super::advice::pages_alone::is_baseline_without;
 use super::super::conclusion::{Conclusion, HugePages, smallness};
 use super::super::interval::Sign;
 use super::super::pages::same_huge_bytes;
@@ -9,8 +8,8 @@ use super::beside::{after_rest, beside, shown_all_the_same};
 use super::effect::Effect;
 use super::sentence::{evidence, next_step};
 use super::{
-    Pair, command, is_answer, judged, more_than_pages, pair, property, provisional, shape,
-    user_time,
+    Pair, command, is_answer, judged, more_than_pages, pages_alone, pair, property, provisional,
+    shape, user_time,
 };
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
@@ -27,14 +26,18 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
     let Some(policy) = conclusion.policy.as_deref() else {
         return without_pages(report, conclusion, &what);
     };
+    if conclusion.beside_malloc
+        && let Some(text) = pages_alone::answer(report, conclusion, &what)
+    {
+        return text;
+    }
     let pair = pair(report, policy);
     let reason = report.table.verdict.reasons.get(policy);
     match (judged(report, policy), conclusion.huge_pages) {
-        (Some(row), HugePages::HelpSometimes) => format!(
-            "Huge pages help some runs of {what} and hurt others. {}{}",
-            shape::either(report, &row, &pair),
-            host_slows(report, policy)
-        ),
+        (Some(row), HugePages::HelpSometimes) => {
+            let shown = more_than_pages::sentence(report, &what);
+            shown.unwrap_or_else(|| help_sometimes(report, &what, &row, &pair))
+        }
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
         (Some(row), HugePages::NotDecided) if reason.is_none() => {
             let shown = more_than_pages::sentence(report, &what);
@@ -48,6 +51,14 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             unanswered(&what, &pair, why.trim_end_matches('.'))
         }
     }
+}
+
+fn help_sometimes(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+    format!(
+        "Huge pages help some runs of {what} and hurt others. {}{}",
+        shape::either(report, row, pair),
+        host_slows(report, &row.policy)
+    )
 }
 
 /// Who is to blame for the slow runs, where that is probably the host.
@@ -88,7 +99,6 @@ fn decided(
     };
     let than = match report.table.verdict.baseline.as_str() {
         "as-is" => String::new(),
-        _ if is_baseline_without(report, &row.policy) => " than without its huge pages".to_owned(),
         other => format!(" than with {}", plain(other)),
     };
     let condition = match is_of_warm_memory(report, conclusion) && !is_dear {
@@ -96,10 +106,11 @@ fn decided(
         false => "",
     };
     format!(
-        "{lead}: {phrase}{} with {}{than}{condition} {}{}.{}{}",
+        "{lead}: {phrase}{} with {}{than}{condition} {}{}{}.{}{}",
         property(report),
         plain(&row.policy),
         evidence(&metric, row, Sign::Left),
+        pages_alone::proof(report, row),
         beside(report, row),
         shape::rare(report, &row.policy, pair),
         after_rest(report, &row.policy),

@@ -8,7 +8,7 @@ use super::beside::{after_rest, beside};
 use super::effect::Effect;
 use super::headline::widest;
 use super::sentence::evidence;
-use super::{judged, property};
+use super::{judged, pages_alone, property};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Answer, Comparison};
 use crate::run::findings::{Context, Finding};
@@ -28,6 +28,8 @@ fn find(report: &Report<'_>) -> Option<String> {
     let conclusion = conclude(report)?;
     let is_told = match conclusion.huge_pages {
         HugePages::NotDecided => true,
+        // Some runs of one policy go both ways, and another one is recommended.
+        HugePages::HelpSometimes => report.table.verdict.best.is_some(),
         HugePages::NotTried => conclusion.policy.is_none(),
         _ => false,
     };
@@ -57,7 +59,7 @@ pub(super) fn changing<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
     let policies = report.record.header.plan.policies.iter();
     let found = policies.filter(|policy| {
         let more = more_huge_bytes(&context, &policy.name);
-        !policy.is_idle_means()
+        !report.record.header.plan.is_sham(&policy.name)
             && !policy.settings.changes_pages_alone(&baseline)
             && more.is_some_and(|more| more.abs() > page)
     });
@@ -91,13 +93,14 @@ pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
         false => "changes more than these, so they may not be the reason",
     };
     Some(format!(
-        "{effect}{beside}. It {pages} and {doubt}.{}{rest}",
-        pages_alone(report),
+        "{effect}{beside}. It {pages} and {doubt}.{}{}{rest}",
+        pages_alone::open(report, policy),
+        without_malloc(report),
     ))
 }
 
 /// ` With thp=always no page was huge, because …`
-fn pages_alone(report: &Report<'_>) -> String {
+fn without_malloc(report: &Report<'_>) -> String {
     let context = Context::new(report.record, &report.table);
     let widest = widest(&context, report.table.verdict.policies.keys());
     let finding = Finding::shown(&report.findings, "policy-had-no-effect", widest);

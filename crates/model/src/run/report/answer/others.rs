@@ -21,8 +21,9 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     let policies = report.record.header.plan.policies.iter();
     let judged_others = policies.filter_map(|policy| {
         let answer = *verdict.policies.get(&policy.name)?;
-        // It is no question of the user's; the cause and the advice have what it costs.
-        let is_wanted = !is_told(&policy.name) && !policy.is_idle_means();
+        // It is no question of the user's; the answer, the cause and the advice have what it costs.
+        let is_sham = report.record.header.plan.is_sham(&policy.name);
+        let is_wanted = !is_told(&policy.name) && !is_sham;
         is_wanted.then_some((policy.name.as_str(), answer))
     });
     let mut clauses = Clauses::default();

@@ -8,7 +8,7 @@ use super::{Pair, is_answer, judged, provisional, sentence_label, shape, user_ti
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, fewest_rounds};
 use crate::run::metric::Metric;
-use crate::run::plan::JudgeBy;
+use crate::run::plan::{JudgeBy, claims};
 use crate::run::stats::FEWEST_FOR_A_MEAN;
 use crate::text::ends::least_shown;
 use crate::text::number::{chosen_percent, counted};
@@ -142,11 +142,13 @@ const FEWEST_FOR_P95: u32 = 20;
 /// What would decide it: enough rounds, or less noise.
 pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
     if comparison.low.zip(comparison.high).is_none() {
-        let policies = report.record.header.plan.policies.len();
+        let plan = &report.record.header.plan;
         let fewest = match report.table.verdict.judge_by {
             JudgeBy::Mean => FEWEST_FOR_A_MEAN,
             JudgeBy::P95 => FEWEST_FOR_P95,
-            JudgeBy::Shape | JudgeBy::Typical => fewest_rounds(policies.saturating_sub(1) as u32),
+            JudgeBy::Shape | JudgeBy::Typical => {
+                fewest_rounds(claims(&plan.policies, &plan.baseline))
+            }
         };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));

@@ -20,7 +20,7 @@ pub(super) fn either(report: &Report<'_>, comparison: &Comparison, pair: &Pair) 
     }
 }
 
-/// `usually faster, sometimes slower`, with how many runs and by how much, and the total.
+/// `usually faster, sometimes slower`, where more than half of the runs are, with how many runs and by how much, and the total.
 pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     let lead = format!(
@@ -38,12 +38,14 @@ pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -
         return format!("{lead}.{order}");
     };
     let words = Words::of(&metric);
-    let (often, rare) = match runs.better >= runs.worse {
-        true => (words.better, words.worse),
-        false => (words.worse, words.better),
+    let often = |count: u32| 2 * count > runs.of;
+    let how = match (often(runs.better), often(runs.worse)) {
+        (true, _) => format!("usually {}, sometimes {}", words.better, words.worse),
+        (_, true) => format!("usually {}, sometimes {}", words.worse, words.better),
+        _ => format!("sometimes {}, sometimes {}", words.better, words.worse),
     };
     format!(
-        "{lead}: usually {often}, sometimes {rare}. {}; {}. {}{order}",
+        "{lead}: {how}. {}; {}. {}{order}",
         share(runs.better, runs, words.better, runs.better_ratio, pair),
         share(runs.worse, runs, words.worse, runs.worse_ratio, pair),
         total(runs, &words),

@@ -1,0 +1,173 @@
+//! What is said of a policy that changes malloc too, beside the same with small pages.
+
+use expect_test::{Expect, expect};
+use hugewise_model::run::compare::{self, Options};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::report::Report;
+use hugewise_model::run::trial::Reading;
+use hugewise_model::text::Style;
+
+use super::checked::draw;
+use crate::sample::{self, huge_pages, small_pages};
+
+/// So many rounds of `sort` in which the policies take these times; the noise is in thousandths.
+fn record(rounds: u32, [as_is, malloc, alone]: [f64; 3], noise: f64) -> Record {
+    let named = |name: &str| name.parse().expect("a policy");
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (named("malloc=thp"), huge_pages()),
+        (named("thp=never,malloc=thp"), small_pages()),
+    ];
+    let mut record = sample::record(&arms, rounds);
+    for trial in &mut record.trials {
+        let seconds = match trial.policy.as_str() {
+            "as-is" => as_is,
+            "malloc=thp" => malloc,
+            _ => alone,
+        };
+        let wobble = f64::from(trial.index * 7 % 11) * noise / 1000.0;
+        let wall = Reading::of(seconds * (1.0 + wobble));
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+    }
+    record
+}
+
+/// The lines above the table.
+fn check(record: &Record, expected: &Expect) {
+    let table = compare::table(record, &Options::default()).expect("a sound plan");
+    let report = Report::new(record, table, Vec::new(), None).called(Some("last".to_owned()));
+    let text = draw(&report, &Style::default());
+    let above = text.split("\n\n").next().unwrap_or_default();
+    expected.assert_eq(&format!("{above}\n"));
+}
+
+#[test]
+fn huge_pages_help_where_the_policy_hurts() {
+    check(
+        &record(12, [4.0, 4.6, 5.4], 1.0),
+        &expect![[r#"
+        Huge pages help sort -n numbers.txt: 14.7 % less wall time with malloc=thp than
+        without its huge pages (95 %: 14.4 to 15.1 %). Yet malloc=thp takes 15.1 % more
+        wall time than as-is (95 %: 14.5 to 15.7 %): with it, malloc also grows its heap
+        in larger steps, which alone takes 35.0 % more (95 %: 34.2 to 35.7 %).
+        Stay with as-is: nothing that was tried is better.
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed (−0.5 to +0.7 %).
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_better_by_its_huge_pages_is_said_to_be() {
+    check(
+        &record(12, [4.0, 3.6, 4.2], 1.0),
+        &expect![[r#"
+        Huge pages help sort -n numbers.txt: 9.9 % less wall time with malloc=thp (95 %:
+        9.4 to 10.4 %), and 14.2 % less than without its huge pages (95 %: 13.9 to
+        14.5 %).
+        Recommended: malloc=thp. It changes this program only:
+            hugewise exec --policy malloc=thp -- sort -n numbers.txt
+        glibc 2.36 may ignore it; 2.37 always obeys.
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed (−0.5 to +0.7 %).
+    "#]],
+    );
+}
+
+#[test]
+fn a_policy_may_be_open_whose_huge_pages_are_not() {
+    check(
+        &record(12, [4.0, 4.0, 5.0], 9.0),
+        &expect![[r#"
+            Huge pages help sort -n numbers.txt: 19.0 % less wall time with malloc=thp than
+            without its huge pages (95 %: 17.4 to 21.6 %). Whether malloc=thp as a whole
+            helps is not decided, +1.1 % against as-is (95 %: −3.4 to +5.4 %): with it,
+            malloc also grows its heap in larger steps, which alone takes 24.8 % more (95 %:
+            18 to 31 %).
+            Stay with as-is: no policy was shown to be better by wall time.
+            More rounds would take over an hour; longer trials or less noise tell sooner.
+            How sure: at least 95 %; 12 of 12 rounds agree; control (as-is against itself)
+                −3.6 to +5.6 %, which holds 0 as it should.
+        "#]],
+    );
+}
+
+#[test]
+fn huge_pages_that_are_open_have_their_interval() {
+    check(
+        &record(6, [4.0, 3.4, 3.6], 1.0),
+        &expect![[r#"
+            malloc=thp takes 15.1 % less wall time than as-is for sort -n numbers.txt (95 %:
+            14.4 to 15.7 %). It gives the program huge pages and lets malloc grow its heap
+            in larger steps: either may be the reason. Its huge pages alone: −5.4 % (6
+            rounds).
+            Recommended: malloc=thp. It changes this program only:
+                hugewise exec --policy malloc=thp -- sort -n numbers.txt
+            glibc 2.36 may ignore it; 2.37 always obeys.
+            More rounds may tell whether its huge pages are the reason, in about 2 minutes:
+                hugewise run --continue last --max-time 2m
+            How sure: at least 95 %; 6 of 6 rounds agree; control: too few rounds.
+        "#]],
+    );
+    check(
+        &record(12, [4.0, 3.3, 3.4], 9.0),
+        &expect![[r#"
+        malloc=thp takes 16.6 % less wall time than as-is for sort -n numbers.txt (95 %:
+        13.0 to 20.3 %). It gives the program huge pages and lets malloc grow its heap
+        in larger steps: either may be the reason. Its huge pages alone: −1.7 % (95 %:
+        −4.9 to +0.3 %).
+        Recommended: malloc=thp. It changes this program only:
+            hugewise exec --policy malloc=thp -- sort -n numbers.txt
+        glibc 2.36 may ignore it; 2.37 always obeys.
+        More rounds may tell whether its huge pages are the reason, in about 11 minutes:
+            hugewise run --continue last --max-time 11m
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed, less than the
+            effect (−3.6 to +5.6 %).
+    "#]],
+    );
+}
+
+#[test]
+fn huge_pages_hurt_where_the_policy_helps() {
+    check(
+        &record(12, [4.0, 3.6, 3.2], 1.0),
+        &expect![[r#"
+        Huge pages hurt sort -n numbers.txt: 12.7 % more wall time with malloc=thp than
+        without its huge pages (95 %: 12.2 to 13.0 %). Yet malloc=thp takes 9.9 % less
+        wall time than as-is (95 %: 9.4 to 10.4 %): with it, malloc also grows its heap
+        in larger steps, which alone takes 20.0 % less (95 %: 19.6 to 20.5 %).
+        Recommended: thp=never,malloc=thp. It changes this program only:
+            hugewise exec --policy thp=never,malloc=thp -- sort -n numbers.txt
+        By hand: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec.
+        glibc 2.36 may ignore it; 2.37 always obeys.
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed (−0.5 to +0.7 %).
+    "#]],
+    );
+    check(
+        &record(12, [4.0, 4.6, 4.2], 1.0),
+        &expect![[r#"
+        Huge pages hurt sort -n numbers.txt: 15.1 % more wall time with malloc=thp
+        (95 %: 14.5 to 15.7 %), and 9.7 % more than without its huge pages (95 %: 9.2 to
+        10.0 %).
+        Stay with as-is: nothing that was tried is better.
+        How sure: at least 95 %; 12 of 12 rounds agree; control passed (−0.5 to +0.7 %).
+    "#]],
+    );
+}
+
+#[test]
+fn huge_pages_do_not_matter_where_malloc_does() {
+    check(
+        &record(40, [4.0, 3.6, 3.6], 1.0),
+        &expect![[r#"
+        Huge pages do not matter to sort -n numbers.txt: no difference within ±1 %
+        between malloc=thp and the same without huge pages (95 %: −0.3 to +0.3 %). Yet
+        malloc=thp takes 10.0 % less wall time than as-is (95 %: 9.7 to 10.3 %): with
+        it, malloc also grows its heap in larger steps, which alone takes 10.0 % less
+        (95 %: 9.7 to 10.3 %).
+        Recommended: malloc=thp. It changes this program only:
+            hugewise exec --policy malloc=thp -- sort -n numbers.txt
+        glibc 2.36 may ignore it; 2.37 always obeys.
+        How sure: at least 95 %; control passed (−0.3 to +0.4 %).
+    "#]],
+    );
+}

@@ -14,7 +14,7 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, StopReason};
+use hugewise_model::run::record::{Header, Removal, RemovalReason, StopReason};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -200,6 +200,7 @@ impl<'a> Rounds<'a> {
             }
             self.drop_idle(round, recorder, progress)?;
             if round == first {
+                self.drop_shams(round, recorder);
                 self.check_time(recorder.record(), progress)?;
             }
             // What was dropped is not in it any more.
@@ -300,6 +301,14 @@ impl<'a> Rounds<'a> {
             progress.print_above(&format!("dropped: {removal}"));
         }
         Ok(())
+    }
+
+    /// Drops the shams for which there is no time: the policies that they stand beside may need none.
+    fn drop_shams(&self, round: u32, recorder: &mut Recorder) {
+        for policy in self.shams_without_time(recorder.record()) {
+            let why = RemovalReason::OutOfReach;
+            recorder.remove(Removal { round, policy, why });
+        }
     }
 
     /// One round: every trial of the plan, recorded.

@@ -57,7 +57,8 @@ impl<'a> Evidence<'a> {
     pub(super) fn pages_alone(&self) -> Vec<PagesAlone> {
         let policies = self.record.header.plan.policies.iter();
         let pairs = policies.filter_map(|policy| self.beside_malloc(policy));
-        pairs.map(|pair| pair.pages_alone()).collect()
+        let known = pairs.map(|pair| pair.pages_alone());
+        known.filter(|it| it.comparison.n > 0).collect()
     }
 }
 

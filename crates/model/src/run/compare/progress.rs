@@ -206,7 +206,8 @@ fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReas
         None => judged.policies().all(is_dropped),
     };
     if is_over {
-        let is_open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
+        let mut asked = all().filter(|drop| !plan.is_sham(&drop.policy));
+        let is_open = asked.any(|drop| drop.why == RemovalReason::OutOfReach);
         return match (is_open, awaits_control(judged, drops, rounds_left)) {
             (true, _) => Some(StopReason::OutOfReach),
             (false, true) => None,

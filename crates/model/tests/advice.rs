@@ -165,6 +165,7 @@ fn measured(outcome: Change) -> Measurement {
         change: Some([1.08, 1.05, 1.1]),
         outcome: Some(outcome),
         changed_no_page: false,
+        prices: Vec::new(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Policies that cannot act on the program, or under which it fails: found by the first trials, and
-//! dropped.
+//! Policies that cannot act on the program, under which it fails, or which tell no more than others: found by the first
+//! trials, and dropped.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use hugewise_model::run::record::{Header, Removal, RemovalReason};
 use hugewise_model::run::trial::Trial;
 
 use super::recorder::Recorder;
+use super::usual_reach::UsualReach;
 use crate::exit;
 
 /// The policies of an experiment that cannot act, as far as its trials showed.
@@ -26,9 +27,25 @@ pub struct IdlePolicies {
     failures: RefCell<BTreeMap<String, Option<String>>>,
     /// The files that were executed.
     executables: RefCell<BTreeMap<String, Option<Executable>>>,
+    /// What the usual policies reach; `None` where the user named others, who wants them all.
+    reach: Option<UsualReach>,
 }
 
 impl IdlePolicies {
+    /// The same for the usual policies, of which some may tell no more than others.
+    pub fn of_the_usual() -> Self {
+        Self {
+            reach: Some(UsualReach::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a trial that is to come may show that some tell no more than others.
+    pub fn is_open(&self, header: &Header) -> bool {
+        let is_open = |reach: &UsualReach| reach.is_open(header);
+        header.plan.bench.is_none() && self.reach.as_ref().is_some_and(is_open)
+    }
+
     /// Whether none was found since the last were dropped.
     pub fn is_empty(&self) -> bool {
         self.reasons.borrow().is_empty()
@@ -43,6 +60,10 @@ impl IdlePolicies {
     pub fn learn(&self, header: &Header, trial: &Trial) {
         if header.plan.bench.is_some() {
             return;
+        }
+        if let Some(reach) = &self.reach {
+            let spared = reach.learn(header, trial);
+            self.reasons.borrow_mut().extend(spared);
         }
         let failure = (!trial.succeeded()).then(|| how_it_failed(trial));
         let mut failures = self.failures.borrow_mut();

@@ -56,3 +56,4 @@ pub mod progress;
 mod progress_line;
 mod rounds;
 mod trial_output;
+mod usual_reach;

@@ -10,6 +10,7 @@ use super::tried::change_words;
 use crate::base::calendar::date;
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::findings::Context;
+use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::policy::Settings;
 use crate::run::record::Record;
 use crate::run::report::pages::changed_no_page;
@@ -36,6 +37,9 @@ pub struct Measurement {
     pub outcome: Option<Change>,
     /// Whether it changed no page, so that its time says nothing of huge pages.
     pub changed_no_page: bool,
+    /// What it makes worse besides, such as `peak memory +15.8 %`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<String>,
 }
 
 /// What a measurement means for a rule.
@@ -83,6 +87,10 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
             change,
             outcome: outcome(answer),
             changed_no_page,
+            prices: prices(&context, &row.policy)
+                .into_iter()
+                .map(|price| tell(&context, price).replace(", ", " "))
+                .collect(),
         })
     };
     let rows = table.comparisons.iter();
@@ -204,7 +212,9 @@ impl Measurement {
         match change {
             Some(change) => {
                 let change = change_words(&self.metric, change);
-                format!("{} {}, {change}", self.policy, self.verdict())
+                let prices = self.prices.join(", ");
+                let but = if prices.is_empty() { "" } else { ", but " };
+                format!("{} {}, {change}{but}{prices}", self.policy, self.verdict())
             }
             None => said_idle(&[&self.policy]),
         }

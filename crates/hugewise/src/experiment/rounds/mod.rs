@@ -14,7 +14,7 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, Removal, RemovalReason, StopReason};
+use hugewise_model::run::record::{Header, StopReason};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -132,7 +132,10 @@ impl<'a> Rounds<'a> {
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
-            idle: IdlePolicies::default(),
+            idle: match options.names_policies() {
+                true => IdlePolicies::default(),
+                false => IdlePolicies::of_the_usual(),
+            },
             fragmentation: None,
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
@@ -200,7 +203,6 @@ impl<'a> Rounds<'a> {
             }
             self.drop_idle(round, recorder, progress)?;
             if round == first {
-                self.drop_shams(round, recorder);
                 self.check_time(recorder.record(), progress)?;
             }
             // What was dropped is not in it any more.
@@ -297,18 +299,11 @@ impl<'a> Rounds<'a> {
         self.stop_servers(&recorder.record().header)?;
         let known = recorder.record().removals.len();
         self.idle.drop_from(recorder, round)?;
-        for removal in &recorder.record().removals[known..] {
+        let told = recorder.record().removals[known..].iter();
+        for removal in told.filter(|it| !it.is_of_a_spared_sham()) {
             progress.print_above(&format!("dropped: {removal}"));
         }
         Ok(())
-    }
-
-    /// Drops the shams for which there is no time: the policies that they stand beside may need none.
-    fn drop_shams(&self, round: u32, recorder: &mut Recorder) {
-        for policy in self.shams_without_time(recorder.record()) {
-            let why = RemovalReason::OutOfReach;
-            recorder.remove(Removal { round, policy, why });
-        }
     }
 
     /// One round: every trial of the plan, recorded.

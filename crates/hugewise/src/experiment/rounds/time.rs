@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::plan::{Bounds, Plan, claims};
-use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
 
@@ -74,9 +73,9 @@ impl Rounds<'_> {
     /// Says once what is to come, as soon as it is known what a trial takes.
     pub(super) fn tell_plan(&self, record: &Record, progress: &Progress) {
         let plan = &record.header.plan;
-        let left_out = self.shams_without_time(record);
-        let slots = record.slots(record.next_round()) - left_out.len();
-        let forecast = self.pace.borrow().forecast(slots);
+        let next = record.next_round();
+        let slots = plan.round(next, |policy| record.is_run(policy, next));
+        let forecast = self.pace.borrow().forecast(self.acting(plan, &slots));
         let Some(forecast) = forecast.filter(|_| !self.plan_told.get()) else {
             return;
         };
@@ -99,27 +98,35 @@ impl Rounds<'_> {
         };
         progress.say(&plan_text(
             &forecast,
-            arms(record, &left_out).as_deref(),
+            self.arms(record).as_deref(),
             &bounds,
             fewest,
         ));
     }
 
-    /// The policies of malloc alone, where the usual time is too short for the fewest rounds with them: what they are for
-    /// takes more rounds still.
-    pub(super) fn shams_without_time(&self, record: &Record) -> Vec<String> {
+    /// What a round compares; `None` where one policy is measured. A sham is a control too.
+    fn arms(&self, record: &Record) -> Option<String> {
         let plan = &record.header.plan;
         let next = record.next_round();
-        let usual = plan.bounds.max_time;
-        let usual = usual.filter(|_| plan.bounds.least_rounds.is_some() && plan.service.is_none());
-        let forecast = self.pace.borrow().forecast(record.slots(next));
-        let mut both = forecast.zip(usual).into_iter();
-        if !both.any(|(forecast, usual)| forecast.after(fewest(record)) > usual) {
-            return Vec::new();
-        }
-        let shams = plan.policies.iter().filter_map(|it| plan.malloc_alone(it));
-        let shams = shams.filter(|it| !plan.is_baseline(&it.name) && record.is_run(&it.name, next));
-        shams.map(|it| it.name.clone()).collect()
+        let is_run = |it: &&str| !self.idle.has(it) && record.is_run(it, next);
+        let (shams, policies): (Vec<&str>, Vec<&str>) = match plan.programs.is_empty() {
+            true => {
+                let run = plan.own_policies().into_iter().filter(is_run);
+                run.partition(|it| plan.policies.len() > 2 && plan.is_sham(it))
+            }
+            false => (Vec::new(), plan.own_policies()),
+        };
+        let policies = counted(policies.len() as u64, "policy");
+        let programs = plan.programs.len();
+        let controls = plan.controls().len() + shams.len();
+        (plan.policies.len() > 1).then(|| match (programs, controls) {
+            (0, 1) => format!("{policies} and the control"),
+            (0, _) => format!("{policies}, {}", counted(controls as u64, "control")),
+            _ => format!(
+                "{programs} programs under {policies}, with {}",
+                counted(controls as u64, "control")
+            ),
+        })
     }
 
     /// Refuses a time in which nothing can be measured, as soon as the warm-up proves it.
@@ -153,24 +160,6 @@ impl Rounds<'_> {
 fn has_usual_time(plan: &Plan) -> bool {
     let is_usual = |time| time >= USUAL_BENCH_TIME;
     plan.bench.is_some() && plan.bounds.max_time.is_none_or(is_usual)
-}
-
-/// What a round compares, without the policies that are left out; `None` where one policy is measured.
-fn arms(record: &Record, left_out: &[String]) -> Option<String> {
-    let plan = &record.header.plan;
-    let next = record.next_round();
-    let is_left = |it: &&Policy| left_out.contains(&it.name) || !record.is_run(&it.name, next);
-    let left_out = plan.policies.iter().filter(is_left).count();
-    let policies = plan.own_policies().len().saturating_sub(left_out);
-    let policies = counted(policies as u64, "policy");
-    let programs = plan.programs.len();
-    (plan.policies.len() > 1).then(|| match programs {
-        0 => format!("{policies} and the control"),
-        _ => format!(
-            "{programs} programs under {policies}, with {}",
-            counted(plan.controls().len() as u64, "control")
-        ),
-    })
 }
 
 /// The fewest rounds that are missing for an answer.

@@ -28,10 +28,12 @@ impl Rounds<'_> {
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             let slots = plan.round(round, |policy| record.is_run(policy, record.next_round()));
-            let slots: Vec<Slot> = slots
+            let mut slots: Vec<Slot> = slots
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
                 .collect();
+            // What the others reach may spare them.
+            slots.sort_by_key(|slot| plan.is_sham(&plan.policies[slot.policy].name));
             for (at, &slot) in slots.iter().enumerate() {
                 let policy = &plan.policies[slot.policy].name;
                 if self.idle.has(policy) {
@@ -65,7 +67,7 @@ impl Rounds<'_> {
                     reported = true;
                     progress.print_above(&failure(&trial));
                 }
-                if is_waited_for {
+                if is_waited_for && !self.idle.is_open(header) {
                     self.tell_plan(record, progress);
                 }
             }

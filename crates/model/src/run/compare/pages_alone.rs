@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::rows::Estimate;
 use super::verdict::{Evidence, Judgement};
-use super::{Answer, Comparison, Statistic};
+use super::{Answer, Change, Comparison, Statistic};
 use crate::run::compare::decision::{Question, is_within_reach};
 use crate::run::compare::effect::Effect;
 use crate::run::policy::Policy;
@@ -67,8 +67,18 @@ impl BesideMalloc<'_> {
         self.evidence.baseline
     }
 
+    /// Its answer. That there is no difference needs the whole interval: it is the first sentence, with that beside it.
     pub(super) fn judge(&self) -> Judgement {
-        self.evidence.judge(&self.policy.name)
+        let judgement = self.evidence.judge(&self.policy.name);
+        let is_same = judgement.answer == Answer::NoDifference;
+        match is_same && self.comparison().change != Change::NoDifference {
+            true => Judgement {
+                answer: Answer::NotDecided,
+                is_settled: false,
+                ..judgement
+            },
+            false => judgement,
+        }
     }
 
     /// Whether so many more rounds could decide.
@@ -78,6 +88,13 @@ impl BesideMalloc<'_> {
     }
 
     fn pages_alone(&self) -> PagesAlone {
+        PagesAlone {
+            answer: self.judge().answer,
+            comparison: self.comparison(),
+        }
+    }
+
+    fn comparison(&self) -> Comparison {
         let Evidence {
             metric, question, ..
         } = self.evidence;
@@ -91,9 +108,6 @@ impl BesideMalloc<'_> {
             n: pairs.n(),
             warnings: pairs.warnings(),
         };
-        PagesAlone {
-            answer: self.judge().answer,
-            comparison: row.finish(question.threshold),
-        }
+        row.finish(question.threshold)
     }
 }

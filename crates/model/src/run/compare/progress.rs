@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::host::Host;
-use crate::run::compare::effect::Effect;
+use crate::run::compare::effect::{Effect, limit};
 use crate::run::compare::verdict::Judgement;
 use crate::run::compare::{Answer, CompareError, Comparison, ControlOutcome, Judged, programs};
 use crate::run::metric::MetricId;
@@ -142,6 +142,11 @@ pub(super) fn reason_to_drop(
         return None;
     }
     if judgement.is_settled {
+        let is_sham = judged.record.header.plan.is_sham(&policy.name);
+        let has_time = rounds_left > 0 && !is_sham;
+        if judgement.answer.is_shown() && has_time && may_be_small(judged, policy) {
+            return None;
+        }
         // What cannot change a page does so in no start.
         let is_of_starts = judgement.answer != Answer::NoEffect;
         let is_told = !is_of_starts || has_starts_enough(judged.record, &policy.name);
@@ -153,6 +158,19 @@ pub(super) fn reason_to_drop(
     }
     let is_hopeless = !judged.evidence().is_within_reach(&policy.name, rounds_left);
     is_hopeless.then_some(RemovalReason::OutOfReach)
+}
+
+/// Whether the effect of a policy is one of interest by its estimate, and perhaps none by its interval: a direction whose
+/// end lies at 0.1 % may turn with the next rounds, and nobody sets anything for so little.
+fn may_be_small(judged: &Judged, policy: &Policy) -> bool {
+    let question = judged.question();
+    let draws = judged.evidence().draws(&policy.name);
+    let effect = Effect::of_draws(&draws, question.claims).filter(|_| !question.is_approximate());
+    effect.is_some_and(|effect| {
+        let limit = limit(effect.scale, effect.baseline_value, question.threshold);
+        let least = effect.interval.map(|(low, high)| low.max(-high));
+        effect.estimate.abs() > limit && least.is_some_and(|least| least < limit)
+    })
 }
 
 /// Whether more rounds may tell what the huge pages of a policy do that changes malloc too. Where one of pages alone shows
@@ -172,11 +190,11 @@ fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u
         && judged
             .record
             .is_run(&pages.malloc_alone().name, judged.record.next_round());
+    let judgement = pages.judge();
+    let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     let is_early = judged.rounds.whole < FORETELLING;
-    is_asked
-        && rounds_left > 0
-        && !pages.judge().is_settled
-        && (is_early || pages.is_within_reach(rounds_left))
+    let is_within_reach = || is_early || pages.is_within_reach(rounds_left);
+    is_asked && is_open && rounds_left > 0 && is_within_reach()
 }
 
 /// What is out of reach gives its time to what is within. Where nothing is and nothing was shown,

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::policy::Policy;
+
 /// A policy that is not run any more.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -16,6 +18,16 @@ pub struct Removal {
     pub why: RemovalReason,
 }
 
+impl Removal {
+    /// Whether it is a sham whose policy needs none: nobody asks for it.
+    #[must_use]
+    pub fn is_of_a_spared_sham(&self) -> bool {
+        let policy = self.policy.parse::<Policy>();
+        let is_sham = |it: &Policy| it.is_idle_means() || it.settings.is_malloc_alone();
+        matches!(self.why, RemovalReason::TellsNoMore(_)) && policy.is_ok_and(|it| is_sham(&it))
+    }
+}
+
 /// Why a policy is dropped.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +36,8 @@ pub enum RemovalReason {
     CannotAct(String),
     /// The command fails under it, as a sentence says, and not under the baseline.
     Fails(String),
+    /// Another policy tells as much of huge pages and costs less, as a sentence says.
+    TellsNoMore(String),
     /// It has its answer.
     Decided,
     /// The rounds that are left would not decide it, if they go on as the others did.
@@ -36,7 +50,7 @@ impl RemovalReason {
     pub fn is_about_time(&self) -> bool {
         match self {
             Self::Decided | Self::OutOfReach => true,
-            Self::CannotAct(_) | Self::Fails(_) => false,
+            Self::CannotAct(_) | Self::Fails(_) | Self::TellsNoMore(_) => false,
         }
     }
 }
@@ -48,6 +62,7 @@ impl fmt::Display for Removal {
             RemovalReason::Fails(how) => {
                 write!(f, "the command fails under {}: {how}", self.policy)
             }
+            RemovalReason::TellsNoMore(why) => write!(f, "{} tells no more: {why}", self.policy),
             RemovalReason::Decided => write!(f, "{} had enough rounds", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)

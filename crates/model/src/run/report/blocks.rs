@@ -161,20 +161,13 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
     }
     let is_acting = |arm: &usize| {
         let policy = section.columns[*arm].policy;
-        let is_seen = !report.changed_no_page(policy) && !is_not_in_force(report, policy);
-        is_seen && !is_sham_without_trial(report, policy)
+        !report.changed_no_page(policy) && !is_not_in_force(report, policy)
     };
     let acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
     match acting.is_empty() {
         true => all,
         false => acting,
     }
-}
-
-/// Whether there was no time for a sham.
-fn is_sham_without_trial(report: &Report<'_>, policy: &str) -> bool {
-    let mut trials = report.record.trials.iter();
-    report.record.header.plan.is_sham(policy) && trials.all(|it| it.policy != policy)
 }
 
 /// Whether a policy has no answer because it was not in force: its column would be one of the baseline.

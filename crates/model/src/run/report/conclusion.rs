@@ -85,14 +85,15 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     if let Some(conclusion) = shown(report, &context, &arms) {
         return Some(conclusion);
     }
-    let beside_malloc = unconfirmed
-        .iter()
-        .filter_map(|it| beside_malloc(report, it));
-    if let Some(conclusion) = shown_beside_malloc(&beside_malloc.collect::<Vec<_>>()) {
+    let page = huge_page(&context);
+    let changing = unconfirmed.iter().filter(|arm| arm.more.abs() > page);
+    let beside_malloc: Vec<Arm<'_>> = changing
+        .filter_map(|it| beside_malloc(report, it))
+        .collect();
+    if let Some(conclusion) = shown_beside_malloc(&beside_malloc) {
         return Some(conclusion);
     }
     // An estimate of what malloc and its pages do together tells more than why pages alone have none.
-    let page = huge_page(&context);
     let is_estimated = unconfirmed.iter().any(|arm| arm.more.abs() > page);
     let is_told = |arm: &Arm<'_>| !is_estimated || !has_reason(report, arm);
     let told: Vec<Arm<'_>> = arms.iter().copied().filter(is_told).collect();

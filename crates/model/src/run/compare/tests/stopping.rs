@@ -39,6 +39,33 @@ fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
 }
 
+/// A direction is shown after eight rounds whose end lies within the threshold: what time there is makes it firm.
+#[test]
+fn an_effect_that_may_be_small_has_more_rounds_while_there_is_time() {
+    let mut plan = prompt();
+    plan.policies.truncate(2);
+    let after = |rounds: u32| {
+        record_of(plan.clone(), rounds, |trial, slot| {
+            fast(trial, slot);
+            let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 9);
+            let noise = 0.06 * (random.f64() - 0.5);
+            let faster = if slot.policy == 1 { 0.975 } else { 1.0 };
+            read(trial, "wall_seconds", faster * noise.exp());
+        })
+    };
+    let drops = |record: &Record, left| progress(record, left).expect("sound").drops.len();
+    let early = after(8);
+    let table = the_table(&early);
+    assert_eq!(table.verdict.policies["always"], Answer::Better);
+    let wall = row(&table, "wall_seconds", "always");
+    assert!(wall.high.expect("an end") > 1.0 / 1.01, "{wall:?}");
+    assert_eq!((drops(&early, 40), drops(&early, 0)), (0, 1));
+    let late = after(80);
+    let wall = row(&the_table(&late), "wall_seconds", "always").high;
+    assert!(wall.expect("an end") < 1.0 / 1.01, "{wall:?}");
+    assert_eq!(drops(&late, 40), 1);
+}
+
 /// The policy needs six rounds; the control tells nothing before its seventh, and gets that alone.
 #[test]
 fn the_control_gets_a_few_rounds_more_than_a_clear_answer() {

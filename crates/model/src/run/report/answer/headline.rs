@@ -6,7 +6,7 @@ use super::super::interval::Sign;
 use super::super::pages::same_huge_bytes;
 use super::beside::{after_rest, beside, shown_all_the_same};
 use super::effect::Effect;
-use super::sentence::{evidence, next_step};
+use super::sentence::{evidence, evidence_of_none, next_step};
 use super::{
     Pair, command, is_answer, judged, more_than_pages, pages_alone, pair, property, provisional,
     shape, user_time,
@@ -138,7 +138,7 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
         chosen_percent(report.table.verdict.threshold),
         pair.subject,
         pair.here,
-        evidence(&metric, row, Sign::Kept),
+        evidence_of_none(&metric, row),
         beside(report, row),
         after_rest(report, &row.policy),
         shape::unseen(report, &row.policy),

@@ -6,7 +6,7 @@ use super::super::interval::{Sign, interval};
 use super::effect::Effect;
 use super::{Pair, is_answer, judged, provisional, sentence_label, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Answer, Comparison, fewest_rounds};
+use crate::run::compare::{Answer, Change, Comparison, fewest_rounds};
 use crate::run::metric::Metric;
 use crate::run::plan::{JudgeBy, claims};
 use crate::run::stats::FEWEST_FOR_A_MEAN;
@@ -79,6 +79,15 @@ pub(super) fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> 
     }
 }
 
+/// The same of no difference, which two one-sided tests show before the whole interval does.
+pub(super) fn evidence_of_none(metric: &Metric, comparison: &Comparison) -> String {
+    let evidence = evidence(metric, comparison, Sign::Kept);
+    match comparison.change {
+        Change::NoDifference => evidence,
+        _ => evidence.replacen('(', "(two one-sided tests; ", 1),
+    }
+}
+
 fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
@@ -88,7 +97,7 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
         pair.there,
         of_cell(&metric),
         pair.subject,
-        evidence(&metric, comparison, Sign::Kept),
+        evidence_of_none(&metric, comparison),
         shape::unseen(report, &comparison.policy),
     )
 }

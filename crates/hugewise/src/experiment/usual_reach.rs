@@ -1,0 +1,192 @@
+//! How much memory the usual policies make huge in the warm-up: of two that tell the same of huge pages, the one that costs
+//! less is run.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use hugewise_model::base::units::Unit;
+use hugewise_model::run::metric::MetricId;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::policy::{Policy, Settings, Thp};
+use hugewise_model::run::record::{Header, RemovalReason};
+use hugewise_model::run::trial::Trial;
+use hugewise_model::text::number::quantity;
+
+/// One that reaches this share of what another reaches tells the same.
+const AS_MUCH: f64 = 0.9;
+
+/// What was huge at most in the first trial of each policy, in bytes; `None` where that is not known.
+#[derive(Debug, Default)]
+pub(super) struct UsualReach {
+    huge: RefCell<BTreeMap<String, Option<f64>>>,
+}
+
+/// The policies between which the reach decides.
+struct Rivals<'a> {
+    /// It sets the machine's mode, or has a tracer or a library advise what is mapped.
+    always: &'a Policy,
+    /// It has malloc advise what it maps, and makes malloc work otherwise too.
+    malloc: &'a Policy,
+    malloc_alone: &'a Policy,
+}
+
+impl UsualReach {
+    /// Whether a trial of one of the rivals is to come.
+    pub(super) fn is_open(&self, header: &Header) -> bool {
+        let known = self.huge.borrow();
+        let rivals = Rivals::of(&header.plan);
+        let is_known = |policy: &Policy| known.contains_key(&policy.name);
+        rivals.is_some_and(|it| !is_known(it.always) || !is_known(it.malloc))
+    }
+
+    /// Learns from a trial; the policies that need not run, and why.
+    pub(super) fn learn(&self, header: &Header, trial: &Trial) -> BTreeMap<String, RemovalReason> {
+        let was_open = self.is_open(header);
+        let huge = trial.value(MetricId::HugeAnonPeakBytes);
+        let huge = huge.filter(|_| trial.succeeded());
+        self.huge
+            .borrow_mut()
+            .entry(trial.policy.clone())
+            .or_insert(huge);
+        match was_open && !self.is_open(header) {
+            true => self.spared(header).unwrap_or_default(),
+            false => BTreeMap::new(),
+        }
+    }
+
+    fn spared(&self, header: &Header) -> Option<BTreeMap<String, RemovalReason>> {
+        let huge = |policy: &Policy| self.huge.borrow().get(&policy.name).copied().flatten();
+        let rivals = Rivals::of(&header.plan)?;
+        let (always, malloc) = (huge(rivals.always)?, huge(rivals.malloc)?);
+        let realisation = header.realisations.get(&rivals.always.name)?;
+        let means = match (realisation.is_traced(), &realisation.library) {
+            (true, _) => Some("a tracer"),
+            (false, Some(_)) => Some("a preloaded library"),
+            (false, None) => None,
+        };
+        let page = header.host.pmd_bytes()? as f64;
+        let [of_malloc, of_always] = [malloc, always].map(|it| quantity(&Unit::Bytes, it));
+        let (left_out, why) = match means {
+            Some(means) if malloc > page && malloc >= AS_MUCH * always => (
+                means_of_always(&header.plan, rivals.always),
+                format!(
+                    "{} makes {of_malloc} huge, {} {of_always} by {means} that costs time",
+                    rivals.malloc.name, rivals.always.name
+                ),
+            ),
+            None if always > page && always >= AS_MUCH * malloc => (
+                vec![rivals.malloc_alone],
+                format!(
+                    "{} makes {of_always} huge, {} {of_malloc}",
+                    rivals.always.name, rivals.malloc.name
+                ),
+            ),
+            _ => return None,
+        };
+        let reason = |policy: &Policy| {
+            let why = RemovalReason::TellsNoMore(why.clone());
+            (policy.name.clone(), why)
+        };
+        Some(left_out.into_iter().map(reason).collect())
+    }
+}
+
+/// The policy, and what tells the cost of its means.
+fn means_of_always<'a>(plan: &'a Plan, always: &'a Policy) -> Vec<&'a Policy> {
+    let idle = plan.policies.iter().filter(|it| it.is_idle_means());
+    std::iter::once(always).chain(idle).collect()
+}
+
+impl<'a> Rivals<'a> {
+    fn of(plan: &'a Plan) -> Option<Self> {
+        let always = Settings {
+            thp: Some(Thp::Always),
+            ..Settings::default()
+        };
+        let policies = || plan.policies.iter();
+        let pair = |malloc: &'a Policy| Some((malloc, plan.malloc_alone(malloc)?));
+        let (malloc, malloc_alone) = policies().find_map(pair)?;
+        Some(Self {
+            always: policies().find(|it| it.settings == always)?,
+            malloc,
+            malloc_alone,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use hugewise_model::run::policy::realise::Tracer;
+    use hugewise_model::run::record::Record;
+    use hugewise_model::run::trial::Reading;
+
+    use super::*;
+    use crate::experiment::recorder::read;
+
+    const MIB: f64 = 1_048_576.0;
+
+    /// The usual policies of an ordinary user, `thp=always` by this means.
+    fn record(tracer: Tracer) -> Record {
+        let kept = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/records/python-dict.jsonl"
+        );
+        let mut record = read(Path::new(kept)).expect("a kept record");
+        let header = &mut record.header;
+        let names = [
+            "as-is",
+            "thp=never",
+            "thp=always",
+            "malloc=thp",
+            "tracer=idle",
+            "thp=never,malloc=thp",
+        ];
+        let policies = names.iter().map(|name| name.parse().expect("a policy"));
+        header.plan.policies = policies.collect();
+        let always = header.realisations.get_mut("thp=always");
+        let always = always.expect("it was run");
+        always.tracer = tracer;
+        always.files.clear();
+        record
+    }
+
+    /// What is spared where `thp=always` makes so many MiB huge, and `malloc=thp`.
+    fn spared(tracer: Tracer, always: f64, malloc: f64) -> Vec<String> {
+        let record = record(tracer);
+        let reach = UsualReach::default();
+        let mut spared = Vec::new();
+        for (policy, huge) in [
+            ("malloc=thp", malloc),
+            ("as-is", 0.0),
+            ("thp=always", always),
+        ] {
+            assert!(reach.is_open(&record.header) && spared.is_empty());
+            let mut trial = record.trials[0].clone();
+            trial.policy = policy.to_owned();
+            let name = MetricId::HugeAnonPeakBytes.name();
+            trial
+                .readings
+                .insert(name.to_owned(), Reading::of(huge * MIB));
+            spared.extend(reach.learn(&record.header, &trial).into_keys());
+        }
+        assert!(!reach.is_open(&record.header));
+        spared
+    }
+
+    #[test]
+    fn a_tracer_is_spared_where_malloc_reaches_as_much() {
+        let both = ["thp=always", "tracer=idle"];
+        assert_eq!(spared(Tracer::Huge, 26.0, 224.0), both);
+        assert_eq!(spared(Tracer::Huge, 224.0, 220.0), both);
+        assert!(spared(Tracer::Huge, 224.0, 26.0).is_empty());
+        assert!(spared(Tracer::Huge, 0.0, 0.0).is_empty());
+    }
+
+    #[test]
+    fn malloc_alone_is_spared_where_the_setting_reaches_as_much() {
+        assert_eq!(spared(Tracer::None, 224.0, 226.0), ["thp=never,malloc=thp"]);
+        assert!(spared(Tracer::None, 26.0, 224.0).is_empty());
+    }
+}

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::history::{self, is_again, on_other_memory, together};
-use hugewise_model::run::plan::claims;
+use hugewise_model::run::plan::fewest_rounds_of;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 
@@ -30,7 +29,7 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
 /// was not.
 fn is_enough(record: &Record) -> bool {
     let plan = &record.header.plan;
-    record.compared_rounds() >= fewest_rounds(claims(&plan.policies, &plan.baseline))
+    record.compared_rounds() >= fewest_rounds_of(&plan.policies, &plan.baseline)
 }
 
 /// The records of the user's folder that were begun before this one and are of the same experiment. It

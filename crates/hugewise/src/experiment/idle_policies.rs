@@ -61,10 +61,15 @@ impl IdlePolicies {
         if header.plan.bench.is_some() {
             return;
         }
-        if let Some(reach) = &self.reach {
-            let spared = reach.learn(header, trial);
-            self.reasons.borrow_mut().extend(spared);
+        self.learn_what_acts(header, trial);
+        let spared = self.reach.as_ref().map(|it| it.learn(header, trial));
+        // That it cannot act says more.
+        for (policy, why) in spared.unwrap_or_default() {
+            self.reasons.borrow_mut().entry(policy).or_insert(why);
         }
+    }
+
+    fn learn_what_acts(&self, header: &Header, trial: &Trial) {
         let failure = (!trial.succeeded()).then(|| how_it_failed(trial));
         let mut failures = self.failures.borrow_mut();
         let known = failures

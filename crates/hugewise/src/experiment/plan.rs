@@ -10,11 +10,11 @@ use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
-use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms, claims,
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
+    fewest_rounds_of,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{
@@ -68,7 +68,7 @@ impl Options {
             shell: self.shell,
             service: self.driven(&policies)?,
             seed: self.seed.unwrap_or(clock_seed),
-            bounds: self.bounds(claims(&policies, &baseline))?,
+            bounds: self.bounds(policies.len(), fewest_rounds_of(&policies, &baseline))?,
             baseline,
             not_tried: self.not_tried(host, heap),
             policies,
@@ -260,11 +260,11 @@ impl Options {
     }
 
     /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
-    fn bounds(&self, claims: u32) -> Result<Bounds> {
-        let (usual, most) = match claims {
-            0 => (ROUNDS_ALONE, ROUNDS_ALONE),
+    fn bounds(&self, policies: usize, fewest: u32) -> Result<Bounds> {
+        let (usual, most) = match policies {
+            0 | 1 => (ROUNDS_ALONE, ROUNDS_ALONE),
             // A demand is judged by an interval, also where pages tell that a policy does nothing.
-            _ if !self.demands.fail_if.is_empty() => (fewest_rounds(claims), MOST_ROUNDS),
+            _ if !self.demands.fail_if.is_empty() => (fewest, MOST_ROUNDS),
             _ => (1, MOST_ROUNDS),
         };
         let min_rounds = self.min_rounds.unwrap_or(usual);
@@ -292,7 +292,7 @@ impl Options {
         }
         Ok(Bounds {
             max_time: Some(USUAL_TIME),
-            least_rounds: Some(fewest_rounds(claims).max(min_rounds)),
+            least_rounds: Some(fewest.max(min_rounds)),
             ..bounds
         })
     }

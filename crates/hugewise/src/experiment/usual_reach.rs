@@ -70,7 +70,8 @@ impl UsualReach {
             Some(means) if malloc > page && malloc >= AS_MUCH * always => (
                 means_of_always(&header.plan, rivals.always),
                 format!(
-                    "{} makes {of_malloc} huge, {} {of_always} by {means} that costs time",
+                    "{} makes {of_malloc} huge, {} {of_always} by {means} that costs time; --system has it \
+                     without",
                     rivals.malloc.name, rivals.always.name
                 ),
             ),

@@ -300,7 +300,7 @@ impl<'a> Rounds<'a> {
         let known = recorder.record().removals.len();
         self.idle.drop_from(recorder, round)?;
         let told = recorder.record().removals[known..].iter();
-        for removal in told.filter(|it| !it.is_of_a_spared_sham()) {
+        for removal in told.filter(|it| !it.is_of_a_sham()) {
             progress.print_above(&format!("dropped: {removal}"));
         }
         Ok(())

@@ -158,11 +158,29 @@ pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) ->
 /// which every run of a policy is far from every run of the baseline.
 #[must_use]
 pub fn fewest_rounds(claims: u32) -> u32 {
+    fewest(claims, Control::Run)
+}
+
+/// The same of one claim about single runs of two policies.
+#[must_use]
+pub fn fewest_rounds_of_single_runs() -> u32 {
+    fewest(1, Control::None)
+}
+
+/// Whether the baseline has a second run in each round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Control {
+    Run,
+    None,
+}
+
+fn fewest(claims: u32, control: Control) -> u32 {
+    let second = |round: u32| f64::from((round + 1) % 2);
     let draws: Vec<Draw> = (0..64)
         .map(|round| Draw {
             policy: 100.0,
             baseline: f64::from(round % 2),
-            control: Some(f64::from((round + 1) % 2)),
+            control: (control == Control::Run).then(|| second(round)),
         })
         .collect();
     let decides = |n: &usize| {

@@ -194,7 +194,11 @@ fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     let is_early = judged.rounds.whole < FORETELLING;
     let is_within_reach = || is_early || pages.is_within_reach(rounds_left);
-    is_asked && is_open && rounds_left > 0 && is_within_reach()
+    // The fewest rounds that can decide are run in any case.
+    let least = judged.record.header.plan.bounds.least_rounds;
+    let is_due = least.is_some_and(|least| judged.rounds.whole < least);
+    let has_time = is_due || rounds_left > 0 && is_within_reach();
+    is_asked && is_open && has_time
 }
 
 /// What is out of reach gives its time to what is within. Where nothing is and nothing was shown,

@@ -19,12 +19,11 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Whether it is a sham whose policy needs none: nobody asks for it.
+    /// Whether it is a sham's, which leaves as its policy does: nobody asks for it.
     #[must_use]
-    pub fn is_of_a_spared_sham(&self) -> bool {
+    pub fn is_of_a_sham(&self) -> bool {
         let policy = self.policy.parse::<Policy>();
-        let is_sham = |it: &Policy| it.is_idle_means() || it.settings.is_malloc_alone();
-        matches!(self.why, RemovalReason::TellsNoMore(_)) && policy.is_ok_and(|it| is_sham(&it))
+        policy.is_ok_and(|it| it.is_idle_means() || it.settings.is_malloc_alone())
     }
 }
 

@@ -142,7 +142,11 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
 fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     // A load meets a server that started long ago.
     let is_advised = advised.len() > 1 && report.record.header.plan.service.is_none();
-    let Some(best) = best(report).filter(|_| is_advised) else {
+    // More rounds end with such starts.
+    let goes_on =
+        |it: &Advice| matches!(it, Advice::Command(line) if line.contains(" --continue "));
+    let is_asked = is_advised && !advised.iter().any(goes_on);
+    let Some(best) = best(report).filter(|_| is_asked) else {
         return Vec::new();
     };
     match rested_start(&report.findings, best) {

@@ -296,7 +296,7 @@ fn doubts_of(
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
     let dropped = record.removals.iter().map(|removal| {
         let line = format!("Dropped {}: {removal}.", when(record, removal));
-        let level = match removal.why.is_about_time() || removal.is_of_a_spared_sham() {
+        let level = match removal.why.is_about_time() || removal.is_of_a_sham() {
             // The answer says what was decided, and what was not.
             true => Level::Detail,
             false => Level::First,

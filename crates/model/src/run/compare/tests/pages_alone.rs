@@ -89,8 +89,11 @@ fn a_policy_runs_until_its_huge_pages_are_told() {
     assert_eq!(after(6, 30), (Vec::new(), None));
     let both = vec![MALLOC.to_owned(), ALONE.to_owned()];
     assert_eq!(after(8, 30).0, both);
-    // Without time for more, the policy has its own answer.
+    // Without time for more, the policy has its own answer, but for the rounds that were promised.
     assert_eq!(after(6, 0).0, both);
+    let mut promised = rounds(1, 6, [1.0, 1.15, 1.36], 0.001);
+    promised.header.plan.bounds.least_rounds = Some(7);
+    assert_eq!(dropped(&promised, 0).0, Vec::<String>::new());
 }
 
 /// Where pages alone show the same, the rounds beside malloc alone are spared.

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use super::again::continued;
-use super::pages_alone::FOR_SINGLE_RUNS;
 use super::{Advice, Report, given};
-use crate::run::compare::{Comparison, Scale, fewest_rounds};
+use crate::run::compare::{Comparison, Scale, fewest_rounds_of_single_runs};
 use crate::run::policy::rerun;
 use crate::text::wrap::plain;
 
@@ -80,7 +79,7 @@ fn factor(row: &Comparison, threshold: f64) -> Option<f64> {
 /// The same of two single runs a round, which have no interval before the rounds that can decide.
 fn without_interval(report: &Report<'_>, row: &Comparison) -> Option<f64> {
     let is_of_single_runs = row.baseline != report.table.verdict.baseline;
-    let needed = f64::from(fewest_rounds(1) + FOR_SINGLE_RUNS + 1);
+    let needed = f64::from(fewest_rounds_of_single_runs() + 1);
     (is_of_single_runs && row.n > 0).then(|| needed / f64::from(row.n))
 }
 

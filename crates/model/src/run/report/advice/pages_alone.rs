@@ -5,7 +5,7 @@ use super::super::pages::more_huge_bytes;
 use super::again::with_policies;
 use super::more_time::{more_rounds, took};
 use super::{Advice, Report};
-use crate::run::compare::{Answer, fewest_rounds};
+use crate::run::compare::{Answer, fewest_rounds_of_single_runs};
 use crate::run::findings::Context;
 use crate::run::plan::USUAL_TIME;
 use crate::run::policy::{Policy, Settings, Thp};
@@ -55,15 +55,12 @@ fn told<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
     found.filter(|it| more_huge_bytes(&context, &it.name) != Some(0.0))
 }
 
-/// Between single runs of two policies a direction needs so many rounds more than beside the two of a baseline.
-pub(super) const FOR_SINGLE_RUNS: u32 = 2;
-
 /// What the fewest rounds take that can decide, or the usual time, where the trials take as long as these did.
 pub(super) fn minutes(report: &Report<'_>, policies: usize) -> f64 {
     let trials = report.record.trials.len().max(1) as u32;
     let trial = took(report).unwrap_or_default() / trials;
     let control = 1;
     let round = trial * (policies + control) as u32;
-    let needed = round * (fewest_rounds(1) + FOR_SINGLE_RUNS);
+    let needed = round * fewest_rounds_of_single_runs();
     (needed.max(USUAL_TIME).as_secs_f64() / 60.0).ceil()
 }

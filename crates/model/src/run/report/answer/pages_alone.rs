@@ -31,69 +31,63 @@ pub(super) fn comparison(report: &Report<'_>, conclusion: &Conclusion) -> Option
     }
 }
 
-/// `Huge pages help perl, but malloc=thp hurts it: 6.9 % more wall time than as-is (95 %: 1.2 to 10.5 %). Its huge pages
-/// alone: 18.8 % less (95 %: 16 to 27 %). The larger steps by which it lets malloc grow the heap, alone: 31.2 % more
-/// (95 %: 27 to 38 %).`
+/// `Huge pages by themselves help perl: 18.8 % less wall time (95 %: 16 to 27 %). But malloc=thp also lets malloc grow the
+/// heap in larger steps, alone (thp=never,malloc=thp) 31.2 % more (95 %: 27 to 38 %). Together: 6.9 % more than as-is (95 %: 1.2 to
+/// 10.5 %).`
 pub(super) fn answer(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> Option<String> {
     let alone = comparison(report, conclusion)?;
     let metric = metric_of(report.record, &alone.metric);
-    let pages = match conclusion.huge_pages {
-        HugePages::DoNotMatter => format!(
-            "no difference within ±{} % {}",
-            chosen_percent(report.table.verdict.threshold),
-            evidence(&metric, &alone, Sign::Kept)
-        ),
-        _ => brief(report, &alone)?,
+    let (verb, effect) = match conclusion.huge_pages {
+        HugePages::DoNotMatter => {
+            let threshold = chosen_percent(report.table.verdict.threshold);
+            (
+                "do not matter to",
+                format!("no difference within ±{threshold} %"),
+            )
+        }
+        HugePages::Hurt => ("hurt", Effect::of(&metric, &alone)?.phrase(&metric)),
+        _ => ("help", Effect::of(&metric, &alone)?.phrase(&metric)),
+    };
+    let range = match conclusion.huge_pages {
+        HugePages::DoNotMatter => evidence(&metric, &alone, Sign::Kept),
+        _ => evidence(&metric, &alone, Sign::Left),
     };
     let condition = match is_of_warm_memory(report, conclusion) {
         true => " where starts follow within seconds",
         false => "",
     };
-    let rest = match by_itself(report, &alone.baseline) {
-        Some(steps) => format!("{LARGER_STEPS}, alone: {steps}."),
-        None => {
-            "The rest is due to the larger steps by which it lets malloc grow the heap.".to_owned()
-        }
-    };
+    let steps = by_itself(report, &alone.baseline);
+    let sham = plain(&alone.baseline);
+    let steps = steps.map_or_else(String::new, |it| format!(", alone ({sham}) {it}"));
     Some(format!(
-        "{}. Its huge pages alone{condition}: {pages}. {rest}",
-        as_a_whole(report, conclusion, &alone.policy, what)?
+        "Huge pages by themselves {verb} {what}: {effect}{condition} {range}. But {} also lets malloc grow the heap in \
+         larger steps{steps}. Together: {}.",
+        plain(&alone.policy),
+        together(report, &alone.policy)?
     ))
 }
 
-const LARGER_STEPS: &str = "The larger steps by which it lets malloc grow the heap";
-
-/// `Huge pages help perl, but malloc=thp hurts it: 6.9 % more wall time than as-is (95 %: 1.2 to 10.5 %)`
-fn as_a_whole(
-    report: &Report<'_>,
-    conclusion: &Conclusion,
-    policy: &str,
-    what: &str,
-) -> Option<String> {
+/// `6.9 % more than as-is (95 %: 1.2 to 10.5 %)`
+fn together(report: &Report<'_>, policy: &str) -> Option<String> {
     let row = judged(report, policy)?;
     let metric = metric_of(report.record, &row.metric);
-    let (policy, baseline) = (plain(&row.policy), plain(&row.baseline));
-    let verb = match conclusion.huge_pages {
-        HugePages::Hurt => "hurt",
-        HugePages::DoNotMatter => "do not matter to",
-        _ => "help",
-    };
-    let phrase = Effect::of(&metric, &row)?.phrase(&metric);
-    let range = evidence(&metric, &row, Sign::Left);
-    let whole = match report.table.verdict.policies.get(&row.policy) {
-        Some(Answer::Better) => format!("but {policy} helps it: {phrase} than {baseline} {range}"),
-        Some(Answer::Worse) => format!("but {policy} hurts it: {phrase} than {baseline} {range}"),
+    let baseline = plain(&row.baseline);
+    let effect = Effect::of(&metric, &row)?.brief(&metric);
+    Some(match report.table.verdict.policies.get(&row.policy) {
+        Some(Answer::Better | Answer::Worse) => {
+            let range = evidence(&metric, &row, Sign::Left);
+            format!("{effect} than {baseline} {range}")
+        }
         Some(Answer::NoDifference) => format!(
-            "but {policy} makes no difference to {baseline} {}",
+            "no difference from {baseline} {}",
             evidence_of_none(&metric, &row)
         ),
         _ => format!(
-            "but whether {policy} does is not decided: {} against {baseline} {}",
+            "{} against {baseline} {}, not decided",
             effect_of(report.record, &row),
             evidence(&metric, &row, Sign::Kept)
         ),
-    };
-    Some(format!("Huge pages {verb} {what}, {whole}"))
+    })
 }
 
 /// `31.2 % more (95 %: 27 to 38 %)`, where that was shown.

@@ -6,9 +6,9 @@ use super::super::interval::{Sign, interval};
 use super::effect::Effect;
 use super::{Pair, is_answer, judged, provisional, sentence_label, shape, user_time};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Answer, Change, Comparison, fewest_rounds};
+use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::metric::Metric;
-use crate::run::plan::{JudgeBy, claims};
+use crate::run::plan::{JudgeBy, fewest_rounds_of};
 use crate::run::stats::FEWEST_FOR_A_MEAN;
 use crate::text::ends::least_shown;
 use crate::text::number::{chosen_percent, counted};
@@ -155,9 +155,7 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
         let fewest = match report.table.verdict.judge_by {
             JudgeBy::Mean => FEWEST_FOR_A_MEAN,
             JudgeBy::P95 => FEWEST_FOR_P95,
-            JudgeBy::Shape | JudgeBy::Typical => {
-                fewest_rounds(claims(&plan.policies, &plan.baseline))
-            }
+            JudgeBy::Shape | JudgeBy::Typical => fewest_rounds_of(&plan.policies, &plan.baseline),
         };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hugewise_model::run::compare::fewest_rounds_of;
 use hugewise_model::run::history::{self, is_again, on_other_memory, together};
-use hugewise_model::run::plan::fewest_rounds_of;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 

@@ -10,11 +10,11 @@ use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
+use hugewise_model::run::compare::fewest_rounds_of;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
-    fewest_rounds_of,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{

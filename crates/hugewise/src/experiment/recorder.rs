@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
+use hugewise_model::run::compare::fewest_rounds_of;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
@@ -89,10 +90,14 @@ impl Recorder {
         u32::try_from(trials).unwrap_or(u32::MAX)
     }
 
-    /// Drops a policy.
+    /// Drops a policy. Those that are left may need fewer rounds.
     pub fn remove(&mut self, removal: Removal) {
         self.append(&Line::Drop(removal.clone()));
         self.record.remove(removal);
+        let plan = &mut self.record.header.plan;
+        let fewest = fewest_rounds_of(&plan.policies, &plan.baseline).max(plan.bounds.min_rounds);
+        let least = &mut plan.bounds.least_rounds;
+        *least = least.map(|least| least.min(fewest));
     }
 
     /// Whether it holds no trial.

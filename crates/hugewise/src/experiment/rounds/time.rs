@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_model::run::plan::{Bounds, Plan, fewest_rounds_of};
+use hugewise_model::run::compare::fewest_rounds_of;
+use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
 

@@ -6,7 +6,8 @@ use crate::run::compare::Answer;
 use crate::run::compare::Scale;
 use crate::run::compare::effect::{Draws, limit, needed, needed_for_equivalence};
 use crate::run::metric::Better;
-use crate::run::plan::JudgeBy;
+use crate::run::plan::{JudgeBy, asks_of_pages, claims};
+use crate::run::policy::Policy;
 use crate::run::stats::quantile::above;
 use crate::run::stats::{
     ALPHA, Bets, Draw, MeanRatio, Shape, Side, Wealth, at_most, mean_ratio, median, shape,
@@ -165,6 +166,17 @@ pub fn fewest_rounds(claims: u32) -> u32 {
 #[must_use]
 pub fn fewest_rounds_of_single_runs() -> u32 {
     fewest(1, Control::None)
+}
+
+/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone beside
+/// malloc alone.
+#[must_use]
+pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
+    let fewest = fewest_rounds(claims(policies, baseline));
+    match asks_of_pages(policies, baseline) {
+        true => fewest.max(fewest_rounds_of_single_runs()),
+        false => fewest,
+    }
 }
 
 /// Whether the baseline has a second run in each round.

@@ -27,7 +27,7 @@ pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
-pub use sham::fewest_rounds_of;
+pub use sham::{asks_of_pages, claims};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 

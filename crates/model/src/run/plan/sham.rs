@@ -1,7 +1,6 @@
 //! Shams: policies that do to the program what others do, but for the huge pages.
 
 use super::Plan;
-use crate::run::compare::{fewest_rounds, fewest_rounds_of_single_runs};
 use crate::run::policy::Policy;
 
 impl Plan {
@@ -30,46 +29,19 @@ fn is_sham(policy: &Policy, policies: &[Policy]) -> bool {
     policy.is_idle_means() || policies.iter().any(is_alone)
 }
 
-/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone beside
-/// malloc alone.
+/// Whether one of these policies is there to tell huge pages from malloc, beside another baseline.
 #[must_use]
-pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
-    let fewest = fewest_rounds(claims(policies, baseline));
+pub fn asks_of_pages(policies: &[Policy], baseline: &str) -> bool {
     let is_malloc_alone = |it: &Policy| it.name != baseline && it.settings.is_malloc_alone();
-    let asks_of_pages = policies
-        .iter()
-        .any(|it| is_malloc_alone(it) && is_sham(it, policies));
-    match asks_of_pages {
-        true => fewest.max(fewest_rounds_of_single_runs()),
-        false => fewest,
-    }
+    let mut policies_alone = policies.iter().filter(|it| is_malloc_alone(it));
+    policies_alone.any(|it| is_sham(it, policies))
 }
 
 /// How many of these policies are compared with the baseline and no sham, and so share the error of the verdict, as far as
 /// they change the program's pages. Where a sham alone is compared, it is what is asked.
-fn claims(policies: &[Policy], baseline: &str) -> u32 {
+#[must_use]
+pub fn claims(policies: &[Policy], baseline: &str) -> u32 {
     let others = policies.iter().filter(|it| it.name != baseline);
     let judged = others.filter(|it| !is_sham(it, policies)).count() as u32;
     judged.max(u32::from(policies.len() > 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn huge_pages_alone_take_more_rounds() {
-        let of = |names: &[&str], baseline: &str| {
-            let policies = names.iter().map(|name| name.parse().expect("a policy"));
-            fewest_rounds_of(&policies.collect::<Vec<_>>(), baseline)
-        };
-        let usual = ["as-is", "malloc=thp", "thp=never,malloc=thp"];
-        assert_eq!(of(&usual[..2], "as-is"), 5);
-        assert_eq!(of(&usual, "as-is"), 7);
-        // As the baseline it has two runs a round.
-        assert_eq!(of(&usual, "thp=never,malloc=thp"), 6);
-        // A sham is no claim, unless it is all that is asked.
-        assert_eq!(of(&["as-is", "thp=always", "tracer=idle"], "as-is"), 5);
-        assert_eq!(of(&["as-is", "tracer=idle"], "as-is"), 5);
-    }
 }

@@ -26,7 +26,6 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::Host;
 use crate::run::plan::Plan;
 use crate::run::plan::arguments::{among, in_line};
-use crate::run::plan::fewest_rounds_of;
 use crate::run::policy::realise::Realisation;
 use crate::run::trial::{Role, Trial};
 
@@ -150,11 +149,6 @@ impl Record {
         if !removal.why.is_about_time() {
             let policies = &mut self.header.plan.policies;
             policies.retain(|policy| policy.name != removal.policy);
-            let plan = &mut self.header.plan;
-            let fewest = fewest_rounds_of(&plan.policies, &plan.baseline);
-            let fewest = fewest.max(plan.bounds.min_rounds);
-            let least = &mut plan.bounds.least_rounds;
-            *least = least.map(|least| least.min(fewest));
         }
         self.removals.push(removal);
     }

@@ -156,3 +156,19 @@ fn a_few_rounds_tell_nothing() {
         Answer::Better
     );
 }
+
+#[test]
+fn huge_pages_alone_take_more_rounds() {
+    let of = |names: &[&str], baseline: &str| {
+        let policies = names.iter().map(|name| name.parse().expect("a policy"));
+        fewest_rounds_of(&policies.collect::<Vec<_>>(), baseline)
+    };
+    let usual = ["as-is", "malloc=thp", "thp=never,malloc=thp"];
+    assert_eq!(of(&usual[..2], "as-is"), 5);
+    assert_eq!(of(&usual, "as-is"), 7);
+    // As the baseline it has two runs a round.
+    assert_eq!(of(&usual, "thp=never,malloc=thp"), 6);
+    // A sham is no claim, unless it is all that is asked.
+    assert_eq!(of(&["as-is", "thp=always", "tracer=idle"], "as-is"), 5);
+    assert_eq!(of(&["as-is", "tracer=idle"], "as-is"), 5);
+}

@@ -159,13 +159,13 @@ pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) ->
 /// which every run of a policy is far from every run of the baseline.
 #[must_use]
 pub fn fewest_rounds(claims: u32) -> u32 {
-    fewest(claims, Control::Run)
+    fewest(claims, |round| Some(f64::from((round + 1) % 2)))
 }
 
 /// The same of one claim about single runs of two policies.
 #[must_use]
 pub fn fewest_rounds_of_single_runs() -> u32 {
-    fewest(1, Control::None)
+    fewest(1, |_| None)
 }
 
 /// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone beside
@@ -179,20 +179,13 @@ pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
     }
 }
 
-/// Whether the baseline has a second run in each round.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Control {
-    Run,
-    None,
-}
-
-fn fewest(claims: u32, control: Control) -> u32 {
-    let second = |round: u32| f64::from((round + 1) % 2);
+/// The same, where the second run of the baseline in a round gives this.
+fn fewest(claims: u32, control: impl Fn(u32) -> Option<f64>) -> u32 {
     let draws: Vec<Draw> = (0..64)
         .map(|round| Draw {
             policy: 100.0,
             baseline: f64::from(round % 2),
-            control: (control == Control::Run).then(|| second(round)),
+            control: control(round),
         })
         .collect();
     let decides = |n: &usize| {

@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::rows::Estimate;
 use super::verdict::{Evidence, Judgement};
-use super::{Answer, Change, Comparison, Statistic};
+use super::{Answer, Change, Comparison};
 use crate::run::compare::decision::{Question, is_within_reach};
-use crate::run::compare::effect::Effect;
 use crate::run::policy::Policy;
 
 /// The huge pages of a policy, judged by the verdict metric.
@@ -96,18 +95,14 @@ impl BesideMalloc<'_> {
 
     fn comparison(&self) -> Comparison {
         let Evidence {
-            metric, question, ..
+            baseline,
+            metric,
+            question,
+            ..
         } = self.evidence;
         let pairs = self.evidence.pairs(&self.policy.name);
-        let row = Estimate {
-            metric: metric.to_owned(),
-            statistic: Statistic::Center,
-            policy: self.policy.name.clone(),
-            baseline: self.evidence.baseline.name.clone(),
-            effect: Effect::of_draws(&pairs.centers(), question.claims),
-            n: pairs.n(),
-            warnings: pairs.warnings(),
-        };
+        let names = [baseline.name.as_str(), &self.policy.name];
+        let row = Estimate::of_centers(metric, names, &pairs, question.claims);
         row.finish(question.threshold)
     }
 }

@@ -65,6 +65,24 @@ pub(super) fn tail_effects(
 }
 
 impl Estimate {
+    /// The row of the typical values of a policy beside those of a baseline, as one of so many claims.
+    pub(super) fn of_centers(
+        metric: &str,
+        [baseline, policy]: [&str; 2],
+        pairs: &Pairs<'_>,
+        claims: u32,
+    ) -> Self {
+        Self {
+            metric: metric.to_owned(),
+            statistic: Statistic::Center,
+            policy: policy.to_owned(),
+            baseline: baseline.to_owned(),
+            effect: Effect::of_draws(&pairs.centers(), claims),
+            n: pairs.n(),
+            warnings: pairs.warnings(),
+        }
+    }
+
     /// What may be said of the row: by itself, not corrected for the number of rows.
     pub(super) fn finish(self, threshold: f64) -> Comparison {
         let effect = self.effect;

@@ -222,15 +222,7 @@ impl<'a> Judged<'a> {
         } else {
             1
         };
-        Estimate {
-            metric: metric.to_owned(),
-            statistic: Statistic::Center,
-            policy: policy.to_owned(),
-            baseline: self.baseline.name.clone(),
-            effect: Effect::of_draws(&pairs.centers(), claims),
-            n: pairs.n(),
-            warnings: pairs.warnings(),
-        }
+        Estimate::of_centers(metric, [&self.baseline.name, policy], pairs, claims)
     }
 
     /// The second run of the plan's baseline against the first, whatever the others are
@@ -242,15 +234,7 @@ impl<'a> Judged<'a> {
         }
         let (first, second) = (Arm::Policy(&plan.baseline), Arm::Control(&plan.baseline));
         let pairs = self.rounds.pairs(self.metric, first, second);
-        let row = Estimate {
-            metric: self.metric.to_owned(),
-            statistic: Statistic::Center,
-            policy: plan.baseline.clone(),
-            baseline: plan.baseline.clone(),
-            effect: Effect::of_draws(&pairs.centers(), 1),
-            n: pairs.n(),
-            warnings: pairs.warnings(),
-        };
+        let row = Estimate::of_centers(self.metric, [&plan.baseline, &plan.baseline], &pairs, 1);
         let comparison = row.finish(self.threshold);
         Some(Control { comparison })
     }

@@ -73,6 +73,12 @@ impl Policy {
         }
     }
 
+    /// Whether it sets what shams set ([`crate::run::plan::Plan::is_sham`]), whatever runs beside it.
+    #[must_use]
+    pub fn is_set_as_a_sham(&self) -> bool {
+        self.is_idle_means() || self.settings.is_malloc_alone()
+    }
+
     /// Whether it only tells what a means costs: the tracer or the library without its advice.
     #[must_use]
     pub fn is_idle_means(&self) -> bool {

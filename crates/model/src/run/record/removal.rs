@@ -23,7 +23,7 @@ impl Removal {
     #[must_use]
     pub fn is_of_a_sham(&self) -> bool {
         let policy = self.policy.parse::<Policy>();
-        policy.is_ok_and(|it| it.is_idle_means() || it.settings.is_malloc_alone())
+        policy.is_ok_and(|it| it.is_set_as_a_sham())
     }
 }
 

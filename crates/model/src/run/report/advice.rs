@@ -40,6 +40,13 @@ pub enum Advice {
     Command(String),
 }
 
+impl Advice {
+    /// Whether it is the command by which the experiment goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self, Self::Command(line) if line.contains(" --continue "))
+    }
+}
+
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -73,9 +80,7 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     if !without_tracer.iter().any(|line| lines.contains(line)) {
         lines.extend(without_tracer);
     }
-    let goes_on =
-        |line: &Advice| matches!(line, Advice::Command(it) if it.contains(" --continue "));
-    if !lines.iter().any(goes_on) {
+    if !lines.iter().any(Advice::goes_on) {
         lines.extend(again::after_interruption(report));
     }
     lines.extend(not_tried(report));

@@ -143,9 +143,7 @@ fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     // A load meets a server that started long ago.
     let is_advised = advised.len() > 1 && report.record.header.plan.service.is_none();
     // More rounds end with such starts.
-    let goes_on =
-        |it: &Advice| matches!(it, Advice::Command(line) if line.contains(" --continue "));
-    let is_asked = is_advised && !advised.iter().any(goes_on);
+    let is_asked = is_advised && !advised.iter().any(Advice::goes_on);
     let Some(best) = best(report).filter(|_| is_asked) else {
         return Vec::new();
     };

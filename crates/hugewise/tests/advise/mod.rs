@@ -363,7 +363,7 @@ fn an_application_is_judged_by_its_version_alone() {
         .stderr(contains("docs/reference/rules.md").and(contains("postgresql").not()));
     advise("java=25")
         .success()
-        .stdout(contains("Cannot tell: ").and(contains("may apply  If ")));
+        .stdout(contains(" may apply: ").and(contains("may apply  If ")));
     advise("mongodb=x")
         .code(2)
         .stderr(contains("`x` is no version").and(contains("did you mean").not()));

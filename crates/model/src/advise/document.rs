@@ -81,8 +81,10 @@ impl Advice {
             (true, _) if self.is_measured() => {
                 "Measured here, see below. No rule that applies is known to be broken.".to_owned()
             }
-            (true, 1) => "Cannot tell: 1 rule depends on what is not known here.".to_owned(),
-            (true, more) => format!("Cannot tell: {more} rules depend on what is not known here."),
+            (true, 1) => "1 rule may apply: it depends on what is not known here.".to_owned(),
+            (true, more) => {
+                format!("{more} rules may apply: they depend on what is not known here.")
+            }
             (false, 0) => format!("Found: {}.", parts.join(", ")),
             (false, more) => format!("Found: {}; {more} more may apply.", parts.join(", ")),
         }

@@ -66,6 +66,36 @@ fn huge_pages_that_change_no_time_do_not_matter() {
     assert!(said.starts_with(start), "{said}");
 }
 
+/// The first sentence, what to set and how sure it is, of an effect of −0.5 % whose interval has this half-width.
+fn of_a_small_effect(half: f64) -> (HugePages, Vec<String>) {
+    let always = thp("thp=always", Thp::Always);
+    let figures = with(&huge_pages(), &[(SECONDS, 4.179)]);
+    let record = sample::record(&[(Policy::as_is(), small_pages()), (always, figures)], 12);
+    let table = sample::table(&record, half);
+    let report = Report::new(&record, table, Vec::new(), None);
+    let huge_pages = report.conclusion().unwrap().huge_pages;
+    let text = crate::checked::draw(&report, &Style::default());
+    let above = text.split("\n\n").next().unwrap_or_default();
+    (huge_pages, above.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn an_open_effect_that_can_only_be_small_is_said_to_be() {
+    let (small, said) = of_a_small_effect(0.02);
+    assert_eq!(small, HugePages::HardlyMatter);
+    let expected = [
+        "Huge pages hardly matter to sort -n numbers.txt: −0.6 % with thp=always (95 %:",
+        "−2.6 to +1.5 %).",
+        "Stay with as-is: at most 2.6 % may be gained.",
+        "How sure: at least 95 % that it changes by less than 3 %; better or worse is not",
+        "    decided after 12 rounds; control (as-is against itself) −1.9 to +2.2 %.",
+    ];
+    assert_eq!(said, expected);
+    let (open, said) = of_a_small_effect(0.028);
+    assert_eq!(open, HugePages::NotDecided);
+    assert!(said[0].starts_with("Not decided whether"), "{said:?}");
+}
+
 /// What a policy does that changed no page is no answer about huge pages.
 #[test]
 fn the_policy_whose_pages_differ_most_decides() {

@@ -33,7 +33,7 @@ pub(super) struct Judgement {
     pub(super) runs: Option<Runs>,
 }
 
-/// Rounds after which a policy that changed no page is left.
+/// Rounds after which a policy is left that changed no page, or was not in force: no round more gives it an answer.
 const ROUNDS_WITHOUT_EFFECT: u32 = 3;
 
 impl Evidence<'_> {
@@ -92,7 +92,16 @@ impl Evidence<'_> {
         let policies = &self.record.header.plan.policies;
         let policy = policies.iter().find(|policy| policy.name == name);
         let pairs = self.pairs(name);
-        if let Some(reason) = self.not_treated(name) {
+        if let Some(reason) = self.not_run(name) {
+            return Judgement::undecided(reason);
+        }
+        if let Some(reason) = self.not_in_force(name) {
+            return Judgement {
+                is_settled: pairs.n() >= ROUNDS_WITHOUT_EFFECT,
+                ..Judgement::undecided(reason)
+            };
+        }
+        if let Some(reason) = self.not_in_force(&self.baseline.name) {
             return Judgement::undecided(reason);
         }
         let same = policy.and_then(|p| no_effect(self.record, self.rounds, self.baseline, p));
@@ -190,25 +199,22 @@ impl Evidence<'_> {
                 || is_of_requests() && has_same_requests(self.record))
     }
 
-    /// Why the trials of a policy say nothing about the policy.
-    fn not_treated(&self, policy: &str) -> Option<String> {
+    /// Why no trial of a policy can be compared.
+    fn not_run(&self, policy: &str) -> Option<String> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
-        if trials().next().is_none() {
+        let Some(first) = trials().next() else {
             return Some("no complete round".to_owned());
-        }
-        if !trials().any(Trial::succeeded) {
-            let first = trials().next().map(|trial| trial.outcome.to_string());
-            return Some(format!(
-                "every trial failed, the first: {}",
-                first.unwrap_or_default()
-            ));
-        }
-        let baseline = self.rounds.trials(Arm::Policy(&self.baseline.name));
-        trials()
-            .chain(baseline)
-            .flat_map(|trial| &trial.marks)
-            .find(|mark| matches!(mark, Mark::NotApplied { .. }))
-            .map(ToString::to_string)
+        };
+        let failed = !trials().any(Trial::succeeded);
+        failed.then(|| format!("every trial failed, the first: {}", first.outcome))
+    }
+
+    /// Why the trials of a policy say nothing about the policy: in one of them it was not in force.
+    fn not_in_force(&self, policy: &str) -> Option<String> {
+        let trials = self.rounds.trials(Arm::Policy(policy));
+        let mut marks = trials.flat_map(|trial| &trial.marks);
+        let mark = marks.find(|mark| matches!(mark, Mark::NotApplied { .. }));
+        mark.map(ToString::to_string)
     }
 
     /// Why the numbers do not carry an answer.

@@ -25,7 +25,7 @@ impl Rule for LoadWasTheLimit {
         "Claims that the load, not the service, was the bottleneck. Evidence: CPU time of the load by \
          its wall time, against the CPUs that it may use; and that of both against the machine's, \
          where they are not bound apart. Such a load hides what a policy gains. Refuted by a load of more threads, or from another machine, that gets no \
-         more out of the service. Next: --service-cpus and --load-cpus, or a lighter load."
+         more out of the service. Next: --service-cpus and --load-cpus; where these are given, more CPUs for the load, or another machine."
     }
 
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {

@@ -143,6 +143,7 @@ impl Entry {
     fn without_best(&self) -> &'static str {
         match self.huge_pages {
             Some(HugePages::DoNotMatter) => "no difference",
+            Some(HugePages::HardlyMatter) => "hardly matters",
             Some(HugePages::NotTried) => "could not be tried",
             Some(HugePages::HelpSometimes) => "helps some runs",
             _ => "not decided",

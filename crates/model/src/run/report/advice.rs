@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::Report;
-use super::answer::told;
-use super::conclusion::{Conclusion, HugePages, conclude};
+use super::answer::{judged, told};
+use super::conclusion::{Conclusion, HugePages, can_only_be_small, conclude};
 use super::equals;
 use super::pages::more_huge_bytes;
 use super::program_name;
@@ -140,8 +140,10 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     // What a policy does as a whole may be open where its huge pages are not.
     let is_open = conclusion.as_ref().is_some_and(|it| {
         let answer = it.policy.as_ref().and_then(|it| verdict.policies.get(it));
+        let row = it.policy.as_ref().and_then(|it| judged(report, it));
+        let is_small = row.is_some_and(|row| can_only_be_small(report, &row));
         it.huge_pages == HugePages::NotDecided
-            || it.beside_malloc && answer == Some(&Answer::NotDecided)
+            || it.beside_malloc && answer == Some(&Answer::NotDecided) && !is_small
     });
     let pages_alone = pages_alone::advice(report);
     let text = if huge_pages == Some(HugePages::NotTried) && pages_alone.is_empty() {

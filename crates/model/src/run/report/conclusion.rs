@@ -6,7 +6,7 @@ use super::Report;
 use super::advice::best;
 use super::answer::{judged, pages_alone};
 use super::pages::{huge_page, more_huge_bytes};
-use crate::run::compare::Answer;
+use crate::run::compare::{Answer, Comparison};
 use crate::run::findings::host_cold_memory::is_dear_to_start;
 use crate::run::findings::win_with_a_loss::prices;
 use crate::run::findings::{Context, Finding};
@@ -27,10 +27,24 @@ pub enum HugePages {
     HelpSometimes,
     /// Shown to make no difference, or the program is smaller than one.
     DoNotMatter,
+    /// Shown to change less than [`HARDLY`] thresholds, in a direction that the rounds do not tell.
+    HardlyMatter,
     /// Nothing that was run changed the program's pages, or only what changes more than these.
     NotTried,
     /// The rounds do not tell.
     NotDecided,
+}
+
+/// How many thresholds an effect may lie on either side of none, as a whole interval, to be called small: what is
+/// left to gain or to lose is worth no more rounds to most. The threshold is what the user calls nothing.
+pub(super) const HARDLY: f64 = 3.0;
+
+impl HugePages {
+    /// Whether more rounds may tell more.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::NotDecided | Self::HardlyMatter)
+    }
 }
 
 /// The answer, and the policy that it rests on.
@@ -223,9 +237,30 @@ fn not_shown(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Conclusion> {
     })?;
     let huge_pages = match farthest.answer {
         Answer::NoDifference => HugePages::DoNotMatter,
+        Answer::NotDecided if hardly_matters(report, farthest) => HugePages::HardlyMatter,
         _ => HugePages::NotDecided,
     };
     Some(Conclusion::of(huge_pages, farthest))
+}
+
+/// Whether the interval of a policy leaves only a small effect possible. What malloc does besides may hide what huge pages
+/// do, so that these have to be small by themselves too.
+fn hardly_matters(report: &Report<'_>, arm: &Arm<'_>) -> bool {
+    let context = Context::new(report.record, &report.table);
+    let baseline = context.settings(context.baseline());
+    let is_of_pages = context.settings(arm.policy).changes_pages_alone(&baseline);
+    let alone = pages_alone(report, arm.policy).map(|it| &it.comparison);
+    let is_small_alone = is_of_pages || alone.is_some_and(|row| can_only_be_small(report, row));
+    !has_reason(report, arm)
+        && is_small_alone
+        && judged(report, arm.policy).is_some_and(|row| can_only_be_small(report, &row))
+}
+
+/// Whether the whole interval of a comparison lies within [`HARDLY`] thresholds.
+pub(super) fn can_only_be_small(report: &Report<'_>, row: &Comparison) -> bool {
+    let most = HARDLY * report.table.verdict.threshold;
+    let ends = row.low.zip(row.high).filter(|_| row.ratio.is_some());
+    ends.is_some_and(|(low, high)| 1.0 - most <= low && high <= 1.0 + most)
 }
 
 /// The conclusion where no setting of pages alone changed a page. A policy that sets something

@@ -400,7 +400,7 @@ fn stopped(record: &Record, known: Option<HugePages>) -> Vec<(Level, String)> {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
         // Where the answer is known, nobody waits for the rest.
-        StopReason::OutOfReach if known.is_some_and(|it| it != HugePages::NotDecided) => None,
+        StopReason::OutOfReach if known.is_some_and(|it| !it.is_open()) => None,
         // What is open is said with what more rounds would take.
         StopReason::OutOfReach => Some((
             Level::Detail,

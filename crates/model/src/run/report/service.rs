@@ -47,9 +47,12 @@ pub(super) fn limit(report: &Report<'_>) -> Option<String> {
     let mut letters = claim.trim_end_matches('.').chars();
     let first = letters.next()?.to_uppercase();
     let claim: String = first.chain(letters).collect();
-    Some(format!(
-        "{claim}: --service-cpus and --load-cpus part them."
-    ))
+    let service = report.record.header.plan.service.as_ref()?;
+    let next = match (&service.service_cpus, &service.load_cpus) {
+        (Some(_), Some(_)) => "a load with more CPUs, or from another machine, tells more",
+        _ => "--service-cpus and --load-cpus part them",
+    };
+    Some(format!("{claim}: {next}."))
 }
 
 /// The finding that it did.

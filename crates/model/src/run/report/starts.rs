@@ -82,18 +82,21 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let lead = format!("Servers were started {most} times");
     match (same.is_empty(), mixed.is_empty()) {
         (true, true) => format!("{lead}."),
-        (_, true) => format!("{lead}; {metric} changed alike in all."),
+        (_, true) => format!("{lead}; {metric} went the same way in all."),
         _ => {
             let alike = mixed.iter().chain(&same).map(|it| {
                 format!(
-                    "{} of {} under {}",
+                    "{} of {} with {}",
                     it.same_direction,
                     it.starts,
                     plain(&it.policy)
                 )
             });
             let alike: Vec<String> = alike.collect();
-            format!("{lead}; {metric} changed alike in {}.", alike.join(", in "))
+            format!(
+                "{lead}; {metric} went the same way in {}.",
+                alike.join(", in ")
+            )
         }
     }
 }

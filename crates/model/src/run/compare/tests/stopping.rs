@@ -4,7 +4,7 @@ use super::experiment::{MIB, fast, plan, read, record_of, row, the_table, wobble
 use crate::run::compare::*;
 use crate::run::plan::{Plan, Slot};
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
-use crate::run::trial::Trial;
+use crate::run::trial::{Mark, Trial};
 
 /// As the plan is unless more rounds are asked for.
 fn prompt() -> Plan {
@@ -37,6 +37,24 @@ fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     let always = ("always".to_owned(), RemovalReason::Decided);
     assert_eq!(dropped(&record_of(prompt(), 5, fast)), []);
     assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
+}
+
+/// What was not in force gets no answer from more rounds: they are for the others.
+#[test]
+fn a_policy_that_was_not_in_force_leaves_its_time_to_the_others() {
+    let after = |rounds: u32| {
+        record_of(prompt(), rounds, |trial, slot| {
+            fast(trial, slot);
+            if slot.policy == 1 {
+                trial.marks.push(Mark::NotApplied {
+                    detail: "the program switched huge pages off".to_owned(),
+                });
+            }
+        })
+    };
+    assert_eq!(dropped(&after(2)), []);
+    let always = ("always".to_owned(), RemovalReason::Decided);
+    assert_eq!(dropped(&after(3)), [always]);
 }
 
 /// A direction is shown after eight rounds whose end lies within the threshold: what time there is makes it firm.

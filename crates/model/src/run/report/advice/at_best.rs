@@ -1,7 +1,7 @@
 //! What the baseline may miss, and what it may be spared, where nothing was decided.
 
 use super::super::answer::judged;
-use super::super::conclusion::conclude;
+use super::super::conclusion::{can_only_be_small, conclude};
 use super::Report;
 use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::{Answer, Comparison, Statistic};
@@ -23,7 +23,11 @@ pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String
         "as-is" => format!("Stay with as-is: no policy was shown to be better by {label}."),
         _ => format!("No policy was shown to be better than {baseline} by {label}."),
     };
-    match at_best(report) {
+    let best = at_best(report);
+    if let Some(most) = at_most(report).filter(|_| best.is_none()) {
+        return Some(format!("Stay with {baseline}: {most}."));
+    }
+    match best {
         Some(best) => Some(format!("{stay} {best}")),
         // The first sentence has said so much.
         None if verdict.baseline != "as-is" && conclude(report).is_some() => None,
@@ -56,6 +60,25 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     let policy = plain(&best.policy);
     let range = range(report, &best)?;
     Some(format!("Most may be gained with {policy}: {range}."))
+}
+
+/// `at most 1.7 % may be gained`, with the policy of the first sentence: its interval is narrow, and no policy with a
+/// wider one promises more.
+fn at_most(report: &Report<'_>) -> Option<String> {
+    let conclusion = conclude(report)?;
+    let row = judged(report, conclusion.policy.as_ref()?)?;
+    if !can_only_be_small(report, &row) {
+        return None;
+    }
+    best_end(report, &row)?;
+    let (low, high) = row.low.zip(row.high)?;
+    let [low, high] = percent_ends(low - 1.0, high - 1.0);
+    let gain = match metric_of(report.record, &row.metric).better {
+        Better::Higher => high,
+        _ => low,
+    };
+    let gain = gain.trim_start_matches([MINUS, '+']);
+    Some(format!("at most {gain} % may be gained"))
 }
 
 /// `between 5.2 % better and 3.1 % worse`.

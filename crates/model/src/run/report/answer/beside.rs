@@ -76,7 +76,8 @@ fn is_latency(row: &Comparison, quantile: Quantile) -> bool {
 
 /// ` Shown all the same: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
 /// decided, what the workload prints, its requests and its price in memory may be. These are one claim, with 5 % over all of
-/// them, so that a longer list finds no more by chance.
+/// them, so that a longer list finds no more by chance. What only its own interval shows is in the table, so it is said too,
+/// with that doubt.
 pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> String {
     let context = Context::new(report.record, &report.table);
     let printed = &report.record.header.plan.printed;
@@ -91,14 +92,19 @@ pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> St
         .filter(is_asked)
         .collect();
     let level = ALPHA / asked.len() as f64;
-    let shown = asked.iter().filter(|it| {
-        let is_directed = matches!(it.change, Change::Higher | Change::Lower);
-        is_directed && it.p.is_some_and(|p| p <= level)
-    });
-    let shown = shown.map(|it| told_with_range(&context, it));
-    let shown: Vec<String> = shown.collect();
-    match shown.is_empty() {
-        true => String::new(),
-        false => format!(" Shown all the same: {}.", shown.join(", ")),
-    }
+    let directed = asked
+        .iter()
+        .filter(|it| matches!(it.change, Change::Higher | Change::Lower));
+    let (shown, doubtful): (Vec<&Comparison>, Vec<&Comparison>) =
+        directed.partition(|it| it.p.is_some_and(|p| p <= level));
+    let listed = |lead: &str, rows: &[&Comparison]| {
+        let told = rows.iter().map(|it| told_with_range(&context, it));
+        let told: Vec<String> = told.collect();
+        match told.is_empty() {
+            true => String::new(),
+            false => format!(" {lead}: {}.", told.join(", ")),
+        }
+    };
+    let among = format!("Perhaps by chance, among {} such figures", asked.len());
+    listed("Shown all the same", &shown) + &listed(&among, &doubtful)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::Report;
-use super::super::conclusion::{Conclusion, HugePages};
+use super::super::conclusion::{Conclusion, HARDLY, HugePages};
 use super::super::{control, starts};
 use super::more_than_pages::shown_with_more_than_pages;
 use super::sentence::may_be_small;
@@ -18,7 +18,6 @@ use crate::text::wrap::plain;
 
 /// One line; `None` where no policy had an effect that could be judged.
 pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
-    let verdict = &report.table.verdict;
     let is_program = report.other.is_none() && report.record.header.plan.bench.is_none();
     if !is_program {
         return None;
@@ -26,10 +25,6 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     if !is_decided(report) {
         return undecided(report);
     }
-    let level = match verdict.judge_by {
-        JudgeBy::Mean | JudgeBy::P95 => "about",
-        JudgeBy::Shape | JudgeBy::Typical => "at least",
-    };
     let conclusion = super::conclude(report);
     let is_warm = |it: &Conclusion| headline::is_of_warm_memory(report, it);
     let is_beside_malloc = conclusion.as_ref().is_some_and(|it| it.beside_malloc);
@@ -39,10 +34,18 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
         false => starts::scope(report),
     };
     let size = size(report, conclusion.as_ref());
-    let mut parts = vec![format!("How sure: {level} 95 %{scope}{size}")];
+    let mut parts = vec![format!("How sure: {}{scope}{size}", level(report))];
     parts.extend(agreement(report));
     parts.extend(control::beside_answer(report));
     Some(format!("{}.", parts.join("; ")))
+}
+
+/// How often such an answer is right.
+fn level(report: &Report<'_>) -> &'static str {
+    match report.table.verdict.judge_by {
+        JudgeBy::Mean | JudgeBy::P95 => "about 95 %",
+        JudgeBy::Shape | JudgeBy::Typical => "at least 95 %",
+    }
 }
 
 /// ` that they help, though perhaps by less than 1 %`, where the interval of the answer reaches below the smallest effect
@@ -90,17 +93,28 @@ struct Rounds {
 }
 
 /// `How sure: not decided after 32 rounds; control passed (−0.4 to +0.6 %).` Where the policy was dropped
-/// before the end: `by 10 of 32 rounds`. Where no
-/// policy has an interval, for want of rounds or because all its trials failed, the answer says so.
+/// before the end: `after 10 rounds with thp=always, 32 in all`. Where no policy has an interval, for want of rounds or
+/// because all its trials failed, the answer says so.
 fn undecided(report: &Report<'_>) -> Option<String> {
-    let own = open(report)?.of;
-    let all = report.record.compared_rounds();
-    let rounds = counted(all.into(), "round");
-    let rounds = match own == all as usize {
-        true => format!("after {rounds}"),
-        false => format!("by {own} of {rounds}"),
+    let own = open(report)?;
+    let rounds = counted(own.of as u64, "round");
+    let whose = own.of_whom(report.record);
+    let all = match whose.is_empty() {
+        true => String::new(),
+        false => format!(", {} in all", report.record.compared_rounds()),
     };
-    let mut parts = vec![format!("How sure: not decided {rounds}")];
+    let is_small = |it: &Conclusion| it.huge_pages == HugePages::HardlyMatter;
+    let known = match super::conclude(report).as_ref().is_some_and(is_small) {
+        true => format!(
+            "{} that it changes by less than {} %; better or worse is ",
+            level(report),
+            chosen_percent(HARDLY * report.table.verdict.threshold)
+        ),
+        false => String::new(),
+    };
+    let mut parts = vec![format!(
+        "How sure: {known}not decided after {rounds}{whose}{all}"
+    )];
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }

@@ -39,9 +39,12 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             shown.unwrap_or_else(|| help_sometimes(report, &what, &row, &pair))
         }
         (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
-        (Some(row), HugePages::NotDecided) if reason.is_none() => {
+        (Some(row), HugePages::NotDecided | HugePages::HardlyMatter) if reason.is_none() => {
             let shown = more_than_pages::sentence(report, &what);
-            shown.unwrap_or_else(|| not_decided(report, &what, &row, &pair))
+            shown.unwrap_or_else(|| match conclusion.huge_pages {
+                HugePages::HardlyMatter => hardly_matter(report, &what, &row, &pair),
+                _ => not_decided(report, &what, &row, &pair),
+            })
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
             decided(report, conclusion, &what, &row, &pair)
@@ -145,6 +148,29 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
     )
 }
 
+/// `Huge pages hardly matter to gcc: −0.6 % with thp=always (95 %: −1.7 to +0.4 %).`
+fn hardly_matter(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &row.metric);
+    format!(
+        "Huge pages hardly matter to {what}: {}{}{} with {} {}.{}{}",
+        of_other_metric(report, row),
+        effect_of(report.record, row),
+        pair.subject,
+        pair.here,
+        evidence(&metric, row, Sign::Kept),
+        shown_all_the_same(report, row),
+        after_rest(report, &row.policy),
+    )
+}
+
+/// What is judged, where that is not the time.
+fn of_other_metric(report: &Report<'_>, row: &Comparison) -> String {
+    match row.metric == MetricId::WallSeconds.name() {
+        true => String::new(),
+        false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
+    }
+}
+
 fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
     let lead = format!("Not decided whether huge pages help {what}");
     let metric = metric_of(report.record, &row.metric);
@@ -161,12 +187,9 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
     }
     let lasting = user_time::sentence(report, &row.policy);
     let lasting = lasting.map_or_else(String::new, |lasting| format!(" {lasting}"));
-    let named = match row.metric == MetricId::WallSeconds.name() {
-        true => String::new(),
-        false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
-    };
     format!(
-        "{lead}: {named}{}{} with {} {}.{}{next}{lasting}",
+        "{lead}: {}{}{} with {} {}.{}{next}{lasting}",
+        of_other_metric(report, row),
         effect_of(report.record, row),
         pair.subject,
         pair.here,

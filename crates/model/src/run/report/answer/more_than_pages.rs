@@ -27,7 +27,7 @@ pub(in crate::run::report) fn shown_with_more_than_pages<'a>(
 fn find(report: &Report<'_>) -> Option<String> {
     let conclusion = conclude(report)?;
     let is_told = match conclusion.huge_pages {
-        HugePages::NotDecided => true,
+        HugePages::NotDecided | HugePages::HardlyMatter => true,
         // Some runs of one policy go both ways, and another one is recommended.
         HugePages::HelpSometimes => report.table.verdict.best.is_some(),
         HugePages::NotTried => conclusion.policy.is_none(),

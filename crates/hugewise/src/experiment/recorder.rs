@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
-use hugewise_model::run::compare::fewest_rounds_of;
+use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
@@ -95,7 +95,7 @@ impl Recorder {
         self.append(&Line::Drop(removal.clone()));
         self.record.remove(removal);
         let plan = &mut self.record.header.plan;
-        let fewest = fewest_rounds_of(&plan.policies, &plan.baseline).max(plan.bounds.min_rounds);
+        let fewest = first_answer(plan);
         let least = &mut plan.bounds.least_rounds;
         *least = least.map(|least| least.min(fewest));
     }
@@ -210,17 +210,16 @@ pub fn source(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>> {
 /// Reads the file of a record.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     file::read(path).map_err(|error| {
-        let kept = match (error.kind(), paths::records()) {
+        let name = path.display();
+        let told = match (error.kind(), paths::records()) {
             (ErrorKind::NotFound, Ok(folder)) => format!(
-                "; records without --out lie in {}, and `hugewise history` lists them{}",
+                "there is no record {name}; records without --out lie in {}, and `hugewise history` \
+                 lists them{}",
                 folder.display(),
                 suggestion(&path.to_string_lossy(), [LAST])
             ),
-            _ => String::new(),
+            _ => format!("reading the record {name}: {error}"),
         };
-        exit::usage(format!(
-            "reading the record {}: {error}{kept}",
-            path.display()
-        ))
+        exit::usage(told)
     })
 }

@@ -70,8 +70,8 @@ impl UsualReach {
             Some(means) if malloc > page && malloc >= AS_MUCH * always => (
                 means_of_always(&header.plan, rivals.always),
                 format!(
-                    "{} makes {of_malloc} huge, {} {of_always} by {means} that costs time; --system has it \
-                     without",
+                    "by {means}, which costs time, it makes {of_always} huge, and {} {of_malloc} without; \
+                     --policy {} runs it",
                     rivals.malloc.name, rivals.always.name
                 ),
             ),

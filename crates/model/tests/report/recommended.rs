@@ -329,7 +329,7 @@ fn user_time_is_said_where_wall_time_does_not_tell() {
         trial.readings.insert("wall_seconds".to_owned(), wall);
     }
     expect![[r#"
-        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −19 to +12 %). The noise hides it; longer trials have less. User time did change: −12.1 % (95 %: −12.6 to −11.7 %).
+        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −19 to +12 %). User time did change: −12.1 % (95 %: −12.6 to −11.7 %).
     "#]].assert_eq(&format!("{}\n", report(&record).answers().join("\n")));
 }
 

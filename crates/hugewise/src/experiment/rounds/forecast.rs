@@ -85,7 +85,10 @@ pub(super) fn plan_text(
     if bounds.least_rounds.is_some() && bounds.max_time.is_some_and(|usual| needed > usual) {
         let behind = match forecast.behind {
             Duration::ZERO => String::new(),
-            behind => format!(", {} more if starts after a rest follow", rough(behind)),
+            behind => format!(
+                ", {} more for starts after a rest where a policy helps",
+                rough(behind)
+            ),
         };
         return format!(
             "{arms}, {trial} a trial: {fewest} rounds are the fewest \
@@ -114,7 +117,7 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
     let behind = match with == without {
         true => String::new(),
-        false => format!(", {with} if starts after a rest follow"),
+        false => format!(", {with} where a policy helps and starts after a rest follow"),
     };
     format!("{bound} {without} in all{behind}")
 }
@@ -237,8 +240,14 @@ mod tests {
             assert!(text.ends_with(end), "{text}");
         };
         says(0, "about 6.8 s in all");
-        says(34, "about 6.8 s in all, 41 s if starts after a rest follow");
-        says(300, "5 min 10 s if starts after a rest follow");
+        says(
+            34,
+            "about 6.8 s in all, 41 s where a policy helps and starts after a rest follow",
+        );
+        says(
+            300,
+            "5 min 10 s where a policy helps and starts after a rest follow",
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_model::run::compare::fewest_rounds_of;
+use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
@@ -164,7 +164,6 @@ fn has_usual_time(plan: &Plan) -> bool {
 
 /// The fewest rounds that are missing for an answer.
 fn fewest(record: &Record) -> u32 {
-    let plan = &record.header.plan;
-    let fewest = fewest_rounds_of(&plan.policies, &plan.baseline).max(plan.bounds.min_rounds);
+    let fewest = first_answer(&record.header.plan);
     fewest.saturating_sub(record.rounds_run()).max(1)
 }

@@ -6,7 +6,7 @@ use crate::run::compare::Answer;
 use crate::run::compare::Scale;
 use crate::run::compare::effect::{Draws, limit, needed, needed_for_equivalence};
 use crate::run::metric::Better;
-use crate::run::plan::{JudgeBy, asks_of_pages, claims};
+use crate::run::plan::{JudgeBy, Plan, asks_of_pages, claims};
 use crate::run::policy::Policy;
 use crate::run::stats::quantile::above;
 use crate::run::stats::{
@@ -179,7 +179,13 @@ pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
     }
 }
 
-/// The same, where the second run of the baseline in a round gives this.
+/// The round after which a plan may have its first answer: no earlier than its shortest experiment.
+#[must_use]
+pub fn first_answer(plan: &Plan) -> u32 {
+    fewest_rounds_of(&plan.policies, &plan.baseline).max(plan.bounds.min_rounds)
+}
+
+/// The fewest rounds of one claim, where the second run of the baseline in a round gives this.
 fn fewest(claims: u32, control: impl Fn(u32) -> Option<f64>) -> u32 {
     let draws: Vec<Draw> = (0..64)
         .map(|round| Draw {

@@ -44,7 +44,9 @@ mod windows;
 pub use best::{Preference, Rival};
 pub use between::{Across, between, host_differences};
 pub use control::{Control, ControlOutcome};
-pub use decision::{Runs, fewest_rounds, fewest_rounds_of, fewest_rounds_of_single_runs};
+pub use decision::{
+    Runs, fewest_rounds, fewest_rounds_of, fewest_rounds_of_single_runs, first_answer,
+};
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
 pub use pages_alone::PagesAlone;

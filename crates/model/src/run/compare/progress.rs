@@ -74,8 +74,9 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     })
 }
 
-/// Whether the rounds of a policy tell what to set or what huge pages do. Those of a sham do not; neither does it that
-/// huge pages by way of malloc are worse, where malloc may be the reason.
+/// Whether the rounds of a policy tell what to set. Those of a sham do not; neither does it that huge pages by way of malloc
+/// are worse, where malloc may be the reason. What huge pages do by themselves is no such answer as long as the policy is open
+/// that gives them.
 fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
     if judged.record.header.plan.is_sham(&policy.name) {
         return false;
@@ -86,7 +87,7 @@ fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
     let evidence = judged.evidence();
     let pages = evidence.beside_malloc(policy).map(|it| it.judge().answer);
     let is_of_pages = !is_by_malloc || answer != Answer::Worse;
-    answer.is_shown() && is_of_pages || pages.is_some_and(Answer::is_shown)
+    answer.is_shown() && (is_of_pages || pages.is_some_and(Answer::is_shown))
 }
 
 /// Malloc alone runs as long as the policy that it stands beside, and has no question of its own.

@@ -52,10 +52,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     Ok(match (taken, here.len()) {
         (0, _) => Claim::Nothing,
         (taken, all) if taken < all => Claim::Shown(format!(
-            "{}: by chance glibc took the setting in only {taken} of {all} trials; the others ran as \
-             {} does. The figures are over all {all}, those without it included",
+            "{}: by chance glibc took the setting in only {taken} of {all} trials; the figures are over \
+             all, the {} without it included",
             view.policy,
-            context.baseline()
+            all - taken
         )),
         (_, all) => Claim::NotShown(format!(
             "{}: glibc took the setting in all {all} trials",

@@ -8,8 +8,9 @@ use crate::base::host::{Host, ThpDisable};
 
 /// What is tried when the user names no policy: the machine as it is, then each mode of
 /// transparent huge pages that differs from it and can be reached, then the own setting of
-/// whoever makes the heap, where that would act, and last their [shams](crate::run::plan::Plan::is_sham). Arms that would be the machine as it is are left out. Where the
-/// machine gives no huge page and its setting may not be written, memory is made huge later.
+/// whoever makes the heap, where that would act, and last their [shams](crate::run::plan::Plan::is_sham). Arms that would
+/// be the machine as it is are left out. Where the machine gives no huge page and its setting may not be written, memory
+/// is made huge later.
 #[must_use]
 pub fn defaults(host: &Host, reach: Reach, heap: Heap) -> Vec<Policy> {
     let modes = [Thp::Never, Thp::Madvise, Thp::Always]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::advice::best;
 use super::answer::{judged, pages_alone};
-use super::pages::{huge_page, more_huge_bytes};
+use super::pages::{is_telling, more_huge_bytes};
 use crate::run::compare::{Answer, Comparison};
 use crate::run::findings::host_cold_memory::is_dear_to_start;
 use crate::run::findings::win_with_a_loss::prices;
@@ -99,8 +99,9 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
     if let Some(conclusion) = shown(report, &context, &arms) {
         return Some(conclusion);
     }
-    let page = huge_page(&context);
-    let changing = unconfirmed.iter().filter(|arm| arm.more.abs() > page);
+    let changing = unconfirmed
+        .iter()
+        .filter(|arm| is_telling(&context, arm.more));
     let beside_malloc: Vec<Arm<'_>> = changing
         .filter_map(|it| beside_malloc(report, it))
         .collect();
@@ -108,7 +109,7 @@ fn work_out(report: &Report<'_>) -> Option<Conclusion> {
         return Some(conclusion);
     }
     // An estimate of what malloc and its pages do together tells more than why pages alone have none.
-    let is_estimated = unconfirmed.iter().any(|arm| arm.more.abs() > page);
+    let is_estimated = unconfirmed.iter().any(|arm| is_telling(&context, arm.more));
     let is_told = |arm: &Arm<'_>| !is_estimated || !has_reason(report, arm);
     let told: Vec<Arm<'_>> = arms.iter().copied().filter(is_told).collect();
     let answer = not_shown(report, &told);
@@ -275,10 +276,9 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
     let others = arms_where(report, context, |policy| {
         arms.iter().all(|arm| arm.policy != policy.name)
     });
-    let page = huge_page(context);
     let others: Vec<Arm<'_>> = others
         .into_iter()
-        .filter(|arm| arm.more.abs() > page)
+        .filter(|arm| is_telling(context, arm.more))
         .collect();
     let open = [Answer::NotDecided, Answer::NoDifference];
     if others.iter().any(|arm| !open.contains(&arm.answer)) {

@@ -38,7 +38,8 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
                 format!("control ({} against itself) {figure}", plain(&row.baseline))
             }
             (None, Some(_)) => "control inconclusive".to_owned(),
-            (None, None) => "control: too few rounds".to_owned(),
+            // It is one run against one, and needs more rounds than a policy.
+            (None, None) => return None,
         },
         ControlOutcome::Passed => {
             let size = match is_within_threshold(report, control) {
@@ -55,14 +56,14 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, and whether it is as
-/// it should be everybody asks.
+/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, and does not support
+/// it either.
 pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
     let told = brief(report)?;
     let control = report.table.control.as_ref()?;
     let is_wide = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
     Some(match is_wide && control.comparison.ends().is_some() {
-        true => format!("{told}, which holds 0 as it should"),
+        true => format!("{told}, too wide to check the effect"),
         false => told,
     })
 }

@@ -128,6 +128,20 @@ pub(super) fn same_huge_bytes(report: &Report<'_>) -> Option<f64> {
         .then_some(there)
 }
 
+/// One huge page is what samples may miss; in a small program it is still a good part of the memory.
+const A_GOOD_PART: f64 = 0.1;
+
+/// Whether so many more or fewer huge bytes are worth an answer: more than one page, or one that is a good part of the
+/// program's memory.
+pub(super) fn is_telling(context: &Context<'_>, more: f64) -> bool {
+    let page = huge_page(context);
+    let peak = context
+        .medians
+        .get(context.baseline(), MetricId::PeakRssBytes);
+    let is_good_part = || peak.is_ok_and(|peak| more.abs() >= A_GOOD_PART * peak);
+    more.abs() > page || more.abs() == page && is_good_part()
+}
+
 /// What stands for one huge page, in bytes, where only the faults or the settings tell.
 pub(super) fn huge_page(context: &Context<'_>) -> f64 {
     context.host().pmd_bytes().unwrap_or(1) as f64

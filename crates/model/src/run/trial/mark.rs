@@ -136,7 +136,7 @@ impl Mark {
             Self::OtherServers { .. } => "other servers",
             Self::Steal { .. } => "steal",
             Self::Fragmented { .. } => "fragmented memory",
-            Self::ColdCache { .. } => "cold page cache",
+            Self::ColdCache { .. } => "disk reads",
             Self::ColdMemory { .. } => "cold memory",
             Self::Swapped { .. } => "swap",
             Self::NotApplied { .. } => Self::NOT_APPLIED,

@@ -96,6 +96,17 @@ fn a_policy_runs_until_its_huge_pages_are_told() {
     assert_eq!(dropped(&promised, 0).0, Vec::<String>::new());
 }
 
+/// What huge pages do by themselves does not tell whether to set the policy: while that is open, the time that is left is used
+/// for it, however little there is hope. Malloc alone has told what it can.
+#[test]
+fn a_policy_that_is_open_runs_on_where_only_its_huge_pages_are_told() {
+    let record = rounds(1, 12, [1.0, 1.0, 1.4], 0.05);
+    let verdict = the_table(&record).verdict;
+    assert_eq!(verdict.policies[MALLOC], Answer::NotDecided);
+    assert_eq!(of_pages(&record), Answer::Better);
+    assert_eq!(dropped(&record, 2), (vec![ALONE.to_owned()], None));
+}
+
 /// Where pages alone show the same, the rounds beside malloc alone are spared.
 #[test]
 fn what_pages_alone_show_is_not_asked_again() {

@@ -32,11 +32,16 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let Some(command) = traced.and_then(|it| it.command(&header.made_by)) else {
         return Vec::new();
     };
-    let cost = row.ratio.map(effect_of_ratio).unwrap_or_default();
     let metric = metric_of(report.record, &row.metric);
-    let range = interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row));
-    let range = range.map_or_else(String::new, |it| format!(" (95 %: {it})"));
-    let lead = format!("thp=always works by a tracer here, which costs {cost}{range}. Without it:");
+    // A cost that is not shown may come out below none, which is no size of a cost.
+    let cost = match interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row)) {
+        Some(range) => format!("whose cost is not decided (95 %: {range})"),
+        None => format!(
+            "which costs {}",
+            row.ratio.map(effect_of_ratio).unwrap_or_default()
+        ),
+    };
+    let lead = format!("thp=always works by a tracer here, {cost}. Without it:");
     given(lead, command, "run again with --system, as root")
 }
 

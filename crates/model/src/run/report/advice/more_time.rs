@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::again::continued;
 use super::{Advice, Report, given};
+use crate::run::compare::labels::effect_of_ratio;
 use crate::run::compare::{Comparison, Scale, fewest_rounds_of_single_runs};
 use crate::run::policy::rerun;
 use crate::text::wrap::plain;
@@ -42,7 +43,11 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
     let lead = format!("More rounds may tell {what}");
-    let lead = format!("{}, in about {minutes} minutes:", lead.trim_end());
+    let lead = format!(
+        "{}, in about {minutes} minutes{}:",
+        lead.trim_end(),
+        as_it_seems(report, row)
+    );
     if let Some(command) = continued(report) {
         let command = format!("{command} --max-time {minutes}m");
         return vec![Advice::Sentence(lead), Advice::Command(command)];
@@ -53,6 +58,15 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
         rerun(&report.record.header.made_by, &[&limit]),
         &format!("run again with {limit}"),
     )
+}
+
+/// ` if it stays at −5.0 %`: the time is that of an effect of the size that is seen.
+fn as_it_seems(report: &Report<'_>, row: &Comparison) -> String {
+    let is_few = too_few(report, &row.policy).is_some();
+    let effect = row.ratio.filter(|_| !is_few && row.low.is_some());
+    effect.map_or_else(String::new, |ratio| {
+        format!(" if it stays at {}", effect_of_ratio(ratio))
+    })
 }
 
 /// How long the rounds would take that are missing, in seconds.

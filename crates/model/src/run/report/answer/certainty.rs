@@ -29,7 +29,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     let is_warm = |it: &Conclusion| headline::is_of_warm_memory(report, it);
     let is_beside_malloc = conclusion.as_ref().is_some_and(|it| it.beside_malloc);
     let scope = match conclusion.as_ref().is_some_and(is_warm) {
-        _ if is_beside_malloc => " for its huge pages alone".to_owned(),
+        _ if is_beside_malloc => " for the huge pages alone".to_owned(),
         true => " for starts within seconds".to_owned(),
         false => starts::scope(report),
     };

@@ -6,7 +6,8 @@ use super::super::interval::Sign;
 use super::super::pages::same_huge_bytes;
 use super::beside::{after_rest, beside, shown_all_the_same};
 use super::effect::Effect;
-use super::sentence::{evidence, evidence_of_none, next_step};
+use super::others::means;
+use super::sentence::{evidence, evidence_of_none, may_be_small, rounds_needed};
 use super::{
     Pair, command, is_answer, judged, more_than_pages, pages_alone, pair, property, provisional,
     shape, user_time,
@@ -100,6 +101,10 @@ fn decided(
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
         _ => format!("Huge pages help {what}"),
     };
+    let size = match may_be_small(report, row) {
+        true => ", by how much is open",
+        false => "",
+    };
     let than = match report.table.verdict.baseline.as_str() {
         "as-is" => String::new(),
         other => format!(" than with {}", plain(other)),
@@ -109,9 +114,10 @@ fn decided(
         false => "",
     };
     format!(
-        "{lead}: {phrase}{} with {}{than}{condition} {}{}{}.{}{}",
+        "{lead}{size}: {phrase}{} with {}{}{than}{condition} {}{}{}.{}{}",
         property(report),
         plain(&row.policy),
+        means(report, &row.policy),
         evidence(&metric, row, Sign::Left),
         pages_alone::proof(report, row),
         beside(report, row),
@@ -181,7 +187,7 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
             shown.replacen("Provisional", "provisional", 1)
         );
     }
-    let next = next_step(report, row).map_or_else(String::new, |next| format!(" {next}"));
+    let next = rounds_needed(report, row).map_or_else(String::new, |next| format!(" {next}"));
     if Effect::of(&metric, row).is_none() {
         return format!("{lead}: nothing was compared.{next}");
     }

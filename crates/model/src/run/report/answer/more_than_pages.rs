@@ -3,7 +3,7 @@
 use super::super::Report;
 use super::super::conclusion::{HugePages, conclude};
 use super::super::interval::Sign;
-use super::super::pages::{huge_page, more_huge_bytes};
+use super::super::pages::{is_telling, more_huge_bytes};
 use super::beside::{after_rest, beside};
 use super::effect::Effect;
 use super::headline::widest;
@@ -54,14 +54,13 @@ fn find(report: &Report<'_>) -> Option<String> {
 pub(super) fn changing<'a>(report: &'a Report<'_>) -> Option<&'a Policy> {
     let context = Context::new(report.record, &report.table);
     let verdict = &report.table.verdict;
-    let page = huge_page(&context);
     let baseline = context.settings(context.baseline());
     let policies = report.record.header.plan.policies.iter();
     let found = policies.filter(|policy| {
         let more = more_huge_bytes(&context, &policy.name);
         !report.record.header.plan.is_sham(&policy.name)
             && !policy.settings.changes_pages_alone(&baseline)
-            && more.is_some_and(|more| more.abs() > page)
+            && more.is_some_and(|more| is_telling(&context, more))
     });
     found.min_by_key(|policy| {
         let is_best = verdict.best.as_ref() == Some(&policy.name);

@@ -150,7 +150,7 @@ fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
 }
 
 /// By what a policy was put in force, where that has a cost of its own.
-fn means(report: &Report<'_>, policy: &str) -> &'static str {
+pub(super) fn means(report: &Report<'_>, policy: &str) -> &'static str {
     let realisation = report.record.header.realisations.get(policy);
     match realisation.is_some_and(Realisation::is_traced) {
         true => " (by a tracer)",

@@ -141,32 +141,24 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     });
     let evidence = evidence(&metric, comparison, Sign::Kept);
     let lead = format!("{lead}{effect} {evidence}.");
-    let parts = [Some(lead), next_step(report, comparison), lasting];
+    let parts = [Some(lead), rounds_needed(report, comparison), lasting];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// A p95 of fewer values is their maximum.
 const FEWEST_FOR_P95: u32 = 20;
 
-/// What would decide it: enough rounds, or less noise.
-pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
-    if comparison.low.zip(comparison.high).is_none() {
-        let plan = &report.record.header.plan;
-        let fewest = match report.table.verdict.judge_by {
-            JudgeBy::Mean => FEWEST_FOR_A_MEAN,
-            JudgeBy::P95 => FEWEST_FOR_P95,
-            JudgeBy::Shape | JudgeBy::Typical => fewest_rounds_of(&plan.policies, &plan.baseline),
-        };
-        let is_short = report.other.is_none() && comparison.n < fewest;
-        return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
-    }
-    comparison.ratio.map(|_| {
-        let less = match report.record.header.plan.service {
-            Some(_) => "longer loads have less",
-            None => "longer trials have less",
-        };
-        format!("The noise hides it; {less}.")
-    })
+/// How many rounds an answer needs, where they are too few for an interval.
+pub(super) fn rounds_needed(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
+    let plan = &report.record.header.plan;
+    let fewest = match report.table.verdict.judge_by {
+        JudgeBy::Mean => FEWEST_FOR_A_MEAN,
+        JudgeBy::P95 => FEWEST_FOR_P95,
+        JudgeBy::Shape | JudgeBy::Typical => fewest_rounds_of(&plan.policies, &plan.baseline),
+    };
+    let has_interval = comparison.low.zip(comparison.high).is_some();
+    let is_short = !has_interval && report.other.is_none() && comparison.n < fewest;
+    is_short.then(|| format!("An answer needs at least {fewest} rounds."))
 }
 
 fn no_answer(pair: &Pair, reason: Option<&str>) -> String {

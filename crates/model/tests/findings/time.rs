@@ -243,7 +243,7 @@ fn stalls_explain_a_loss() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: compaction and reclaim for its own allocations explain part of the loss. 899 ms were lost, the program spent 698 ms in direct compaction more; defrag=defer leaves that work to kernel threads
+            thp=always: compaction and reclaim for its own allocations explain part of the loss. 902 ms were lost, the program spent 698 ms in direct compaction more; defrag=defer leaves that work to kernel threads
         "#]],
     );
     let share = &of(&findings, id).unwrap().evidence["stalls_share_of_loss"];
@@ -254,7 +254,7 @@ fn stalls_explain_a_loss() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: compaction and reclaim do not explain the loss. 899 ms were lost
+            thp=always: compaction and reclaim do not explain the loss. 902 ms were lost
         "#]],
     );
     // Nothing was lost, or nothing was timed.

@@ -9,8 +9,9 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Role, Trial};
 
-/// Medians over the successful trials of each policy, the control left out. Each is worked out when it is asked
-/// for: a record may have thousands of trials, and few of their readings are shown.
+/// Medians over the successful trials of each policy: of the baseline both of its runs in a round, as in every comparison.
+/// Of one run alone a table would have a baseline that no change beside it was taken from. Each is worked out when it is
+/// asked for: a record may have thousands of trials, and few of their readings are shown.
 #[derive(Clone, Debug)]
 pub struct Medians<'a> {
     /// The successful trials by policy, or why there are none.
@@ -23,7 +24,8 @@ impl<'a> Medians<'a> {
     pub fn of(record: &'a Record) -> Self {
         let policies = record.header.plan.policies.iter();
         let good = policies.map(|policy| {
-            let mut trials = arm_trials(record, &policy.name).peekable();
+            let own = |trial: &&Trial| trial.policy == policy.name;
+            let mut trials = record.trials.iter().filter(own).peekable();
             let why = match trials.peek() {
                 None => Missing::NotRun,
                 Some(_) => Missing::TrialFailed,

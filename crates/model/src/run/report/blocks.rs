@@ -26,6 +26,14 @@ const NAME_WIDTH: usize = 15;
 const CELL_WIDTH: usize = 40;
 
 impl MetricRow<'_> {
+    /// Whether the change of one of these columns is not the one between the medians.
+    fn is_apart(&self, arms: &[usize]) -> bool {
+        let mut own = arms
+            .iter()
+            .filter_map(|arm| *self.comparisons.get(arm - 1)?);
+        own.any(|comparison| is_apart(comparison, self.threshold))
+    }
+
     fn cells(&self, arms: &[usize], detail: Detail, notes: &Notes) -> Vec<Cell> {
         let label = Cell::plain(self.short_label());
         if let Some(missing) = self.absent() {
@@ -104,11 +112,14 @@ pub(super) fn blocks(
         Level::Brief | Level::First => acting(report, section),
         Level::Detail => (1..section.columns.len()).collect(),
     };
+    // The values of two records and of cells are what is asked for.
+    let is_of_rounds = report.cells.is_none() && report.other.is_none();
     let layout = Layout {
         names: short_names(section),
         full_names: section.columns.iter().map(|it| plain(it.name)).collect(),
         shams: shams(report, section),
-        wanted: detail(1 + arms.len(), level),
+        level,
+        judged: is_of_rounds.then_some(&report.table.verdict.metric),
         rows,
         width,
         notes,
@@ -212,7 +223,9 @@ struct Layout<'a, 'n> {
     full_names: Vec<String>,
     /// The columns of shams.
     shams: Vec<usize>,
-    wanted: &'static [Detail],
+    level: Level,
+    /// The metric whose change the first screen has alone where the medians beside it give another one.
+    judged: Option<&'a str>,
     width: usize,
     notes: &'n Notes,
 }
@@ -234,8 +247,7 @@ impl Layout<'_, '_> {
         let grids = (1..=important.len()).rev().find_map(|count| {
             chosen = important[..count].to_vec();
             chosen.sort_unstable();
-            let wanted = detail(1 + count, Level::First);
-            self.fitting_as(&chosen, wanted)
+            self.fitting(&chosen)
         });
         let left_out = important.iter().filter(|arm| !chosen.contains(arm));
         // A sham is a control of others, and no answer.
@@ -269,11 +281,8 @@ impl Layout<'_, '_> {
     }
 
     fn fitting(&self, arms: &[usize]) -> Option<Grid> {
-        self.fitting_as(arms, self.wanted)
-    }
-
-    fn fitting_as(&self, arms: &[usize], wanted: &[Detail]) -> Option<Grid> {
-        let mut grids = wanted
+        let mut grids = self
+            .wanted(arms)
             .iter()
             .map(|&detail| (detail, self.grid(arms, detail)));
         let (detail, grid) = grids.find(|(_, grid)| grid.width() <= self.width)?;
@@ -285,11 +294,20 @@ impl Layout<'_, '_> {
 
     /// Whether a change stands beside medians that give another one.
     fn has_apart(&self, arms: &[usize]) -> bool {
-        let mut rows = self.rows.iter();
-        rows.any(|row| {
-            let mut own = arms.iter().filter_map(|arm| *row.comparisons.get(arm - 1)?);
-            own.any(|comparison| is_apart(comparison, row.threshold))
-        })
+        self.rows.iter().any(|row| row.is_apart(arms))
+    }
+
+    /// What to try to say of these changes, most first. Everybody takes the change between two medians for the one of the
+    /// rounds, and finds an error: where they are not the same, the first screen has the change alone.
+    fn wanted(&self, arms: &[usize]) -> &'static [Detail] {
+        let is_judged = |row: &&MetricRow<'_>| {
+            self.judged == Some(&row.metric.name) && row.statistic == Statistic::Center
+        };
+        let judged = self.rows.iter().find(is_judged);
+        match judged.is_some_and(|row| row.is_apart(arms)) && self.level != Level::Detail {
+            true => &[Detail::ChangeAlone],
+            false => detail(1 + arms.len(), self.level),
+        }
     }
 
     fn grid(&self, arms: &[usize], detail: Detail) -> Grid {

@@ -70,7 +70,7 @@ impl UsualReach {
             Some(means) if malloc > page && malloc >= AS_MUCH * always => (
                 means_of_always(&header.plan, rivals.always),
                 format!(
-                    "by {means}, which costs time, it makes {of_always} huge, and {} {of_malloc} without; \
+                    "it makes {of_always} huge by {means} that costs time, {} {of_malloc} without one; \
                      --policy {} runs it",
                     rivals.malloc.name, rivals.always.name
                 ),

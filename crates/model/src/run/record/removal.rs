@@ -61,7 +61,7 @@ impl fmt::Display for Removal {
             RemovalReason::Fails(how) => {
                 write!(f, "the command fails under {}: {how}", self.policy)
             }
-            RemovalReason::TellsNoMore(why) => write!(f, "{} is not needed: {why}", self.policy),
+            RemovalReason::TellsNoMore(why) => write!(f, "{} is left out: {why}", self.policy),
             RemovalReason::Decided => write!(f, "{} had enough rounds", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)

@@ -204,7 +204,34 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
     ]
 }
 
+/// That a policy which is better is not to be set: it is there for its huge pages and made none, so that malloc's larger
+/// steps are the reason, or chance, and the next experiment says which.
+fn without_pages(report: &Report<'_>, best: &str) -> Option<Vec<Advice>> {
+    let context = Context::new(report.record, &report.table);
+    let baseline = context.settings(context.baseline());
+    let is_of_malloc = context.settings(best).changes_malloc_too(&baseline);
+    let has_none = more_huge_bytes(&context, best) == Some(0.0);
+    if !is_of_malloc || !has_none {
+        return None;
+    }
+    let stay = format!(
+        "Stay with {}: {} made no page huge, so its gain has another reason, or is chance.",
+        plain(&report.table.verdict.baseline),
+        plain(best)
+    );
+    let Some(command) = again::continued(report) else {
+        return Some(vec![Advice::Sentence(stay)]);
+    };
+    Some(vec![
+        Advice::Sentence(format!("{stay} More rounds tell:")),
+        Advice::Command(command),
+    ])
+}
+
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
+    if let Some(stay) = without_pages(report, best) {
+        return stay;
+    }
     let name = plain(best);
     let equals = equals::sentence(report);
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();

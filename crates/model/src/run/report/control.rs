@@ -56,18 +56,6 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// The same beside an answer that is decided: one that is as wide as the effect does not take it back, and does not support
-/// it either.
-pub(super) fn beside_answer(report: &Report<'_>) -> Option<String> {
-    let told = brief(report)?;
-    let control = report.table.control.as_ref()?;
-    let is_wide = outcome(report)? == ControlOutcome::TooWide && !excludes_zero(control);
-    Some(match is_wide && control.comparison.ends().is_some() {
-        true => format!("{told}, too wide to check the effect"),
-        false => told,
-    })
-}
-
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %), limits −1.0 and +1.0 %: passed`.
 fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;

@@ -76,29 +76,23 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let is_answered = |it: &&&Starts| !report.table.verdict.reasons.contains_key(&it.policy);
     let telling = telling.filter(|it| !report.changed_no_page(&it.policy));
     let telling = telling.filter(is_answered);
-    let (same, mixed): (Vec<&Starts>, Vec<&Starts>) =
+    let (all, some): (Vec<&Starts>, Vec<&Starts>) =
         telling.partition(|it| it.same_direction == it.starts);
-    let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
+    let ways = some.into_iter().chain(all).map(|it| {
+        let way = if it.ratio < 1.0 { "lower" } else { "higher" };
+        let policy = plain(&it.policy);
+        format!(
+            "{way} in {} of {} with {policy}",
+            it.same_direction, it.starts
+        )
+    });
+    let ways: Vec<String> = ways.collect();
     let lead = format!("Servers were started {most} times");
-    match (same.is_empty(), mixed.is_empty()) {
-        (true, true) => format!("{lead}."),
-        (_, true) => format!("{lead}; {metric} went the same way in all."),
-        _ => {
-            let alike = mixed.iter().chain(&same).map(|it| {
-                format!(
-                    "{} of {} with {}",
-                    it.same_direction,
-                    it.starts,
-                    plain(&it.policy)
-                )
-            });
-            let alike: Vec<String> = alike.collect();
-            format!(
-                "{lead}; {metric} went the same way in {}.",
-                alike.join(", in ")
-            )
-        }
+    if ways.is_empty() {
+        return format!("{lead}.");
     }
+    let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
+    format!("{lead}; {metric} was {}.", ways.join(", "))
 }
 
 /// Every figure of one policy.

@@ -12,10 +12,10 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     Some(match taken(report, best) {
         Some((taken, all)) => {
             format!(
-                "{glibc} obeyed in {taken} of {all} trials, but may ignore it; 2.37 always obeys."
+                "{glibc} takes it by chance, here in {taken} of {all} trials; 2.37 always does."
             )
         }
-        None => format!("{glibc} may ignore it; 2.37 always obeys."),
+        None => format!("{glibc} takes it by chance; 2.37 always does."),
     })
 }
 

@@ -36,7 +36,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     let size = size(report, conclusion.as_ref());
     let mut parts = vec![format!("How sure: {}{scope}{size}", level(report))];
     parts.extend(agreement(report));
-    parts.extend(control::beside_answer(report));
+    parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }
 

@@ -80,7 +80,7 @@ pub(super) fn sentence(report: &Report<'_>, what: &str) -> Option<String> {
     let pages = match more_huge_bytes(&context, policy) {
         Some(0.0) => {
             return Some(format!(
-                "{effect}{beside}, and not by huge pages: it has as many.{rest}"
+                "{effect}{beside}, and not by huge pages: it made no more of them.{rest}"
             ));
         }
         Some(more) if more < 0.0 => "takes huge pages from the program",

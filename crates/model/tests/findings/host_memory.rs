@@ -166,10 +166,10 @@ fn an_answer_says_for_which_starts_it_holds() {
     let text = |rested: [&[f64]; 2]| reported(&warmed(rested), None);
     let dear = text([&[5.1, 5.4, 5.2, 5.3], &[4.4, 4.6, 4.9, 4.5]]);
     let parts = [
-        "only if starts follow within seconds, else they hurt: 19.6 % less wall time with thp=always",
-        "After seconds of rest (cron, a shell), in which the host takes memory back, a start takes 15 % longer (95 %: 4 to 22 %; 4 starts of each)",
-        "Recommended: thp=always, if starts follow within seconds, else as-is.",
-        "How sure: at least 95 % for starts within seconds;",
+        "only if starts follow at once, else they hurt: 19.6 % less wall time with thp=always",
+        "After 4 s of rest (cron, a shell), in which the hypervisor takes memory back, a start takes 15 % longer (95 %: 4 to 22 %; 4 starts of each)",
+        "Recommended: thp=always, if starts follow at once, else as-is.",
+        "How sure: at least 95 % for starts that follow at once;",
     ];
     for part in parts {
         assert!(dear.contains(part), "{part}\n{dear}");
@@ -329,7 +329,7 @@ fn where_the_order_matters_starts_after_a_rest_are_said_with_it() {
     });
     let report = Report::new(&record, table, judge(&record), None);
     let answer = report.answers()[0].clone();
-    let end = "1 s or more after one +40.0 %. After seconds of rest (cron, a shell), in which the host takes memory back, a start takes 15 % longer \
+    let end = "1 s or more after one +40.0 %. After 4 s of rest (cron, a shell), in which the hypervisor takes memory back, a start takes 15 % longer \
                (95 %: 4 to 22 %; 4 starts of each).";
     assert!(answer.ends_with(end), "{answer}");
 }

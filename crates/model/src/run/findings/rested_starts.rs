@@ -3,6 +3,7 @@
 
 use super::context::{PolicyView, told};
 use crate::run::metric::MetricId;
+use crate::run::record::COLD_REST;
 use crate::run::stats::shift::{Shift, unpaired};
 use crate::run::stats::{ALPHA, median};
 use crate::text::ends::{percent_beside, percent_ends};
@@ -56,7 +57,7 @@ pub(in crate::run) enum RestedStart {
 }
 
 impl RestedStart {
-    /// `After seconds of rest (cron, a shell), in which the host takes memory back, a start takes 38 % longer (…).` `None`
+    /// `After 4 s of rest (cron, a shell), in which the hypervisor takes memory back, a start takes 38 % longer (…).` `None`
     /// where too few were measured.
     pub(in crate::run) fn sentence(&self) -> Option<String> {
         let change = match self {
@@ -65,7 +66,8 @@ impl RestedStart {
             Self::Unmeasured(_) => return None,
         };
         Some(format!(
-            "After seconds of rest (cron, a shell), in which the host takes memory back, a start {change}."
+            "After {} s of rest (cron, a shell), in which the hypervisor takes memory back, a start {change}.",
+            COLD_REST.as_secs()
         ))
     }
 }

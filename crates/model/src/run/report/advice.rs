@@ -308,10 +308,10 @@ fn rather(report: &Report<'_>, name: &str) -> Option<String> {
 fn condition(report: &Report<'_>, best: &str) -> String {
     if is_dear_to_start(&report.findings, best) {
         let baseline = plain(&report.table.verdict.baseline);
-        return format!(", if starts follow within seconds, else {baseline}");
+        return format!(", if starts follow at once, else {baseline}");
     }
     if may_be_dear_to_start(&report.findings, best) {
-        return ", if starts follow within seconds".to_owned();
+        return ", if starts follow at once".to_owned();
     }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best).into_iter();

@@ -70,15 +70,17 @@ pub(in super::super) fn at_rest(
     policy: &str,
     start: RestedStart,
 ) -> Vec<Advice> {
+    let rest = format!("{} s of rest", COLD_REST.as_secs());
     let known = match start {
         RestedStart::Longer(_) | RestedStart::Shorter(_) => return Vec::new(),
-        RestedStart::Open(_) => "To decide what a start takes after seconds of rest".to_owned(),
+        RestedStart::Open(_) => format!("To decide what a start takes after {rest}"),
         RestedStart::Unmeasured(Some(_)) => {
-            "After seconds of rest the first touches are slow here, and may cost the gain. To measure it"
-                .to_owned()
+            format!(
+                "After {rest} the first touches are slow here, and may cost the gain. To measure it"
+            )
         }
         RestedStart::Unmeasured(None) => {
-            "Starts after seconds of rest may gain less or more. To measure them".to_owned()
+            format!("Starts after {rest} may gain less or more. To measure them")
         }
     };
     let more = match start {

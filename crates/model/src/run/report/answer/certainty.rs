@@ -30,7 +30,7 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     let is_beside_malloc = conclusion.as_ref().is_some_and(|it| it.beside_malloc);
     let scope = match conclusion.as_ref().is_some_and(is_warm) {
         _ if is_beside_malloc => " for the huge pages alone".to_owned(),
-        true => " for starts within seconds".to_owned(),
+        true => " for starts that follow at once".to_owned(),
         false => starts::scope(report),
     };
     let size = size(report, conclusion.as_ref());

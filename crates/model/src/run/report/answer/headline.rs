@@ -96,7 +96,7 @@ fn decided(
         (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
         (_, true) => format!("Huge pages help {what}, keep them"),
         (HugePages::HelpAtAPrice, _) if is_dear => {
-            format!("Huge pages help {what} only if starts follow within seconds, else they hurt")
+            format!("Huge pages help {what} only if starts follow at once, else they hurt")
         }
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
         _ => format!("Huge pages help {what}"),
@@ -110,7 +110,7 @@ fn decided(
         other => format!(" than with {}", plain(other)),
     };
     let condition = match is_of_warm_memory(report, conclusion) && !is_dear {
-        true => " where starts follow within seconds",
+        true => " where starts follow at once",
         false => "",
     };
     format!(

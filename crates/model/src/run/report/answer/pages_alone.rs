@@ -57,7 +57,7 @@ pub(super) fn answer(report: &Report<'_>, conclusion: &Conclusion, what: &str) -
         _ => evidence(&metric, &alone, Sign::Left),
     };
     let condition = match is_of_warm_memory(report, conclusion) {
-        true => " where starts follow within seconds",
+        true => " where starts follow at once",
         false => "",
     };
     let steps = by_itself(report, &alone.baseline);

@@ -27,7 +27,7 @@ pub enum HugePages {
     HelpSometimes,
     /// Shown to make no difference, or the program is smaller than one.
     DoNotMatter,
-    /// Shown to change less than [`HARDLY`] thresholds, in a direction that the rounds do not tell.
+    /// Shown to change less than three thresholds, in a direction that the rounds do not tell.
     HardlyMatter,
     /// Nothing that was run changed the program's pages, or only what changes more than these.
     NotTried,

@@ -205,11 +205,12 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
 }
 
 /// That a policy which is better is not to be set: it is there for its huge pages and made none, so that malloc's larger
-/// steps are the reason, or chance, and the next experiment says which.
+/// steps are the reason, or chance, and the next experiment says which. Malloc alone is meant to have none.
 fn without_pages(report: &Report<'_>, best: &str) -> Option<Vec<Advice>> {
     let context = Context::new(report.record, &report.table);
     let baseline = context.settings(context.baseline());
-    let is_of_malloc = context.settings(best).changes_malloc_too(&baseline);
+    let settings = context.settings(best);
+    let is_of_malloc = settings.changes_malloc_too(&baseline) && !settings.is_malloc_alone();
     let has_none = more_huge_bytes(&context, best) == Some(0.0);
     if !is_of_malloc || !has_none {
         return None;

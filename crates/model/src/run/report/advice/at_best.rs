@@ -23,16 +23,15 @@ pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String
         "as-is" => format!("Stay with as-is: no policy was shown to be better by {label}."),
         _ => format!("No policy was shown to be better than {baseline} by {label}."),
     };
-    let best = at_best(report);
-    if let Some(most) = at_most(report).filter(|_| best.is_none()) {
+    if let Some(best) = at_best(report) {
+        return Some(format!("{stay} {best}"));
+    }
+    if let Some(most) = at_most(report) {
         return Some(format!("Stay with {baseline}: {most}."));
     }
-    match best {
-        Some(best) => Some(format!("{stay} {best}")),
-        // The first sentence has said so much.
-        None if verdict.baseline != "as-is" && conclude(report).is_some() => None,
-        None => Some(stay),
-    }
+    // The first sentence has said so much.
+    let is_said = verdict.baseline != "as-is" && conclude(report).is_some();
+    (!is_said).then_some(stay)
 }
 
 fn at_best(report: &Report<'_>) -> Option<String> {

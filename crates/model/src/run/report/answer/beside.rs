@@ -36,7 +36,7 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After 4 s of rest, in which the host takes memory back, a start takes 38 % longer (…).` Empty where none
+/// ` After 4 s of rest, in which the hypervisor takes memory back, a start takes 38 % longer (…).` Empty where none
 /// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     let start = rested_start(&report.findings, policy);

@@ -156,25 +156,29 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
 
 /// `Huge pages hardly matter to gcc: −0.6 % with thp=always (95 %: −1.7 to +0.4 %).`
 fn hardly_matter(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
-    let metric = metric_of(report.record, &row.metric);
     format!(
-        "Huge pages hardly matter to {what}: {}{}{} with {} {}.{}{}",
-        of_other_metric(report, row),
+        "Huge pages hardly matter to {what}: {}{}",
+        estimate(report, row, pair),
+        after_rest(report, &row.policy),
+    )
+}
+
+/// `−0.6 % with thp=always (95 %: −1.7 to +0.4 %).`, with what is judged where that is not the time, and with what is shown
+/// all the same.
+fn estimate(report: &Report<'_>, row: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &row.metric);
+    let named = match row.metric == MetricId::WallSeconds.name() {
+        true => String::new(),
+        false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
+    };
+    format!(
+        "{named}{}{} with {} {}.{}",
         effect_of(report.record, row),
         pair.subject,
         pair.here,
         evidence(&metric, row, Sign::Kept),
         shown_all_the_same(report, row),
-        after_rest(report, &row.policy),
     )
-}
-
-/// What is judged, where that is not the time.
-fn of_other_metric(report: &Report<'_>, row: &Comparison) -> String {
-    match row.metric == MetricId::WallSeconds.name() {
-        true => String::new(),
-        false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
-    }
 }
 
 fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
@@ -193,15 +197,7 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
     }
     let lasting = user_time::sentence(report, &row.policy);
     let lasting = lasting.map_or_else(String::new, |lasting| format!(" {lasting}"));
-    format!(
-        "{lead}: {}{}{} with {} {}.{}{next}{lasting}",
-        of_other_metric(report, row),
-        effect_of(report.record, row),
-        pair.subject,
-        pair.here,
-        evidence(&metric, row, Sign::Kept),
-        shown_all_the_same(report, row)
-    )
+    format!("{lead}: {}{next}{lasting}", estimate(report, row, pair))
 }
 
 /// No policy that sets nothing else changed the program's pages: it can get none, or nothing that was

@@ -9,6 +9,7 @@ use hugewise_model::base::missing::Missing;
 use crate::machine::clock::own_cpu_ns;
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
+use crate::proc::pressure::{Resource, read_pressure};
 use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::setting::read_setting;
@@ -26,6 +27,8 @@ pub(super) struct Machine {
     pub(super) free_blocks: Result<Vec<u64>, Missing>,
     /// Processor time of the machine.
     pub(super) time: Result<MachineTime, Missing>,
+    /// How long any task waited for a disk, in microseconds; `None` where the kernel does not count it.
+    pub(super) io_wait_us: Option<u64>,
     /// Processor time of this process, in nanoseconds.
     pub(super) own_cpu_ns: u64,
     /// When this was read.
@@ -41,6 +44,7 @@ impl Machine {
             collapsed: read_collapsed(root),
             free_blocks: read_buddyinfo(root).map_err(|error| error.into_missing("root")),
             time: read_stat(root).map_err(|error| error.into_missing("root")),
+            io_wait_us: read_pressure(root, Resource::Io).ok().map(|it| it.some_us),
             own_cpu_ns: own_cpu_ns(),
             at: Instant::now(),
         }

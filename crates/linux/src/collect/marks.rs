@@ -14,14 +14,19 @@ pub const OTHER_SERVERS: f64 = 0.05;
 /// Share of the machine's time that the hypervisor may take without a mark: as large as the
 /// smallest effect that is looked for.
 pub const STEAL: f64 = 0.01;
+/// Share of a trial in which some task may wait for a disk without a mark: as large as the smallest effect that is
+/// looked for.
+pub const IO_WAIT: f64 = 0.01;
 /// The kernel counts processor time in ticks; fewer than these in a trial say nothing.
 const TICKS_OF_DOUBT: f64 = 2.0;
 
 /// Facts that decide the marks of a trial.
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
-    /// Length of the trial times the number of processors, in seconds.
-    pub processor_seconds: f64,
+    /// Length of the trial, in seconds.
+    pub trial_seconds: f64,
+    /// Processors of the machine.
+    pub processors: u32,
     /// The kernel's unit of processor time, in seconds.
     pub tick_seconds: f64,
     /// What others used, in seconds.
@@ -38,6 +43,8 @@ pub struct Circumstances<'a> {
     pub peak_rss_bytes: Option<u64>,
     /// Major faults of the tree.
     pub major_faults: u64,
+    /// How long any task of the machine waited for a disk, in seconds.
+    pub io_wait_seconds: Option<f64>,
     /// Pages swapped on the machine.
     pub swapped_pages: u64,
     /// What was done to put the policy in force.
@@ -60,11 +67,7 @@ pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
     let steal = share(facts, facts.steal_seconds, STEAL);
     marks.extend(steal.map(|permille| Mark::Steal { permille }));
     marks.extend(fragmented(facts));
-    if facts.major_faults > 0 {
-        marks.push(Mark::ColdCache {
-            major_faults: facts.major_faults,
-        });
-    }
+    marks.extend(cold_cache(facts));
     if facts.swapped_pages > 0 {
         marks.push(Mark::Swapped {
             pages: facts.swapped_pages,
@@ -77,8 +80,18 @@ pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
 fn share(facts: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<u32> {
     let seconds = seconds?;
     let certain = seconds - TICKS_OF_DOUBT * facts.tick_seconds;
-    let beyond = facts.processor_seconds > 0.0 && certain > limit * facts.processor_seconds;
-    beyond.then(|| (seconds / facts.processor_seconds * 1000.0).clamp(0.0, 1000.0) as u32)
+    let available = facts.trial_seconds * f64::from(facts.processors);
+    let beyond = available > 0.0 && certain > limit * available;
+    beyond.then(|| (seconds / available * 1000.0).clamp(0.0, 1000.0) as u32)
+}
+
+/// Pages that were read from disk, where that took time: a large program reads some of its pages again and again, in a
+/// millionth of its time, once the kernel reclaims files that are not used.
+fn cold_cache(facts: &Circumstances<'_>) -> Option<Mark> {
+    let major_faults = facts.major_faults;
+    let waits = facts.io_wait_seconds;
+    let took_time = waits.is_none_or(|waits| waits >= IO_WAIT * facts.trial_seconds);
+    (major_faults > 0 && took_time).then_some(Mark::ColdCache { major_faults })
 }
 
 /// Fewer free huge pages than the trial would fill.

@@ -1,6 +1,7 @@
 //! One reading for every metric of the table, from all evidence.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
@@ -313,6 +314,12 @@ impl Evidence<'_> {
             })
     }
 
+    /// How long any task of the machine waited for a disk.
+    fn io_wait_seconds(&self) -> Option<f64> {
+        let (before, after) = self.before.io_wait_us.zip(self.after.io_wait_us)?;
+        Some(Duration::from_micros(after.saturating_sub(before)).as_secs_f64())
+    }
+
     /// What the marks are judged by.
     pub(super) fn circumstances<'b>(
         &self,
@@ -323,8 +330,8 @@ impl Evidence<'_> {
         let known = |value: Value| value.ok();
         let whole = |value: Value| value.ok().map(|number| number as u64);
         Circumstances {
-            processor_seconds: self.after.at.duration_since(self.before.at).as_secs_f64()
-                * f64::from(self.host.cpus.max(1)),
+            trial_seconds: self.after.at.duration_since(self.before.at).as_secs_f64(),
+            processors: self.host.cpus.max(1),
             tick_seconds: seconds_of_ticks(1),
             other_busy_seconds: known(self.other_busy()),
             other_server_seconds: self
@@ -336,6 +343,7 @@ impl Evidence<'_> {
             huge_bytes: self.host.pmd_bytes(),
             peak_rss_bytes: self.peak_rss().ok(),
             major_faults: self.account.usage.major_faults,
+            io_wait_seconds: self.io_wait_seconds(),
             swapped_pages: whole(self.value(Id::SwappedPagesTotal)).unwrap_or(0),
             expected,
             read_back,

@@ -13,7 +13,7 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_zones;
 use crate::proc::meminfo::read_meminfo;
-use crate::proc::pressure::read_pressure;
+use crate::proc::pressure::{Resource, read_pressure};
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::hugetlb::read_pools;
 use crate::sys::thp::{parse_size_folder, read_settings};
@@ -47,7 +47,7 @@ impl Collector {
             khugepaged: collected("nothing", || self.read_work()),
             zones: collected("root", || read_zones(root)),
             pools: collected("nothing", || read_pools(root)),
-            pressure: collected("nothing", || read_pressure(root)),
+            pressure: collected("nothing", || read_pressure(root, Resource::Memory)),
         }
     }
 

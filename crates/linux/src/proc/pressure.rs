@@ -1,4 +1,4 @@
-//! `/proc/pressure/memory` (kernel/sched/psi.c, Linux 4.20).
+//! `/proc/pressure/memory` and `/proc/pressure/io` (kernel/sched/psi.c, Linux 4.20).
 
 use hugewise_model::observe::export::Pressure;
 
@@ -6,7 +6,14 @@ use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 
-const PATH: &str = "proc/pressure/memory";
+/// What tasks wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Memory.
+    Memory,
+    /// Reads and writes of disks.
+    Io,
+}
 
 /// Parses lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=2775290`.
 ///
@@ -29,13 +36,17 @@ pub fn parse_pressure(bytes: &[u8]) -> Parsed<Pressure> {
     Ok(pressure)
 }
 
-/// Reads `/proc/pressure/memory`.
+/// Reads how long tasks waited for a resource.
 ///
 /// # Errors
 /// The kernel has none, or has it switched off (`psi=0`), or it could not be understood.
-pub fn read_pressure(root: &Root) -> Result<Pressure> {
-    let bytes = root.read(PATH)?;
-    parse_pressure(&bytes).map_err(|what| Error::malformed(&root.path(PATH), what))
+pub fn read_pressure(root: &Root, resource: Resource) -> Result<Pressure> {
+    let path = match resource {
+        Resource::Memory => "proc/pressure/memory",
+        Resource::Io => "proc/pressure/io",
+    };
+    let bytes = root.read(path)?;
+    parse_pressure(&bytes).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ fn noise_is_named() {
     let mut table = table(&record, 0.045);
     table.verdict.best = None;
     let text = check("noise", &record, table);
-    assert_eq!(text.matches("less noise").count(), 1, "{text}");
+    assert_eq!(text.matches("quieter machine").count(), 1, "{text}");
 }
 
 #[test]

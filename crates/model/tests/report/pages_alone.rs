@@ -85,7 +85,7 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
             more (95 %: 18 to 31 %). Together, not decided: +1.1 % against as-is (95 %: −3.4
             to +5.4 %).
             Stay with as-is: no policy was shown to be better by wall time.
-            More rounds would take over an hour; longer trials or less noise tell sooner.
+            More rounds would take over an hour; a quieter machine needs fewer.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
                 (as-is against itself) −3.6 to +5.6 %.
         "#]],

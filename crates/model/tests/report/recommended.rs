@@ -220,7 +220,12 @@ fn what_has_no_more_huge_pages_is_not_better_by_these() {
 /// It was tried for its huge pages, and has none.
 #[test]
 fn a_malloc_that_makes_no_page_huge_is_not_recommended() {
-    let advised = advised(&better_without_pages("malloc=thp"));
+    let record = better_without_pages("malloc=thp");
+    let answers = report(&record).answers();
+    let lead = "Not decided whether huge pages help";
+    assert!(answers[0].starts_with(lead), "{answers:?}");
+    assert!(answers[1].starts_with("Also: malloc=thp"), "{answers:?}");
+    let advised = advised(&record);
     let stay = "Stay with as-is: malloc=thp made no page huge, so its gain has another reason, or is chance.";
     assert!(advised.starts_with(stay), "{advised}");
     assert!(!advised.contains("Recommended"), "{advised}");
@@ -289,6 +294,41 @@ fn what_needs_hugewise_has_its_arguments_in_the_command() {
         hugewise exec --policy thp=always -- memcached -L -m 512
     "#]]
     .assert_eq(&advised(&record));
+}
+
+/// Who does not want a tracer asks about the policy that does without.
+#[test]
+fn what_needs_no_tracer_and_makes_as_many_pages_huge_is_named() {
+    let advised_by = |pages: Vec<(&'static str, f64)>| {
+        let arms = [
+            (Policy::as_is(), small_pages()),
+            (thp("thp=always", Thp::Always), huge_pages()),
+            (malloc(), pages),
+        ];
+        let mut record = sample::record(&arms, 12);
+        for trial in record
+            .trials
+            .iter_mut()
+            .filter(|it| it.policy == "malloc=thp")
+        {
+            let wall = 4.0 + f64::from(trial.index * 7 % 11) / 10.0;
+            let wall = Reading::of(wall);
+            trial.readings.insert("wall_seconds".to_owned(), wall);
+        }
+        let always = record.header.realisations.get_mut("thp=always");
+        let always = always.expect("a realisation");
+        always.files = Vec::new();
+        always.tracer = Tracer::Huge;
+        let malloc = record.header.realisations.entry("malloc=thp".to_owned());
+        malloc.or_default().files = Vec::new();
+        advised(&record)
+    };
+    let named = "malloc=thp needs no tracer and makes as many pages huge: more rounds may show it to be as good.";
+    let told = advised_by(huge_pages());
+    assert!(told.starts_with("Recommended: thp=always"), "{told}");
+    assert!(told.contains(named), "{told}");
+    let told = advised_by(small_pages());
+    assert!(!told.contains("needs no tracer"), "{told}");
 }
 
 /// `{args}` in the command is empty under a policy without arguments.

@@ -8,6 +8,7 @@ use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::Record;
 use hugewise_model::text::number::counted;
+use hugewise_model::text::wrap::plain;
 
 use super::Rounds;
 use super::forecast::{Forecast, plan_text};
@@ -116,16 +117,16 @@ impl Rounds<'_> {
             }
             false => (Vec::new(), plan.own_policies()),
         };
-        let policies = counted(policies.len() as u64, "policy");
         let programs = plan.programs.len();
+        let number = counted(policies.len() as u64, "policy");
         let controls = plan.controls().len() + shams.len();
-        (plan.policies.len() > 1).then(|| match (programs, controls) {
-            (0, 1) => format!("{policies} and the control"),
-            (0, _) => format!("{policies}, {}", counted(controls as u64, "control")),
-            _ => format!(
-                "{programs} programs under {policies}, with {}",
-                counted(controls as u64, "control")
-            ),
+        let controls = match controls {
+            1 => "the control".to_owned(),
+            more => counted(more as u64, "control"),
+        };
+        (plan.policies.len() > 1).then(|| match programs {
+            0 => format!("{} and {controls}", named(&policies).unwrap_or(number)),
+            _ => format!("{programs} programs under {number}, with {controls}"),
         })
     }
 
@@ -153,6 +154,16 @@ impl Rounds<'_> {
         self.tell_plan(record, progress);
         Ok(())
     }
+}
+
+/// Longer lists of policies are counted: names of what a program sets itself are long.
+const NAMED: usize = 50;
+
+/// The names of a few policies; `None` where they are too many for a line.
+fn named(policies: &[&str]) -> Option<String> {
+    let names = policies.iter().map(|name| plain(name));
+    let names = names.collect::<Vec<String>>().join(", ");
+    (names.chars().count() <= NAMED).then_some(names)
 }
 
 /// Whether this is a bench whose time nobody shortened: on a slow machine it shows the round that it

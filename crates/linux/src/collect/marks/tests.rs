@@ -5,7 +5,8 @@ fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
     let (expected, read_back, files) =
         (Realisation::default(), ReadBack::default(), BTreeMap::new());
     let mut facts = Circumstances {
-        processor_seconds: 2.0,
+        trial_seconds: 1.0,
+        processors: 2,
         tick_seconds: 0.01,
         other_busy_seconds: Some(0.05),
         other_server_seconds: None,
@@ -14,6 +15,7 @@ fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
         huge_bytes: Some(2 << 20),
         peak_rss_bytes: Some(100 << 20),
         major_faults: 0,
+        io_wait_seconds: Some(0.02),
         swapped_pages: 0,
         expected: &expected,
         read_back: &read_back,
@@ -59,9 +61,23 @@ fn each_hazard_is_marked() {
 }
 
 #[test]
+fn disk_reads_that_took_no_time_are_no_hazard() {
+    let reads = |waits: Option<f64>| {
+        judged(|facts| {
+            facts.major_faults = 3;
+            facts.io_wait_seconds = waits;
+        })
+    };
+    let marked = [Mark::ColdCache { major_faults: 3 }];
+    assert_eq!(reads(Some(0.009)), []);
+    assert_eq!(reads(Some(0.011)), marked);
+    assert_eq!(reads(None), marked);
+}
+
+#[test]
 fn a_tick_more_or_less_is_no_load() {
     let short = |facts: &mut Circumstances<'_>| {
-        facts.processor_seconds = 0.02;
+        facts.trial_seconds = 0.01;
         facts.other_busy_seconds = Some(0.02);
         facts.steal_seconds = Some(0.01);
     };

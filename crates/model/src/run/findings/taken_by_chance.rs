@@ -2,9 +2,12 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::{Finding, Rule};
+use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::policy::advice_by_chance;
+use crate::run::stats::median;
+use crate::run::trial::Trial;
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -38,28 +41,66 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     if policy.is_none_or(|policy| advice_by_chance(policy, context.host()).is_none()) {
         return Ok(Claim::Nothing);
     }
-    let huge = |policy: &str| -> Vec<f64> {
-        arm_trials(context.record, policy)
-            .filter(|trial| trial.succeeded())
-            .filter_map(|trial| trial.value(MetricId::HugeAnonPeakBytes))
+    let seen = |policy: &str| -> Vec<(&Trial, f64)> {
+        let good = arm_trials(context.record, policy).filter(|trial| trial.succeeded());
+        good.filter_map(|trial| Some((trial, trial.value(MetricId::HugeAnonPeakBytes)?)))
             .collect()
     };
-    let usual = huge(context.baseline()).into_iter().fold(0.0, f64::max);
-    let here = huge(view.policy);
-    let taken = here.iter().filter(|&&bytes| bytes > usual).count();
-    view.evidence.figure("trials", here.len());
-    view.evidence.figure("trials_with_more_huge_memory", taken);
-    Ok(match (taken, here.len()) {
-        (0, _) => Claim::Nothing,
-        (taken, all) if taken < all => Claim::Shown(format!(
-            "{}: by chance glibc took the setting in only {taken} of {all} trials; the figures are over \
-             all, the {} without it included",
-            view.policy,
-            all - taken
-        )),
-        (_, all) => Claim::NotShown(format!(
+    let usual = seen(context.baseline()).into_iter();
+    let usual = usual.map(|(_, bytes)| bytes).fold(0.0, f64::max);
+    let all = seen(view.policy).len();
+    let with_it = seen(view.policy).into_iter();
+    let with_it: Vec<&Trial> = with_it
+        .filter(|(_, bytes)| *bytes > usual)
+        .map(|(trial, _)| trial)
+        .collect();
+    view.evidence.figure("trials", all);
+    view.evidence
+        .figure("trials_with_more_huge_memory", with_it.len());
+    Ok(match with_it.len() {
+        0 => Claim::Nothing,
+        taken if taken < all => {
+            let alone = ratio(context, &with_it).map_or_else(String::new, |ratio| {
+                view.evidence.figure("ratio_where_taken", ratio);
+                let metric = metric_of(context.record, &context.table.verdict.metric);
+                format!(
+                    "; in the {taken} alone: {} {}",
+                    metric.label,
+                    effect_of_ratio(ratio)
+                )
+            });
+            Claim::Shown(format!(
+                "{}: by chance glibc took the setting in only {taken} of {all} trials; the figures are over \
+                 all, the {} without it included{alone}",
+                view.policy,
+                all - taken
+            ))
+        }
+        _ => Claim::NotShown(format!(
             "{}: glibc took the setting in all {all} trials",
             view.policy
         )),
     })
+}
+
+/// Fewer trials show no typical ratio.
+const FEWEST: usize = 6;
+
+/// The median ratio of these trials to the baseline of their rounds, by the metric that is judged. What lies on the stack
+/// when a process starts is no matter of its speed, so that the choice of trials favours none; it is an estimate all the
+/// same, beside the one claim.
+fn ratio(context: &Context<'_>, trials: &[&Trial]) -> Option<f64> {
+    let metric = context.table.verdict.metric.as_str();
+    let baseline = |round: u32| {
+        let runs = context.record.trials.iter().filter(|trial| {
+            trial.round == round && trial.policy == context.baseline() && trial.succeeded()
+        });
+        let values: Vec<f64> = runs.filter_map(|trial| trial.value(metric)).collect();
+        median(&values).filter(|value| *value > 0.0)
+    };
+    let ratios = trials
+        .iter()
+        .filter_map(|trial| Some(trial.value(metric)? / baseline(trial.round)?));
+    let ratios: Vec<f64> = ratios.collect();
+    median(&ratios).filter(|_| ratios.len() >= FEWEST)
 }

@@ -6,7 +6,7 @@ use super::Report;
 use super::answer::{judged, told};
 use super::conclusion::{Conclusion, HugePages, can_only_be_small, conclude};
 use super::equals;
-use super::pages::more_huge_bytes;
+use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::program_name;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
@@ -26,6 +26,7 @@ pub(super) mod more_reach;
 mod more_time;
 pub(super) mod pages_alone;
 mod switched_off;
+mod untraced;
 mod workload;
 
 pub(super) use again::at_rest;
@@ -205,14 +206,9 @@ fn unless_rare(report: &Report<'_>, baseline: &str) -> Vec<Advice> {
 }
 
 /// That a policy which is better is not to be set: it is there for its huge pages and made none, so that malloc's larger
-/// steps are the reason, or chance, and the next experiment says which. Malloc alone is meant to have none.
+/// steps are the reason, or chance, and the next experiment says which.
 fn without_pages(report: &Report<'_>, best: &str) -> Option<Vec<Advice>> {
-    let context = Context::new(report.record, &report.table);
-    let baseline = context.settings(context.baseline());
-    let settings = context.settings(best);
-    let is_of_malloc = settings.changes_malloc_too(&baseline) && !settings.is_malloc_alone();
-    let has_none = more_huge_bytes(&context, best) == Some(0.0);
-    if !is_of_malloc || !has_none {
+    if !is_malloc_without_pages(&Context::new(report.record, &report.table), best) {
         return None;
     }
     let stay = format!(
@@ -220,13 +216,16 @@ fn without_pages(report: &Report<'_>, best: &str) -> Option<Vec<Advice>> {
         plain(&report.table.verdict.baseline),
         plain(best)
     );
-    let Some(command) = again::continued(report) else {
-        return Some(vec![Advice::Sentence(stay)]);
-    };
-    Some(vec![
-        Advice::Sentence(format!("{stay} More rounds tell:")),
-        Advice::Command(command),
-    ])
+    // Another policy that made pages huge is the open question.
+    let of_another = more_time::advice(report);
+    Some(match again::continued(report) {
+        _ if !of_another.is_empty() => [vec![Advice::Sentence(stay)], of_another].concat(),
+        Some(command) => vec![
+            Advice::Sentence(format!("{stay} More rounds tell:")),
+            Advice::Command(command),
+        ],
+        None => vec![Advice::Sentence(stay)],
+    })
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
@@ -268,6 +267,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
+    lines.extend(untraced::sentence(report, best).map(Advice::Sentence));
     lines.extend(objection(report, best));
     lines.extend(pages_alone::advice(report));
     lines

@@ -19,7 +19,7 @@ use crate::run::trial::{Mark, Trial};
 use crate::text::document::Level;
 use crate::text::grid::Grid;
 use crate::text::number::{chosen_percent, counted};
-use crate::text::wrap::plain;
+use crate::text::wrap::{capitalised, plain};
 
 /// Reasons for what was not measured, each with its mark.
 #[derive(Default)]
@@ -330,11 +330,12 @@ fn when(record: &Record, removal: &Removal) -> String {
 /// their own.
 fn travelling(report: &Report<'_>) -> Vec<String> {
     let metric = &report.table.verdict.metric;
-    let deciding = report.table.comparisons.iter();
+    let deciding_rows = || {
+        let rows = report.table.comparisons.iter();
+        rows.filter(|it| it.metric == *metric && it.statistic == Statistic::Center)
+    };
     let mut by_warning: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for comparison in
-        deciding.filter(|it| it.metric == *metric && it.statistic == Statistic::Center)
-    {
+    for comparison in deciding_rows() {
         for warning in comparison
             .warnings
             .iter()
@@ -346,8 +347,13 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
                 .push(plain(&comparison.policy));
         }
     }
+    let all = deciding_rows().count();
     let line = |(warning, policies): (String, Vec<String>)| {
-        format!("{}: {}.", policies.join(", "), plain(&warning))
+        let warning = plain(&warning);
+        match policies.len() == all {
+            true => format!("{}.", capitalised(&warning)),
+            false => format!("{}: {warning}.", policies.join(", ")),
+        }
     };
     by_warning.into_iter().map(line).collect()
 }

@@ -33,6 +33,16 @@ pub(crate) fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
     }
 }
 
+/// Whether a policy lets malloc ask for huge pages and none was made, so that whatever it changes has another reason.
+/// Malloc alone is meant to have none.
+pub(super) fn is_malloc_without_pages(context: &Context<'_>, policy: &str) -> bool {
+    let baseline = context.settings(context.baseline());
+    let settings = context.settings(policy);
+    settings.changes_malloc_too(&baseline)
+        && !settings.is_malloc_alone()
+        && more_huge_bytes(context, policy) == Some(0.0)
+}
+
 impl Report<'_> {
     /// The same of a policy of this report.
     pub(super) fn changed_no_page(&self, policy: &str) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::again::continued;
 use super::{Advice, Report, given};
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::compare::{Comparison, Scale, fewest_rounds_of_single_runs};
+use crate::run::compare::{Comparison, Scale, fewest_rounds_of, fewest_rounds_of_single_runs};
 use crate::run::policy::rerun;
 use crate::text::wrap::plain;
 
@@ -37,8 +37,7 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
         return Vec::new();
     };
     if seconds > MOST.as_secs_f64() {
-        let sentence =
-            "More rounds would take over an hour; longer trials or less noise tell sooner.";
+        let sentence = "More rounds would take over an hour; a quieter machine needs fewer.";
         return vec![Advice::Sentence(sentence.to_owned())];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
@@ -101,7 +100,9 @@ fn without_interval(report: &Report<'_>, row: &Comparison) -> Option<f64> {
 /// round more than the fewest.
 fn too_few(report: &Report<'_>, policy: &str) -> Option<f64> {
     let shown = report.table.verdict.provisional.get(policy)?.first()?;
-    Some(f64::from(shown.needed + 1) / f64::from(shown.rounds.max(1)))
+    let plan = &report.record.header.plan;
+    let needed = fewest_rounds_of(&plan.policies, &plan.baseline).max(shown.needed);
+    Some(f64::from(needed + 1) / f64::from(shown.rounds.max(1)))
 }
 
 /// How long the rounds took.

@@ -78,7 +78,13 @@ fn is_decided(report: &Report<'_>) -> bool {
         )
     };
     let answers = &report.table.verdict.policies;
-    let is_of_pages = super::conclude(report).is_some_and(|it| it.beside_malloc);
+    let conclusion = super::conclude(report);
+    let is_of_pages = conclusion.as_ref().is_some_and(|it| it.beside_malloc);
+    // Another policy may have an answer that the first sentence is not about.
+    let is_open = conclusion.is_some_and(|it| it.huge_pages.is_open());
+    if is_open && shown_with_more_than_pages(report).is_none() {
+        return false;
+    }
     let plan = &report.record.header.plan;
     let mut judged = answers.iter().filter(|(name, _)| !plan.is_sham(name));
     is_of_pages || judged.any(|(_, answer)| is_answer(answer))

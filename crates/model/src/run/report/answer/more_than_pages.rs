@@ -3,7 +3,7 @@
 use super::super::Report;
 use super::super::conclusion::{HugePages, conclude};
 use super::super::interval::Sign;
-use super::super::pages::{is_telling, more_huge_bytes};
+use super::super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::beside::{after_rest, beside};
 use super::effect::Effect;
 use super::headline::widest;
@@ -37,8 +37,13 @@ fn find(report: &Report<'_>) -> Option<String> {
         return None;
     }
     let verdict = &report.table.verdict;
+    let context = Context::new(report.record, &report.table);
     let best = verdict.best.as_ref().filter(|it| **it != verdict.baseline);
     let best = best.filter(|best| conclusion.policy.as_ref() != Some(*best));
+    // It was tried for its pages and made none: another policy that did is the answer.
+    let is_idle =
+        |best: &str| conclusion.policy.is_some() && is_malloc_without_pages(&context, best);
+    let best = best.filter(|best| !is_idle(best));
     let changing = changing(report).map(|it| &it.name);
     let is_worse = |name: &&String| verdict.policies.get(*name) == Some(&Answer::Worse);
     let found = match (best, &conclusion.policy) {

@@ -275,6 +275,12 @@ fn cold_trials_are_enough_for_an_interval_or_none() {
     usual.header.plan.bounds.least_rounds = Some(rounds - 1);
     assert_eq!(
         recommended(&usual, 60, Some(60), "thp=always"),
+        four_of_each,
+        "the fewest rounds and the starts never fitted"
+    );
+    usual.header.plan.bounds.least_rounds = Some(1);
+    assert_eq!(
+        recommended(&usual, 190, Some(200), "thp=always"),
         none,
         "later rounds took it"
     );
@@ -318,6 +324,8 @@ fn where_the_order_matters_starts_after_a_rest_are_said_with_it() {
         to_seconds,
         trials: 6,
         ratio: Some(ratio),
+        low: None,
+        high: None,
     };
     let answers = &mut table.verdict.policies;
     answers.insert(policy.clone(), Answer::DependsOnOrder);

@@ -85,7 +85,8 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
             more (95 %: 18 to 31 %). Together, not decided: +1.1 % against as-is (95 %: −3.4
             to +5.4 %).
             Stay with as-is: no policy was shown to be better by wall time.
-            More rounds would take over an hour; a quieter machine needs fewer.
+            To decide malloc=thp would take over an hour; a quieter machine needs fewer
+                rounds.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
                 (as-is against itself) −3.6 to +5.6 %.
         "#]],
@@ -104,7 +105,7 @@ fn huge_pages_that_are_open_have_their_interval() {
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
             glibc 2.36 takes it by chance; 2.37 always does.
-            More rounds may tell whether its huge pages are the reason, in about 2 minutes:
+            To decide whether its huge pages are the reason, in about 2 minutes:
                 hugewise run --continue last --max-time 2m
             How sure: at least 95 %; 6 of 6 rounds agree.
         "#]],
@@ -119,8 +120,8 @@ fn huge_pages_that_are_open_have_their_interval() {
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
             glibc 2.36 takes it by chance; 2.37 always does.
-            More rounds may tell whether its huge pages are the reason, in about 11 minutes
-                if it stays at −1.7 %:
+            To decide whether its huge pages are the reason, in about 11 minutes if it stays
+                at −1.7 %:
                 hugewise run --continue last --max-time 11m
             How sure: at least 95 %; 12 of 12 rounds agree; control passed, less than the
                 effect (−3.6 to +5.6 %).

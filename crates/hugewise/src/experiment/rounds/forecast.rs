@@ -56,11 +56,11 @@ impl Forecast {
     pub(super) fn longest(&self, bounds: &Bounds, done: u32) -> Duration {
         let all = self.after(bounds.max_rounds.saturating_sub(done)) + self.behind;
         let least = bounds.least_rounds.unwrap_or(0).saturating_sub(done);
-        let fewest = match bounds.least_rounds {
-            Some(_) => self.after(least) + self.behind,
-            None => Duration::ZERO,
-        };
-        let most = bounds.max_time.map(|most| most.max(fewest));
+        let fewest = self.after(least);
+        let most = bounds.max_time.map(|most| match bounds.least_rounds {
+            Some(_) if fewest + self.behind > most => most.max(fewest) + self.behind,
+            _ => most,
+        });
         most.map_or(all, |most| most.min(all))
     }
 }

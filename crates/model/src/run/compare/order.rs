@@ -7,6 +7,7 @@
 //! values would have been read in any other order of a round. The p-value is that of a
 //! randomisation test of 2,000 orders (Phipson and Smyth, 2010, for the count).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::compare::rounds::numbers;
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
-use crate::run::stats::{ALPHA, median};
+use crate::run::stats::{ALPHA, median, median_interval};
 use crate::run::trial::{Role, Trial};
 
 /// Orders that are thrown.
@@ -46,6 +47,24 @@ pub struct Stratum {
     pub trials: u32,
     /// Their median ratio to the baseline of the same round.
     pub ratio: Option<f64>,
+    /// Lower end of the interval of that median (sign test); `None` with too few trials.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// Upper end.
+    #[serde(default)]
+    pub high: Option<f64>,
+}
+
+impl Stratum {
+    /// The side of the baseline on which all of its interval lies.
+    fn side(&self) -> Option<Ordering> {
+        let (low, high) = self.low.zip(self.high)?;
+        match (low > 1.0, high < 1.0) {
+            (true, _) => Some(Ordering::Greater),
+            (_, true) => Some(Ordering::Less),
+            (false, false) => None,
+        }
+    }
 }
 
 impl Order {
@@ -59,6 +78,15 @@ impl Order {
     #[must_use]
     pub fn ends(&self) -> Option<(f64, f64)> {
         Some((self.strata.first()?.ratio?, self.strata.last()?.ratio?))
+    }
+
+    /// Whether the trials right after one with huge pages and those later were shown to lie on both sides of the
+    /// baseline. Estimates do so by chance in half of all experiments.
+    #[must_use]
+    pub fn shows_both_ways(&self) -> bool {
+        let ends = self.strata.first().zip(self.strata.last());
+        let sides = ends.and_then(|(first, last)| first.side().zip(last.side()));
+        sides.is_some_and(|(first, last)| first != last)
     }
 }
 
@@ -247,11 +275,14 @@ fn strata(rounds: &[Vec<Run>]) -> Vec<Stratum> {
             .map(|(_, it)| it)
             .collect();
         let ratios: Vec<f64> = runs.iter().filter_map(|run| run.ratio).collect();
+        let (low, high) = median_interval(&ratios, ALPHA).unzip();
         Stratum {
             from_seconds: if from < LATER { 0.0 } else { from },
             to_seconds: to.map(|to| if to < LATER { 0.0 } else { to }),
             trials: runs.len() as u32,
             ratio: median(&ratios),
+            low,
+            high,
         }
     };
     ends.map(stratum)

@@ -268,7 +268,8 @@ pub(super) fn word(change: Change, better: Better) -> Answer {
 }
 
 /// Where the order matters so much that a policy is better after one kind of trial and worse
-/// after another, neither word is the program's.
+/// after another, neither word is the program's. Where no word was found, both have to be shown: this is a claim then, and
+/// takes none back.
 fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
     let sensitive =
         order.filter(|order| order.matters() && order.policies.iter().any(|it| it == policy));
@@ -276,6 +277,7 @@ fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
     match (answer, ends) {
         (Answer::Mixed | Answer::NoEffect, _) | (_, None) => answer,
         (_, Some((first, last))) if (first < 1.0) == (last < 1.0) => answer,
+        (Answer::NotDecided, _) if !order.is_some_and(Order::shows_both_ways) => answer,
         _ => Answer::DependsOnOrder,
     }
 }

@@ -81,11 +81,11 @@ impl Record {
         asked: Option<&str>,
     ) -> Option<(usize, Duration)> {
         let huge = self.cold_policy(asked)?;
+        let time = self.time_of_starts(huge)?;
         let most = match self.is_the_one(huge, asked) {
-            true => self.most_for_the_one(spent),
+            true => self.most_for_the_one(spent, time),
             false => self.left(spent).min(spent.mul_f64(MOST_TIME)),
         };
-        let time = self.time_of_starts(huge)?;
         (time <= most).then_some((huge, time))
     }
 
@@ -111,17 +111,24 @@ impl Record {
     #[must_use]
     pub fn cold_trials_to_come(&self, trial: Duration, spent: Duration) -> Duration {
         let time = needed(trial.as_secs_f64()).filter(|_| self.prices_cold_memory());
-        let time = time.filter(|time| *time <= self.most_for_the_one(spent));
+        let time = time.filter(|time| *time <= self.most_for_the_one(spent, *time));
         time.unwrap_or_default()
     }
 
     /// What the trials may take for the policy that is asked for. An answer needs them as it needs the fewest rounds
-    /// that can decide: where nobody gave a time, they follow these however long both take. Later they have
-    /// what the rounds leave.
-    fn most_for_the_one(&self, spent: Duration) -> Duration {
+    /// that can decide: where nobody gave a time and both do not fit into the usual one, they follow however long both
+    /// take. Elsewhere they have what the rounds leave.
+    fn most_for_the_one(&self, spent: Duration, time: Duration) -> Duration {
         let bounds = &self.header.plan.bounds;
+        let run = self.rounds_run();
+        let fits = |least: u32, most: Duration| {
+            let fewest = spent.mul_f64(f64::from(least) / f64::from(run.max(1)));
+            fewest + time <= most
+        };
         let least = bounds.least_rounds;
-        if least.is_some_and(|least| self.rounds_run() <= least) {
+        let follows =
+            |least: u32| run <= least || bounds.max_time.is_some_and(|most| !fits(least, most));
+        if least.is_some_and(follows) {
             return Duration::MAX;
         }
         match bounds.max_time {

@@ -26,7 +26,7 @@ mod pages_alone;
 mod programs;
 mod provisional;
 mod sentence;
-mod shape;
+pub(super) mod shape;
 #[cfg(test)]
 mod tests;
 mod user_time;

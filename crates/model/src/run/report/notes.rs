@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use super::answer::shape::may_depend;
 use super::conclusion::{HugePages, conclude};
 use super::control;
 use super::failures::failed;
@@ -247,6 +248,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     doubts.extend(starts::lines(report));
     doubts.extend(limit(report).map(first));
     doubts.extend(service(report).into_iter().map(detail));
+    doubts.extend(may_depend(report).map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {
         let known = conclude(report).map(|it| it.huge_pages);

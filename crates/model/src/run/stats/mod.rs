@@ -19,7 +19,7 @@ pub use bets::{Bets, Draw, Side, Wealth};
 pub use holm::holm;
 pub use mean::{FEWEST_FOR_A_MEAN, MeanRatio, mean_ratio};
 pub use proportion::{Share, at_most, wilson};
-pub use quantile::{Quantile, median};
+pub use quantile::{Quantile, median, median_interval};
 pub use sample::Sample;
 pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};

@@ -12,25 +12,36 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let glibc = advice_by_chance(policy, &header.host)?;
-    let taken = taken(report, best).unwrap_or_default();
-    Some(format!(
-        "{glibc} takes it by chance{taken}; 2.37 always does."
-    ))
+    Some(match taken(report, best) {
+        Some(Taken::InAll(trials)) => {
+            format!("{glibc} took it in all {trials} trials; before 2.37 that is chance.")
+        }
+        Some(Taken::In(some)) => {
+            format!("{glibc} takes it by chance, here in {some}; 2.37 always does.")
+        }
+        None => format!("{glibc} takes it by chance; 2.37 always does."),
+    })
 }
 
-/// `, here in 36 of 50 trials (−9.1 % in these)`.
-fn taken(report: &Report<'_>, policy: &str) -> Option<String> {
+/// In how many trials the setting was taken.
+enum Taken {
+    InAll(u64),
+    /// `36 of 50 trials (−9.1 % in these)`.
+    In(String),
+}
+
+fn taken(report: &Report<'_>, policy: &str) -> Option<Taken> {
     let finding = report.findings.iter().find(|finding| {
         finding.id == "taken-by-chance" && finding.policy.as_deref() == Some(policy)
     })?;
     let figure = |name: &str| finding.evidence.get(name);
     let count = |name: &str| figure(name)?.as_u64();
+    let (some, all) = (count("trials_with_more_huge_memory")?, count("trials")?);
+    if some == all {
+        return Some(Taken::InAll(all));
+    }
     let ratio = figure("ratio_where_taken").and_then(Value::as_f64);
     let effect = ratio.map(effect_of_ratio);
     let effect = effect.map_or_else(String::new, |effect| format!(" ({effect} in these)"));
-    Some(format!(
-        ", here in {} of {} trials{effect}",
-        count("trials_with_more_huge_memory")?,
-        count("trials")?
-    ))
+    Some(Taken::In(format!("{some} of {all} trials{effect}")))
 }

@@ -25,26 +25,25 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     };
     let several = report.table.verdict.policies.len() > 1;
     let what = match several {
-        true => format!("of {}", plain(&row.policy)),
-        false => String::new(),
+        true => plain(&row.policy),
+        false => "it".to_owned(),
     };
     more_rounds(report, &row, &what)
 }
 
-/// The command that would decide this comparison, and `what` that tells.
+/// The command that would decide this comparison, and `what` that decides.
 pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> Vec<Advice> {
     let Some(seconds) = seconds(report, row) else {
         return Vec::new();
     };
     if seconds > MOST.as_secs_f64() {
-        let sentence = "More rounds would take over an hour; a quieter machine needs fewer.";
-        return vec![Advice::Sentence(sentence.to_owned())];
+        return vec![Advice::Sentence(format!(
+            "To decide {what} would take over an hour; a quieter machine needs fewer rounds."
+        ))];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
-    let lead = format!("More rounds may tell {what}");
     let lead = format!(
-        "{}, in about {minutes} minutes{}:",
-        lead.trim_end(),
+        "To decide {what}, in about {minutes} minutes{}:",
         as_it_seems(report, row)
     );
     if let Some(command) = continued(report) {

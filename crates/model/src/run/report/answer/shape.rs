@@ -11,6 +11,7 @@ use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::plan::HostMemory;
 use crate::text::ends::percent_ends;
 use crate::text::number::{percent, percent_change};
+use crate::text::wrap::plain;
 
 /// The sentence of a policy whose runs go both ways.
 pub(super) fn either(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
@@ -123,6 +124,19 @@ fn dependence(report: &Report<'_>, policy: &str) -> Option<String> {
         format!("Next: {next}.")
     });
     Some(format!("({p}): {}. {next}", strata(order)))
+}
+
+/// That the effect of a policy may depend on what ran before, where the order matters and no answer says so.
+pub(in crate::run::report) fn may_depend(report: &Report<'_>) -> Option<String> {
+    let verdict = &report.table.verdict;
+    let is_open = |name: &&String| verdict.policies.get(*name) == Some(&Answer::NotDecided);
+    let order = verdict.order.as_ref()?;
+    let open = order.policies.iter().find(is_open)?;
+    let dependence = dependence(report, open)?;
+    Some(format!(
+        "{} may depend on what ran before {dependence}",
+        plain(open)
+    ))
 }
 
 /// `right after a run with huge pages −33.7 %, less than 1 s after one −25.7 %, 1 s or more after one

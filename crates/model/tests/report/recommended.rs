@@ -10,7 +10,7 @@ use hugewise_model::run::trial::Reading;
 use hugewise_model::text::Style;
 
 use super::checked::draw;
-use crate::sample::{self, huge_pages, small_pages, thp};
+use crate::sample::{self, huge_pages, small_pages, thp, with};
 
 fn report(record: &Record) -> Report<'_> {
     let table = compare::table(record, &Options::default()).expect("a sound plan");
@@ -329,6 +329,44 @@ fn what_needs_no_tracer_and_makes_as_many_pages_huge_is_named() {
     assert!(told.contains(named), "{told}");
     let told = advised_by(small_pages());
     assert!(!told.contains("needs no tracer"), "{told}");
+}
+
+/// What a tracer costs is no question where what it reached changed no page.
+#[test]
+fn a_sham_has_a_column_beside_what_it_explains() {
+    let drawn = |always: Vec<(&'static str, f64)>| {
+        // The trials of a program that allocates as its requests come differ in their faults.
+        let idle = with(&small_pages(), &[("minor_faults_total", 30_000.0)]);
+        let arms = [
+            (Policy::as_is(), small_pages()),
+            (thp("thp=always", Thp::Always), always),
+            ("tracer=idle".parse().expect("a policy"), idle),
+            ("args=-L".parse().expect("a policy"), huge_pages()),
+        ];
+        let mut record = sample::record(&arms, 12);
+        for (policy, tracer) in [("thp=always", Tracer::Huge), ("tracer=idle", Tracer::Idle)] {
+            let realisation = record.header.realisations.entry(policy.to_owned());
+            let realisation = realisation.or_default();
+            realisation.files = Vec::new();
+            realisation.tracer = tracer;
+        }
+        for trial in record.trials.iter_mut() {
+            let wall = 4.0 + f64::from(trial.index * 7 % 11) / 10.0;
+            let wall = Reading::of(wall);
+            trial.readings.insert("wall_seconds".to_owned(), wall);
+        }
+        draw(
+            &report(&record),
+            &Style {
+                width: 120,
+                ..Style::default()
+            },
+        )
+    };
+    let [with, without] = [huge_pages(), small_pages()].map(drawn);
+    assert!(with.contains("  tracer=idle"), "{with}");
+    assert!(!without.contains("  tracer=idle"), "{without}");
+    assert!(without.contains("  args=-L"), "{without}");
 }
 
 /// `{args}` in the command is empty under a policy without arguments.

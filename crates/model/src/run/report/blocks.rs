@@ -174,11 +174,30 @@ fn acting(report: &Report<'_>, section: &Section<'_>) -> Vec<usize> {
         let policy = section.columns[*arm].policy;
         !report.changed_no_page(policy) && !is_not_in_force(report, policy)
     };
-    let acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
+    let mut acting: Vec<usize> = all.iter().copied().filter(is_acting).collect();
+    let names: Vec<&str> = acting
+        .iter()
+        .map(|arm| section.columns[*arm].policy)
+        .collect();
+    acting.retain(|arm| explains(report, section.columns[*arm].policy, &names));
     match acting.is_empty() {
         true => all,
         false => acting,
     }
+}
+
+/// Whether a policy is one of these in its own right, or a sham that tells what the means of one of these do.
+fn explains(report: &Report<'_>, policy: &str, acting: &[&str]) -> bool {
+    let plan = &report.record.header.plan;
+    let mut policies = plan.policies.iter();
+    let is_idle = policies.any(|it| it.name == policy && it.is_idle_means());
+    let realisations = &report.record.header.realisations;
+    let is_reached = |name: &&str| {
+        let realisation = realisations.get(*name);
+        realisation.is_some_and(|it| it.is_traced() || it.preload.is_some() || it.library.is_some())
+    };
+    let mut others = acting.iter().filter(|name| !plan.is_sham(name));
+    !is_idle || others.any(is_reached)
 }
 
 /// Whether a policy has no answer because it was not in force: its column would be one of the baseline.

@@ -74,6 +74,8 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     // Fewer starts change alike by chance, and so may any number where no page changed.
     let telling = deciding.iter().filter(|it| it.starts >= FEWEST_ALIKE);
     let is_answered = |it: &&&Starts| !report.table.verdict.reasons.contains_key(&it.policy);
+    let plan = &report.record.header.plan;
+    let telling = telling.filter(|it| !plan.is_sham(&it.policy));
     let telling = telling.filter(|it| !report.changed_no_page(&it.policy));
     let telling = telling.filter(is_answered);
     let (all, some): (Vec<&Starts>, Vec<&Starts>) =

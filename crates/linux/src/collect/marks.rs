@@ -85,8 +85,8 @@ fn share(facts: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<
     beyond.then(|| (seconds / available * 1000.0).clamp(0.0, 1000.0) as u32)
 }
 
-/// Pages that were read from disk, where that took time: a large program reads some of its pages again and again, in a
-/// millionth of its time, once the kernel reclaims files that are not used.
+/// Pages that were read from disk, where that took time. A kernel that reclaims idle files has a large program read a page or
+/// two in many trials, which is no disturbance.
 fn cold_cache(facts: &Circumstances<'_>) -> Option<Mark> {
     let major_faults = facts.major_faults;
     let waits = facts.io_wait_seconds;

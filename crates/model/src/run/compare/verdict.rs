@@ -1,7 +1,9 @@
 //! The answer: for each policy one word, with the reason where a number does not give it.
 
 use crate::run::compare::coverage::no_effect;
-use crate::run::compare::decision::{Question, Runs, decide, fewest_rounds, is_within_reach};
+use crate::run::compare::decision::{
+    Question, Runs, decide, fewest_rounds, fewest_rounds_of, is_within_reach,
+};
 use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
@@ -182,6 +184,9 @@ impl Evidence<'_> {
             true => vec![self.metric, user],
             false => vec![self.metric],
         };
+        // The plan tells huge pages from malloc too, and has told its fewest rounds.
+        let plan = &self.record.header.plan;
+        let needed = needed.max(fewest_rounds_of(&plan.policies, &plan.baseline));
         let shown = metrics.into_iter().filter_map(|metric| {
             provisional(metric, &self.pairs_of(metric, policy).centers(), needed)
         });

@@ -48,9 +48,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     };
     let usual = seen(context.baseline()).into_iter();
     let usual = usual.map(|(_, bytes)| bytes).fold(0.0, f64::max);
-    let all = seen(view.policy).len();
-    let with_it = seen(view.policy).into_iter();
-    let with_it: Vec<&Trial> = with_it
+    let own = seen(view.policy);
+    let all = own.len();
+    let with_it: Vec<&Trial> = own
+        .into_iter()
         .filter(|(_, bytes)| *bytes > usual)
         .map(|(trial, _)| trial)
         .collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::again::continued;
 use super::{Advice, Report, given};
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::compare::{Comparison, Scale, fewest_rounds_of, fewest_rounds_of_single_runs};
+use crate::run::compare::{Comparison, Scale, fewest_rounds_of_single_runs};
 use crate::run::policy::rerun;
 use crate::text::wrap::plain;
 
@@ -99,9 +99,7 @@ fn without_interval(report: &Report<'_>, row: &Comparison) -> Option<f64> {
 /// round more than the fewest.
 fn too_few(report: &Report<'_>, policy: &str) -> Option<f64> {
     let shown = report.table.verdict.provisional.get(policy)?.first()?;
-    let plan = &report.record.header.plan;
-    let needed = fewest_rounds_of(&plan.policies, &plan.baseline).max(shown.needed);
-    Some(f64::from(needed + 1) / f64::from(shown.rounds.max(1)))
+    Some(f64::from(shown.needed + 1) / f64::from(shown.rounds.max(1)))
 }
 
 /// How long the rounds took.

@@ -3,7 +3,7 @@
 use super::super::Report;
 use super::sentence_label;
 use crate::run::compare::labels::metric_of;
-use crate::run::compare::{Provisional, Scale, fewest_rounds_of};
+use crate::run::compare::{Provisional, Scale};
 use crate::run::metric::Metric;
 use crate::text::number::{Scaler, counted, percent_change};
 
@@ -21,10 +21,9 @@ pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
         false => "",
     };
     let rounds = counted(first.rounds.into(), "round");
-    let plan = &report.record.header.plan;
-    let needed = fewest_rounds_of(&plan.policies, &plan.baseline).max(first.needed);
     Some(format!(
-        "Provisional ({rounds}; at least {needed} decide): {}.{assumed}",
+        "Provisional ({rounds}; at least {} decide): {}.{assumed}",
+        first.needed,
         effects.join("; "),
     ))
 }

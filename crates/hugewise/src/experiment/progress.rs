@@ -136,6 +136,11 @@ impl Progress {
         self.bar.set_message(line.text);
     }
 
+    /// What comes now is no round, and adds nothing to what is known so far.
+    pub fn rounds_are_over(&self) {
+        self.so_far.borrow_mut().clear();
+    }
+
     /// A round is over. `so_far` works out what is known, and is asked only where somebody sees it.
     pub fn round_over<E>(
         &self,

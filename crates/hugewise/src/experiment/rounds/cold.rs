@@ -43,11 +43,12 @@ impl Rounds<'_> {
         let due = record.cold_trials_due(self.pace.borrow().elapsed(), asked.as_deref());
         let count = due.len() as u32;
         if count > 0 {
+            progress.rounds_are_over();
             self.interrupt.wait(FIRST_WAIT);
         }
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
-            let now = format!("start {} of {count} after a rest: {name}", round + 1);
+            let now = format!("run {} of {count} after a rest: {name}", round + 1);
             progress.now(Some(COLD_REST * (count - round)), &now);
             let role = Role::Cold;
             let place = Place {
@@ -91,7 +92,7 @@ impl Rounds<'_> {
 /// A round may take longer than those before it, and a trial of one policy longer than another.
 const ROUNDS_AHEAD: u32 = 3;
 
-/// The policy whose starts after a rest are a part of the answer: the one to recommend, or else one whose
+/// The policy whose runs after a rest are a part of the answer: the one to recommend, or else one whose
 /// effect depends on what ran before.
 fn asked(record: &Record) -> Result<Option<String>> {
     let table = compare::table(record, &compare::Options::default())?;

@@ -86,7 +86,7 @@ pub(super) fn plan_text(
         let behind = match forecast.behind {
             Duration::ZERO => String::new(),
             behind => format!(
-                ", {} more for starts after a rest where a policy helps",
+                ", {} more for runs after a rest where a policy helps",
                 rough(behind)
             ),
         };
@@ -103,7 +103,7 @@ pub(super) fn plan_text(
     )
 }
 
-/// `about 90 s in all, 2 min if starts after a rest follow`: they do where a policy is better.
+/// `about 90 s in all, 2 min if runs after a rest follow`: they do where a policy is better.
 fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     // The rounds that can decide are run even where they take longer than was foreseen.
     let bound = match bounds.least_rounds {
@@ -117,7 +117,7 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
     let behind = match with == without {
         true => String::new(),
-        false => format!(", {with} where a policy helps and starts after a rest follow"),
+        false => format!(", {with} where a policy helps and runs after a rest follow"),
     };
     format!("{bound} {without} in all{behind}")
 }
@@ -242,11 +242,11 @@ mod tests {
         says(0, "about 6.8 s in all");
         says(
             34,
-            "about 6.8 s in all, 41 s where a policy helps and starts after a rest follow",
+            "about 6.8 s in all, 41 s where a policy helps and runs after a rest follow",
         );
         says(
             300,
-            "5 min 10 s where a policy helps and starts after a rest follow",
+            "5 min 10 s where a policy helps and runs after a rest follow",
         );
     }
 

@@ -38,7 +38,7 @@ pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
 /// What is going on where no policy is open any more. These rounds are no rounds of the report, which compares in none of
 /// them.
 pub(super) const CONTROL: &str =
-    "all policies are done; the baseline runs against itself, as the control";
+    "the policies are done, the baseline runs against itself as the control";
 
 fn estimate(running: &Comparison) -> String {
     let policy = &running.policy;

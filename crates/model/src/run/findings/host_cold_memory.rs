@@ -3,7 +3,7 @@
 
 use super::context::{Claim, MissingInput, PolicyView, told};
 use super::paired::PairedRounds;
-use super::rested_starts::{LongerStart, RestedStart, RestedStarts, Touches};
+use super::rested_runs::{LongerRun, RestedRun, RestedRuns, Touches};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
@@ -35,7 +35,7 @@ impl Rule for HostColdMemory {
         "Claims that the first touch of huge pages costs more where the hypervisor had taken memory \
          back. Evidence: a virtual machine; where memory was warmed before each trial \
          (--host-memory warm), what touching a huge page took before and after warming, and \
-         starts after a rest, of the policy and of the baseline, which are in no other comparison. Where it was not: most memory is huge; \
+         runs after a rest, of the policy and of the baseline, which are in no other comparison. Where it was not: most memory is huge; \
          kernel time in the slowest quarter of the trials is at least four times that in the \
          quickest, the baseline's kernel time is steady, and nothing was compacted or reclaimed. \
          Refuted when the same happens on bare metal, or when it goes away with other programs' \
@@ -135,11 +135,11 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let price = TouchPrice::of(touches);
     let touched = price.map_or_else(String::new, |price| note_price(view, price));
     let (policy, baseline) = (view.policy, view.context.baseline());
-    if let Some(starts) = RestedStarts::of(view) {
-        note_starts(view, &starts);
-        let (start, medians) = (starts.sentence(baseline), starts.medians(policy, baseline));
+    if let Some(runs) = RestedRuns::of(view) {
+        note_runs(view, &runs);
+        let (run, medians) = (runs.sentence(baseline), runs.medians(policy, baseline));
         return Claim::Shown(format!(
-            "{policy}: {start}; the host takes free memory back.{touched} {medians}"
+            "{policy}: {run}; the host takes free memory back.{touched} {medians}"
         ));
     }
     let Some((price, page)) = price.zip(view.context.host().pmd_bytes()) else {
@@ -172,34 +172,34 @@ fn note_price(view: &mut PolicyView<'_, '_>, price: TouchPrice) -> String {
     )
 }
 
-const CHANGE: &str = "rested_start_change";
-const LOW: &str = "rested_start_change_low";
-const HIGH: &str = "rested_start_change_high";
-const STARTS: &str = "rested_starts";
+const CHANGE: &str = "rested_run_change";
+const LOW: &str = "rested_run_change_low";
+const HIGH: &str = "rested_run_change_high";
+const RUNS: &str = "rested_runs";
 const TOUCHES: &str = "cold_touch_expected_seconds";
 const SAVED: &str = "saved_on_warm_memory_seconds";
 
-fn note_starts(view: &mut PolicyView<'_, '_>, starts: &RestedStarts) {
-    view.evidence.figure(STARTS, starts.count());
-    if let Some(longer) = starts.longer() {
+fn note_runs(view: &mut PolicyView<'_, '_>, runs: &RestedRuns) {
+    view.evidence.figure(RUNS, runs.count());
+    if let Some(longer) = runs.longer() {
         view.evidence.figure(CHANGE, longer.estimate);
         view.evidence.figure(LOW, longer.low);
         view.evidence.figure(HIGH, longer.high);
     }
 }
 
-/// A start after a rest, where anything was measured of it.
-pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option<RestedStart> {
+/// A run after a rest, where anything was measured of it.
+pub(in crate::run) fn rested_run(findings: &[Finding], policy: &str) -> Option<RestedRun> {
     let finding = Finding::shown(findings, HostColdMemory.id(), policy)?;
     let figure = |name: &str| finding.evidence.get(name)?.as_f64();
-    let starts = finding.evidence.get(STARTS);
-    let starts = starts.and_then(serde_json::Value::as_u64);
+    let runs = finding.evidence.get(RUNS);
+    let runs = runs.and_then(serde_json::Value::as_u64);
     let longer = || {
-        Some(LongerStart {
+        Some(LongerRun {
             estimate: figure(CHANGE)?,
             low: figure(LOW)?,
             high: figure(HIGH)?,
-            starts: starts?,
+            runs: runs?,
         })
     };
     match longer() {
@@ -209,25 +209,23 @@ pub(in crate::run) fn rested_start(findings: &[Finding], policy: &str) -> Option
                 longer,
                 saved: figure(SAVED).unwrap_or(0.0),
             });
-            (starts.is_some() || touches.is_some()).then_some(RestedStart::Unmeasured(touches))
+            (runs.is_some() || touches.is_some()).then_some(RestedRun::Unmeasured(touches))
         }
     }
 }
 
-/// Whether a start after a rest was shown to take longer.
-pub(in crate::run) fn is_dear_to_start(findings: &[Finding], policy: &str) -> bool {
-    matches!(
-        rested_start(findings, policy),
-        Some(RestedStart::Longer(..))
-    )
+/// Whether a run after a rest was shown to take longer.
+pub(in crate::run) fn is_dear_after_rest(findings: &[Finding], policy: &str) -> bool {
+    matches!(rested_run(findings, policy), Some(RestedRun::Longer(..)))
 }
 
-/// Whether a start after a rest may take longer: what was measured leaves it open, or what was not is expected to.
-pub(in crate::run) fn may_be_dear_to_start(findings: &[Finding], policy: &str) -> bool {
-    match rested_start(findings, policy) {
-        Some(RestedStart::Open(_)) => true,
-        Some(RestedStart::Unmeasured(touches)) => touches.is_some_and(Touches::outweigh),
-        _ => false,
+/// Whether a policy is to be set for back-to-back runs alone: a run after a rest was shown to take longer, what was measured
+/// leaves it open, or what was not is expected to.
+pub(in crate::run) fn is_for_back_to_back_runs(findings: &[Finding], policy: &str) -> bool {
+    match rested_run(findings, policy) {
+        Some(RestedRun::Longer(_) | RestedRun::Open(_)) => true,
+        Some(RestedRun::Unmeasured(touches)) => touches.is_some_and(Touches::outweigh),
+        Some(RestedRun::Shorter(_)) | None => false,
     }
 }
 

@@ -42,7 +42,7 @@ mod program_disables_thp;
 mod reached_by_preloading;
 mod reached_by_tracing;
 mod read_first_zero_page;
-pub(super) mod rested_starts;
+pub(super) mod rested_runs;
 mod run_too_noisy;
 mod slow_requests_stalled;
 mod stalls_explain_loss;

@@ -15,8 +15,11 @@ pub const COLD_REST: Duration = Duration::from_millis(4000);
 /// How long the first of them waits besides. What the rounds warmed is much, and was freed while the guest
 /// reported: without the wait it met warm memory after a rest that was enough for those behind it.
 pub const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// Starts of each policy: fewer have no interval.
-const STARTS: u32 = 4;
+/// Runs of each policy: fewer have no interval.
+const FEWEST: u32 = 4;
+/// Runs of each policy where there is time for them. Eight have an interval half as wide as four, whose ends are the two
+/// extreme differences; more are worth less.
+const MOST: u32 = 8;
 /// How much longer a trial may take after a rest than on warm memory: 1.4 times for a program of a second that touched
 /// 180 MiB, what belongs to a trial included.
 const LONGER_AFTER_REST: f64 = 1.4;
@@ -31,12 +34,30 @@ const LONGEST: f64 = 6.0;
 /// With less huge memory there is no price to see.
 const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
 
-/// What all of them take, where the longest trial takes so many seconds; `None` where that is too long.
-fn needed(longest: f64) -> Option<Duration> {
-    (longest <= LONGEST).then(|| {
-        let trial = COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest);
-        FIRST_WAIT + 2 * STARTS * trial
-    })
+/// A run of the policy and one of the baseline, each with its rest, where the longest trial takes so many seconds; `None`
+/// where that is too long.
+fn pair_of(longest: f64) -> Option<Duration> {
+    (longest <= LONGEST)
+        .then(|| 2 * (COLD_REST + Duration::from_secs_f64(LONGER_AFTER_REST * longest)))
+}
+
+/// What the fewest pairs take that have an interval.
+fn fewest(pair: Duration) -> Duration {
+    FIRST_WAIT + FEWEST * pair
+}
+
+/// How many pairs fit into `most`, which has room for the fewest or nearly.
+fn fitting(pair: Duration, most: Duration) -> u32 {
+    let pairs = most.saturating_sub(FIRST_WAIT).as_secs_f64() / pair.as_secs_f64();
+    (pairs as u32).clamp(FEWEST, MOST)
+}
+
+/// Runs on cold memory to come, by turns of a policy and of the baseline.
+struct ColdPairs {
+    policy: usize,
+    /// What one of each takes.
+    pair: Duration,
+    count: u32,
 }
 
 impl Record {
@@ -49,7 +70,7 @@ impl Record {
         is_one && warmed && self.header.host.taken_back_bytes().is_some()
     }
 
-    /// Wall times of the starts of a policy after a rest, in seconds.
+    /// Wall times of the runs of a policy after a rest, in seconds.
     pub(in crate::run) fn rested_walls(&self, policy: &str) -> Vec<f64> {
         let own = self.cold.iter();
         let own = own.filter(|trial| trial.policy == policy && trial.succeeded());
@@ -62,31 +83,38 @@ impl Record {
     /// no time for as many as have an interval. `spent` is what the rounds took.
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<usize> {
-        match self.cold_policy_in_time(spent, asked) {
-            Some((huge, _)) => [huge, self.header.plan.baseline_index()].repeat(STARTS as usize),
+        match self.cold_pairs(spent, asked) {
+            Some(due) => [due.policy, self.header.plan.baseline_index()].repeat(due.count as usize),
             None => Vec::new(),
         }
     }
 
-    /// What the trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no time.
+    /// What the fewest trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no
+    /// time.
     #[must_use]
     pub fn time_of_cold_trials(&self, spent: Duration, asked: Option<&str>) -> Option<Duration> {
-        self.cold_policy_in_time(spent, asked).map(|(_, time)| time)
+        self.cold_pairs(spent, asked).map(|due| fewest(due.pair))
     }
 
-    /// The policy of these trials with what they take.
-    fn cold_policy_in_time(
-        &self,
-        spent: Duration,
-        asked: Option<&str>,
-    ) -> Option<(usize, Duration)> {
-        let huge = self.cold_policy(asked)?;
-        let time = self.time_of_starts(huge)?;
-        let most = match self.is_the_one(huge, asked) {
+    fn cold_pairs(&self, spent: Duration, asked: Option<&str>) -> Option<ColdPairs> {
+        let policy = self.cold_policy(asked)?;
+        let pair = self.time_of_pair(policy)?;
+        let time = fewest(pair);
+        let is_asked = self.is_the_one(policy, asked);
+        let most = match is_asked {
             true => self.most_for_the_one(spent, time),
             false => self.left(spent).min(spent.mul_f64(MOST_TIME)),
         };
-        (time <= most).then_some((huge, time))
+        // What nobody asks for has the fewest, and so has what follows however long it takes.
+        let count = match is_asked {
+            true => fitting(pair, most.min(self.left(spent)).div_f64(OVERRUN)),
+            false => FEWEST,
+        };
+        (time <= most).then_some(ColdPairs {
+            policy,
+            pair,
+            count,
+        })
     }
 
     /// What more trials on cold memory of a policy and the baseline take, in an experiment that goes on without a given time;
@@ -95,22 +123,24 @@ impl Record {
     pub fn time_of_more_cold_trials(&self, policy: &str) -> Option<Duration> {
         let asked = Some(policy);
         let huge = self.cold_policy(asked);
-        self.time_of_starts(huge.filter(|it| self.is_the_one(*it, asked))?)
+        let huge = huge.filter(|it| self.is_the_one(*it, asked))?;
+        self.time_of_pair(huge).map(fewest)
     }
 
-    /// What the starts of a policy and of the baseline take; `None` where one is too long.
-    fn time_of_starts(&self, policy: usize) -> Option<Duration> {
+    /// What a run of a policy and one of the baseline take; `None` where one is too long.
+    fn time_of_pair(&self, policy: usize) -> Option<Duration> {
         let turns = [policy, self.header.plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);
-        needed(longest)
+        pair_of(longest)
     }
 
     /// What trials on cold memory take behind rounds of `spent`, where a trial on warm memory takes `trial`: zero where
     /// none are worth it, or there is no time.
     #[must_use]
     pub fn cold_trials_to_come(&self, trial: Duration, spent: Duration) -> Duration {
-        let time = needed(trial.as_secs_f64()).filter(|_| self.prices_cold_memory());
+        let pair = pair_of(trial.as_secs_f64()).filter(|_| self.prices_cold_memory());
+        let time = pair.map(fewest);
         let time = time.filter(|time| *time <= self.most_for_the_one(spent, *time));
         time.unwrap_or_default()
     }

@@ -25,6 +25,12 @@ impl Removal {
         let policy = self.policy.parse::<Policy>();
         policy.is_ok_and(|it| it.is_set_as_a_sham())
     }
+
+    /// Whether another policy tells as much.
+    #[must_use]
+    pub fn tells_no_more(&self) -> bool {
+        matches!(self.why, RemovalReason::TellsNoMore(_))
+    }
 }
 
 /// Why a policy is dropped.
@@ -61,7 +67,7 @@ impl fmt::Display for Removal {
             RemovalReason::Fails(how) => {
                 write!(f, "the command fails under {}: {how}", self.policy)
             }
-            RemovalReason::TellsNoMore(why) => write!(f, "{} is left out: {why}", self.policy),
+            RemovalReason::TellsNoMore(why) => write!(f, "{}: {why}", self.policy),
             RemovalReason::Decided => write!(f, "{} had enough rounds", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)

@@ -11,7 +11,7 @@ use super::program_name;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::{is_dear_to_start, may_be_dear_to_start};
+use crate::run::findings::host_cold_memory::is_for_back_to_back_runs;
 use crate::run::findings::win_with_a_loss::prices;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
@@ -20,7 +20,7 @@ use crate::run::policy::{Numa, Settings, environment};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
 mod again;
-mod at_best;
+pub(super) mod at_best;
 mod by_chance;
 pub(super) mod more_reach;
 mod more_time;
@@ -246,13 +246,14 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let exec = exec(report, best, &needed);
     let (realisation, common) = apart(report, needed);
     let by_hand = by_hand(report, &realisation);
-    let condition = condition(report, best);
+    let (scope, condition) = (scope(report, best), condition(report, best));
     let is_own = realisation.files.is_empty();
-    let is_rather = is_own && condition.is_empty();
+    let is_rather = is_own && condition.is_empty() && scope.is_empty();
     let rather = rather(report, &name).filter(|_| is_rather);
     let rather = rather.unwrap_or_default();
     // What else is said takes the place on the line.
-    let reach = match (is_own, condition.is_empty() && rather.is_empty()) {
+    let is_short = [scope, &rather, &condition].iter().all(|it| it.is_empty());
+    let reach = match (is_own, is_short) {
         (false, true) => "Machine-wide, for this run or until reboot:",
         (false, false) => "Machine-wide:",
         (true, true) => "It changes this program only:",
@@ -261,7 +262,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     // Variables and arguments that anybody can set need no hugewise.
     let is_command = realisation.files.is_empty() && matches!(by_hand[..], [Advice::Command(_)]);
     lines.push(Advice::Sentence(format!(
-        "Recommended: {name}{rather}{condition}. {reach}"
+        "Recommended{scope}: {name}{rather}{condition}. {reach}"
     )));
     lines.extend(exec.filter(|_| !is_command));
     lines.extend(by_hand);
@@ -305,14 +306,18 @@ fn rather(report: &Report<'_>, name: &str) -> Option<String> {
     (baseline != "as-is" && is_short).then(|| format!(" rather than {baseline}"))
 }
 
-/// Under which condition a policy is the one to choose.
-fn condition(report: &Report<'_>, best: &str) -> String {
-    if is_dear_to_start(&report.findings, best) {
-        let baseline = plain(&report.table.verdict.baseline);
-        return format!(", if starts follow at once, else {baseline}");
+/// For which runs a policy is the one to choose.
+fn scope(report: &Report<'_>, best: &str) -> &'static str {
+    match is_for_back_to_back_runs(&report.findings, best) {
+        true => " for back-to-back runs",
+        false => "",
     }
-    if may_be_dear_to_start(&report.findings, best) {
-        return ", if starts follow at once".to_owned();
+}
+
+/// At which price a policy is the one to choose.
+fn condition(report: &Report<'_>, best: &str) -> String {
+    if is_for_back_to_back_runs(&report.findings, best) {
+        return String::new();
     }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best).into_iter();

@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::Report;
+use super::advice::at_best::best_end;
 use super::advice::best;
 use super::answer::{judged, pages_alone};
 use super::pages::{is_telling, more_huge_bytes};
 use crate::run::compare::{Answer, Comparison};
-use crate::run::findings::host_cold_memory::is_dear_to_start;
+use crate::run::findings::host_cold_memory::is_dear_after_rest;
 use crate::run::findings::win_with_a_loss::prices;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
@@ -19,7 +20,7 @@ use crate::run::policy::Policy;
 pub enum HugePages {
     /// They help.
     Help,
-    /// They help, and something else is worse: a tail, memory, a start after a rest.
+    /// They help, and something else is worse: a tail, memory, a run after a rest.
     HelpAtAPrice,
     /// They hurt.
     Hurt,
@@ -38,6 +39,9 @@ pub enum HugePages {
 /// How many thresholds an effect may lie on either side of none, as a whole interval, to be called small: what is
 /// left to gain or to lose is worth no more rounds to most. The threshold is what the user calls nothing.
 pub(super) const HARDLY: f64 = 3.0;
+
+/// The share of the most huge pages that another policy has from which on it has as many.
+const AS_MANY: f64 = 0.9;
 
 impl HugePages {
     /// Whether more rounds may tell more.
@@ -210,7 +214,7 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
     let found = |huge_pages, arm: &Arm<'_>| Conclusion::of(huge_pages, arm);
     if let Some(arm) = largest(&[Answer::Better], 1.0) {
         let is_free = prices(context, arm.policy).is_empty()
-            && !is_dear_to_start(&report.findings, arm.policy);
+            && !is_dear_after_rest(&report.findings, arm.policy);
         let help = match is_free {
             true => HugePages::Help,
             false => HugePages::HelpAtAPrice,
@@ -225,16 +229,32 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
         .or_else(|| largest(&both, -1.0).map(|arm| found(HugePages::HelpSometimes, arm)))
 }
 
-/// Where nothing was shown to change: of the policies whose pages differ, the one in which they
-/// differ most tells, and one that took effect in all trials before one that did in some; `None` where
-/// the pages of all were alike.
+/// Where nothing was shown to change: of the policies whose pages differ, one that took effect in all trials tells before one
+/// that did in some. Of those in which pages differ most, or nearly, it is the one with the most to gain, because that is
+/// worth more rounds. `None` where the pages of all were alike.
 fn not_shown(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Conclusion> {
     let differing = arms.iter().filter(|arm| arm.more != 0.0);
+    let most = differing.clone().map(|arm| arm.more.abs());
+    let most = most.fold(0.0, f64::max);
     let in_all =
         |arm: &Arm<'_>| Finding::shown(&report.findings, "taken-by-chance", arm.policy).is_none();
+    let rank = |arm: &Arm<'_>| {
+        let size = arm.more.abs();
+        let row = judged(report, arm.policy);
+        let gain = row.and_then(|row| best_end(report, &row));
+        (
+            in_all(arm),
+            size >= AS_MANY * most,
+            gain.map_or(0.0, |end| end.ln().abs()),
+            size,
+        )
+    };
     let farthest = differing.max_by(|a, b| {
-        let size = a.more.abs().total_cmp(&b.more.abs());
-        in_all(a).cmp(&in_all(b)).then(size)
+        let ((a_all, a_many, a_gain, a_size), (b_all, b_many, b_gain, b_size)) = (rank(a), rank(b));
+        let by_pages = (a_all, a_many).cmp(&(b_all, b_many));
+        by_pages
+            .then(a_gain.total_cmp(&b_gain))
+            .then(a_size.total_cmp(&b_size))
     })?;
     let huge_pages = match farthest.answer {
         Answer::NoDifference => HugePages::DoNotMatter,

@@ -12,7 +12,8 @@ use super::notes::{self, Notes};
 use super::screen::{Room, fitted};
 use super::section::sections;
 use super::service::LOAD_WAS_THE_LIMIT;
-use crate::run::findings::host_cold_memory::rested_start;
+use crate::run::findings::host_cold_memory::rested_run;
+use crate::run::findings::rested_runs::RestedRun;
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
@@ -138,22 +139,22 @@ pub(super) fn conclusion(report: &Report<'_>) -> Section {
     section
 }
 
-/// What holds for a program that is started now and then, and the command that measures it.
+/// What holds for single runs, and the command that measures them.
 fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     // A load meets a server that started long ago.
     let is_advised = advised.len() > 1 && report.record.header.plan.service.is_none();
-    // More rounds end with such starts.
-    let is_asked = is_advised && !advised.iter().any(Advice::goes_on);
-    let Some(best) = best(report).filter(|_| is_asked) else {
+    let Some(best) = best(report).filter(|_| is_advised) else {
         return Vec::new();
     };
-    match rested_start(&report.findings, best) {
-        Some(start) => at_rest(report, best, start),
-        None => Vec::new(),
+    // More rounds end with such runs.
+    let goes_on = advised.iter().any(Advice::goes_on);
+    match rested_run(&report.findings, best) {
+        Some(run) if !goes_on || matches!(run, RestedRun::Longer(_)) => at_rest(report, best, run),
+        _ => Vec::new(),
     }
 }
 
-/// What the best policy costs where the program is started now and then.
+/// What the best policy costs in single runs.
 fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
     Finding::shown(&report.findings, "host-cold-memory", best(report)?)
 }

@@ -298,8 +298,9 @@ fn doubts_of(
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
     let dropped = record.removals.iter().map(|removal| {
         let line = format!("Dropped {}: {removal}.", when(record, removal));
-        let level = match removal.why.is_about_time() || removal.is_of_a_sham() {
-            // The answer says what was decided, and what was not.
+        let is_told = removal.why.is_about_time() || removal.tells_no_more();
+        let level = match is_told || removal.is_of_a_sham() {
+            // The answer says what was decided, what was not, and what did not run.
             true => Level::Detail,
             false => Level::First,
         };

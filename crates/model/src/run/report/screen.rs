@@ -22,13 +22,14 @@ impl Room {
 
     /// From much to little, rows first: all of them are in the table of details, causes among the
     /// findings.
-    const STEPS: [Self; 7] = [
+    const STEPS: [Self; 8] = [
         Self::FULL,
         Self { rows: 8, causes: 3 },
         Self { rows: 6, causes: 3 },
         Self { rows: 4, causes: 3 },
         Self { rows: 4, causes: 2 },
         Self { rows: 4, causes: 1 },
+        Self { rows: 3, causes: 1 },
         Self { rows: 3, causes: 0 },
     ];
 }

@@ -3,17 +3,18 @@
 use super::super::answer::judged;
 use super::super::interval::{Sign, interval};
 use super::workload::with_own_input;
-use super::{Advice, COPIED, Report, given, given_within};
+use super::{Advice, COPIED, Report, given, given_within, program_name};
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::{Answer, Change, Comparison};
 use crate::run::findings::Context;
-use crate::run::findings::rested_starts::RestedStart;
+use crate::run::findings::rested_runs::RestedRun;
 use crate::run::metric::MetricId;
 use crate::run::plan::USUAL_TIME;
 use crate::run::policy::realise::Reach;
-use crate::run::policy::{Omission, Settings, rerun_without};
+use crate::run::policy::{Omission, Settings, Thp, rerun_without};
 use crate::run::record::{COLD_REST, StopReason};
-use crate::text::wrap::quoted;
+use crate::run::trial::remedy;
+use crate::text::wrap::{plain, quoted};
 
 /// That the times of thp=always hold the cost of its tracer or library, where that cost was shown or thp=always is
 /// open, and the command that does without.
@@ -29,7 +30,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
         return Vec::new();
     };
     let traced = Omission::of(vec!["thp=always".to_owned()], &header.host, Reach::Process);
-    let Some(command) = traced.and_then(|it| it.command(&header.made_by)) else {
+    let Some(traced) = traced else {
         return Vec::new();
     };
     let metric = metric_of(report.record, &row.metric);
@@ -42,7 +43,34 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
         ),
     };
     let lead = format!("thp=always works by a tracer here, {cost}. Without it:");
-    given(lead, command, "run again with --system, as root")
+    reached_by_system(report, &traced, lead)
+}
+
+/// The experiment with `--system` in place of a tracer or library, and with what leaves huge pages on in a program that switches
+/// them off for itself once the machine has them on.
+fn reached_by_system(report: &Report<'_>, traced: &Omission, lead: String) -> Vec<Advice> {
+    let header = &report.record.header;
+    let Some(command) = traced.command(&header.made_by) else {
+        return Vec::new();
+    };
+    let by_whom = match header.host.user.uid {
+        0 => "",
+        _ => ", as root",
+    };
+    let Some(on) = remedy(program_name(report.record)) else {
+        let in_words = format!("run again with --system{by_whom}");
+        return given(lead, command, &in_words);
+    };
+    let args = on.split(' ').map(str::to_owned).collect();
+    let policy = Settings {
+        thp: Some(Thp::Always),
+        args,
+        ..Settings::default()
+    };
+    let policy = quoted(&policy.to_string());
+    vec![Advice::Sentence(format!(
+        "{lead} run again with --system --policy {policy}{by_whom}."
+    ))]
 }
 
 /// The experiment with these policies in place of its own.
@@ -63,38 +91,42 @@ pub(super) fn with_policies<'a>(
 /// The flags that choose policies.
 const POLICIES: [&str; 3] = ["--policy", "--matrix", "--baseline"];
 
-/// What may be expected of starts after a rest where none were measured, and the command that decides. What the touches of
+/// What to set for single runs where that is another thing, what may be expected of them where none were measured, and the command that decides. What the touches of
 /// the warm runs foretell in seconds is twice what is measured, so no figure is given.
-pub(in super::super) fn at_rest(
-    report: &Report<'_>,
-    policy: &str,
-    start: RestedStart,
-) -> Vec<Advice> {
-    let rest = format!("{} s of rest", COLD_REST.as_secs());
-    let known = match start {
-        RestedStart::Longer(_) | RestedStart::Shorter(_) => return Vec::new(),
-        RestedStart::Open(_) => format!("To decide what a start takes after {rest}"),
-        RestedStart::Unmeasured(Some(_)) => {
-            format!(
-                "After {rest} the first touches are slow here, and may cost the gain. To measure it"
-            )
-        }
-        RestedStart::Unmeasured(None) => {
-            format!("Starts after {rest} may gain less or more. To measure them")
-        }
+pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str, run: RestedRun) -> Vec<Advice> {
+    let baseline = plain(&report.table.verdict.baseline);
+    let instead = match baseline.chars().count() > SHORT_NAME {
+        true => "For single runs (cron, a shell): the baseline".to_owned(),
+        false => format!("For single runs (cron, a shell): {baseline}"),
     };
-    let more = match start {
-        RestedStart::Open(it) if it.starts >= ENOUGH_STARTS => None,
-        _ => more_starts(report, policy, &known),
+    let known = match run {
+        RestedRun::Shorter(_) => return Vec::new(),
+        RestedRun::Longer(_) => return vec![Advice::Sentence(format!("{instead}."))],
+        RestedRun::Open(_) => format!("{instead}, until decided. To decide it"),
+        RestedRun::Unmeasured(Some(touches)) if touches.outweigh() => format!(
+            "{instead}, until measured: after {} s of rest the first touches are slow here. To measure it",
+            COLD_REST.as_secs()
+        ),
+        RestedRun::Unmeasured(_) => format!(
+            "Single runs (cron, a shell), after {} s of rest, may gain less or more. To measure them",
+            COLD_REST.as_secs()
+        ),
+    };
+    let more = match run {
+        RestedRun::Open(it) if it.runs >= ENOUGH_RUNS => None,
+        _ => more_runs(report, policy, &known),
     };
     more.unwrap_or_else(|| measured_at_rest(report, policy, &known))
 }
 
-/// Starts of each: where so many left it open, as many again hardly tell.
-const ENOUGH_STARTS: u64 = 8;
+/// A longer name is in the table.
+const SHORT_NAME: usize = 12;
 
-/// That the experiment goes on, behind what it is for: starts after a rest follow its rounds. `None` where it has none.
-fn more_starts(report: &Report<'_>, policy: &str, lead: &str) -> Option<Vec<Advice>> {
+/// Runs of each: where so many left it open, as many again hardly tell.
+const ENOUGH_RUNS: u64 = 8;
+
+/// That the experiment goes on, behind what it is for: runs after a rest follow its rounds. `None` where it has none.
+fn more_runs(report: &Report<'_>, policy: &str, lead: &str) -> Option<Vec<Advice>> {
     let time = report.record.time_of_more_cold_trials(policy)?;
     let minutes = (time.max(USUAL_TIME).as_secs_f64() / 60.0).ceil();
     let command = Advice::Command(continued(report)?);
@@ -112,7 +144,7 @@ pub(super) fn continued(report: &Report<'_>) -> Option<String> {
     path.map(|path| format!("hugewise run --continue {}", quoted(path)))
 }
 
-/// The command that measures starts after a rest, behind what it is for.
+/// The command that measures runs after a rest, behind what it is for.
 fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice> {
     let context = Context::new(report.record, &report.table);
     let wall = context.medians.get(policy, MetricId::WallSeconds);

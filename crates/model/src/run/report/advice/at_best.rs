@@ -34,7 +34,8 @@ pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String
     (!is_said).then_some(stay)
 }
 
-fn at_best(report: &Report<'_>) -> Option<String> {
+/// Of the open policies that of which most may be gained, and not less than may be lost.
+pub(super) fn most_to_gain(report: &Report<'_>) -> Option<Comparison> {
     let verdict = &report.table.verdict;
     let is_open = |policy: &&Policy| {
         let answer = verdict.policies.get(&policy.name);
@@ -52,7 +53,12 @@ fn at_best(report: &Report<'_>) -> Option<String> {
         let width = row.high?.ln() - row.low?.ln();
         (2.0 * gain > width).then_some((gain, row))
     });
-    let (_, best) = ends.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    ends.max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, row)| row)
+}
+
+fn at_best(report: &Report<'_>) -> Option<String> {
+    let best = most_to_gain(report)?;
     if conclude(report).is_some_and(|it| it.policy.as_deref() == Some(&best.policy)) {
         return None;
     }
@@ -100,7 +106,7 @@ fn range(report: &Report<'_>, row: &Comparison) -> Option<String> {
 }
 
 /// The end of an interval of ratios on which the policy is better than the baseline.
-fn best_end(report: &Report<'_>, row: &Comparison) -> Option<f64> {
+pub(in super::super) fn best_end(report: &Report<'_>, row: &Comparison) -> Option<f64> {
     row.ratio?;
     let (low, high) = row.low.zip(row.high)?;
     match metric_of(report.record, &row.metric).better {

@@ -14,12 +14,14 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let glibc = advice_by_chance(policy, &header.host)?;
     Some(match taken(report, best) {
         Some(Taken::InAll(trials)) => {
-            format!("{glibc} took it in all {trials} trials; before 2.37 that is chance.")
+            format!(
+                "{glibc} took it in all {trials} trials, but may miss it at a start; 2.37 never does."
+            )
         }
         Some(Taken::In(some)) => {
-            format!("{glibc} takes it by chance, here in {some}; 2.37 always does.")
+            format!("{glibc} took it in {some}, and may miss it at a start; 2.37 never does.")
         }
-        None => format!("{glibc} takes it by chance; 2.37 always does."),
+        None => format!("{glibc} may miss it at a start; 2.37 never does."),
     })
 }
 

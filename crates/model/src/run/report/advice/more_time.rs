@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::again::continued;
+use super::at_best::most_to_gain;
 use super::{Advice, Report, given};
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::compare::{Comparison, Scale, fewest_rounds_of_single_runs};
@@ -19,8 +20,8 @@ const NARROWER: f64 = 1.3;
 
 /// The command that would decide it, where the noise of this experiment lets it be done soon.
 pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
-    let policy = conclude(report).and_then(|it| it.policy);
-    let Some(row) = policy.and_then(|policy| judged(report, &policy)) else {
+    let of_answer = || judged(report, &conclude(report)?.policy?);
+    let Some(row) = most_to_gain(report).or_else(of_answer) else {
         return Vec::new();
     };
     let several = report.table.verdict.policies.len() > 1;
@@ -38,7 +39,7 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
     };
     if seconds > MOST.as_secs_f64() {
         return vec![Advice::Sentence(format!(
-            "To decide {what} would take over an hour; a quieter machine needs fewer rounds."
+            "To decide {what} would take over an hour here, and less on a quieter machine."
         ))];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;

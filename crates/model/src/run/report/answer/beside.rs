@@ -5,7 +5,7 @@ use super::super::interval::{Sign, interval};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Change, Comparison, Statistic};
 use crate::run::findings::Context;
-use crate::run::findings::host_cold_memory::rested_start;
+use crate::run::findings::host_cold_memory::rested_run;
 use crate::run::findings::win_with_a_loss::{is_price_of_memory, prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
@@ -36,11 +36,10 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` After 4 s of rest, in which the hypervisor takes memory back, a start takes 38 % longer (…).` Empty where none
+/// ` In single runs, after 4 s of rest in which the hypervisor takes memory back, 38 % longer (…).` Empty where none
 /// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
-    let start = rested_start(&report.findings, policy);
-    let sentence = start.and_then(|start| start.sentence());
+    let sentence = rested_run(&report.findings, policy).and_then(|run| run.sentence());
     sentence.map_or_else(String::new, |it| format!(" {it}"))
 }
 

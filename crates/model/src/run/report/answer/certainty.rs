@@ -30,12 +30,14 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     let is_beside_malloc = conclusion.as_ref().is_some_and(|it| it.beside_malloc);
     let scope = match conclusion.as_ref().is_some_and(is_warm) {
         _ if is_beside_malloc => " for the huge pages alone".to_owned(),
-        true => " for starts that follow at once".to_owned(),
+        true => " for back-to-back runs".to_owned(),
         false => starts::scope(report),
     };
     let size = size(report, conclusion.as_ref());
     let mut parts = vec![format!("How sure: {}{scope}{size}", level(report))];
     parts.extend(agreement(report));
+    let of_pages = conclusion.filter(|it| !it.beside_malloc);
+    parts.extend(of_pages.and_then(|it| pages_alone::proof(report, &it.policy?)));
     parts.extend(control::brief(report));
     Some(format!("{}.", parts.join("; ")))
 }

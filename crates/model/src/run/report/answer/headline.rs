@@ -15,8 +15,8 @@ use super::{
 use crate::base::units::Unit;
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Comparison};
-use crate::run::findings::host_cold_memory::{is_dear_to_start, is_uneven, rested_start};
-use crate::run::findings::rested_starts::RestedStart;
+use crate::run::findings::host_cold_memory::{is_dear_after_rest, is_uneven, rested_run};
+use crate::run::findings::rested_runs::RestedRun;
 use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::text::number::{chosen_percent, quantity};
@@ -91,12 +91,12 @@ fn decided(
     let metric = metric_of(report.record, &row.metric);
     let phrase = Effect::of(&metric, row);
     let phrase = phrase.map_or_else(|| "different".to_owned(), |effect| effect.phrase(&metric));
-    let is_dear = is_dear_to_start(&report.findings, &row.policy);
+    let is_dear = is_dear_after_rest(&report.findings, &row.policy);
     let lead = match (conclusion.huge_pages, conclusion.baseline_has_more) {
         (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
         (_, true) => format!("Huge pages help {what}, keep them"),
         (HugePages::HelpAtAPrice, _) if is_dear => {
-            format!("Huge pages help {what} only if starts follow at once, else they hurt")
+            format!("Huge pages help {what} only{IN_A_ROW}")
         }
         (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
         _ => format!("Huge pages help {what}"),
@@ -110,23 +110,25 @@ fn decided(
         other => format!(" than with {}", plain(other)),
     };
     let condition = match is_of_warm_memory(report, conclusion) && !is_dear {
-        true => " where starts follow at once",
+        true => IN_A_ROW,
         false => "",
     };
     format!(
-        "{lead}{size}: {phrase}{} with {}{}{than}{condition} {}{}{}.{}{}",
+        "{lead}{size}: {phrase}{} with {}{}{than}{condition} {}{}.{}{}",
         property(report),
         plain(&row.policy),
         means(report, &row.policy),
         evidence(&metric, row, Sign::Left),
-        pages_alone::proof(report, row),
         beside(report, row),
         shape::rare(report, &row.policy, pair),
         after_rest(report, &row.policy),
     )
 }
 
-/// Whether a gain was measured on warm memory, and starts after a rest were not shown to gain. A
+/// Behind what holds on warm memory.
+pub(super) const IN_A_ROW: &str = " in back-to-back runs";
+
+/// Whether a gain was measured on warm memory, and runs after a rest were not shown to gain. A
 /// load meets a server that started long ago.
 pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) -> bool {
     let helps = [HugePages::Help, HugePages::HelpAtAPrice].contains(&conclusion.huge_pages);
@@ -135,8 +137,8 @@ pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) ->
     let best = report.table.verdict.best.as_deref();
     let with_more = more_than_pages::shown_with_more_than_pages(report);
     let policy = of_pages.or(with_more.filter(|it| Some(*it) == best));
-    let start = policy.and_then(|policy| rested_start(&report.findings, policy));
-    start.is_some_and(|start| !matches!(start, RestedStart::Shorter(_)))
+    let start = policy.and_then(|policy| rested_run(&report.findings, policy));
+    start.is_some_and(|start| !matches!(start, RestedRun::Shorter(_)))
         && report.record.header.plan.service.is_none()
 }
 

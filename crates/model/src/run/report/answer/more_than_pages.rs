@@ -6,7 +6,7 @@ use super::super::interval::Sign;
 use super::super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::beside::{after_rest, beside};
 use super::effect::Effect;
-use super::headline::widest;
+use super::headline::{IN_A_ROW, is_of_warm_memory, widest};
 use super::sentence::evidence;
 use super::{judged, pages_alone, property};
 use crate::run::compare::labels::metric_of;
@@ -119,12 +119,14 @@ fn without_malloc(report: &Report<'_>) -> String {
 /// `malloc=thp takes 12.0 % less wall time than as-is for sort (95 %: …)`.
 fn effect_on(report: &Report<'_>, row: &Comparison, what: &str) -> Option<String> {
     let metric = metric_of(report.record, &row.metric);
+    let is_warm = conclude(report).is_some_and(|it| is_of_warm_memory(report, &it));
     Some(format!(
-        "{} {} {}{} for {what} {}",
+        "{} {} {}{} for {what}{} {}",
         plain(&row.policy),
         Effect::of(&metric, row)?.text(&metric),
         plain(&row.baseline),
         property(report),
+        if is_warm { IN_A_ROW } else { "" },
         evidence(&metric, row, Sign::Left),
     ))
 }

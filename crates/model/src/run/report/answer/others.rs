@@ -41,6 +41,9 @@ pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String
     if conclusion.policy.is_none() {
         clauses.unchanged.clear();
     }
+    let left_out = report.record.removals.iter();
+    let left_out = left_out.filter(|it| it.tells_no_more() && !it.is_of_a_sham());
+    clauses.left_out = left_out.map(|it| plain(&it.policy)).collect();
     sentences.extend(clauses.sentence());
     sentences
 }
@@ -76,6 +79,8 @@ struct Clauses {
     unchanged: Vec<String>,
     /// How far the time of others that changed no page differs.
     apart: Vec<String>,
+    /// Policies that did not run because another one tells as much.
+    left_out: Vec<String>,
 }
 
 impl Clauses {
@@ -114,12 +119,21 @@ impl Clauses {
             clauses.push(format!("no difference with {}", listed(&self.same)));
         }
         if !self.unchanged.is_empty() {
-            clauses.push(format!("{} changed no page", listed(&self.unchanged)));
+            clauses.push(format!(
+                "{} left its pages as they were",
+                listed(&self.unchanged)
+            ));
         }
         if !self.apart.is_empty() {
             clauses.push(format!(
                 "{} without a changed page: so much is not due to huge pages",
                 listed(&self.apart)
+            ));
+        }
+        if !self.left_out.is_empty() {
+            clauses.push(format!(
+                "{} left out as it would tell no more (-v)",
+                listed(&self.left_out)
             ));
         }
         (!clauses.is_empty()).then(|| format!("Also: {}.", clauses.join("; ")))

@@ -5,7 +5,7 @@ use super::super::Report;
 use super::super::conclusion::{Conclusion, HugePages};
 use super::super::interval::Sign;
 use super::effect::Effect;
-use super::headline::is_of_warm_memory;
+use super::headline::{IN_A_ROW, is_of_warm_memory};
 use super::judged;
 use super::sentence::{evidence, evidence_of_none};
 use crate::run::compare::labels::{effect_of, metric_of};
@@ -57,7 +57,7 @@ pub(super) fn answer(report: &Report<'_>, conclusion: &Conclusion, what: &str) -
         _ => evidence(&metric, &alone, Sign::Left),
     };
     let condition = match is_of_warm_memory(report, conclusion) {
-        true => " where starts follow at once",
+        true => IN_A_ROW,
         false => "",
     };
     let steps = by_itself(report, &alone.baseline);
@@ -109,13 +109,13 @@ fn brief(report: &Report<'_>, row: &Comparison) -> Option<String> {
     Some(format!("{effect} {}", evidence(&metric, row, Sign::Left)))
 }
 
-/// `; its huge pages alone: 8.1 % less (95 %: 2 to 13 %)`, where that shows that these are the reason for what
-/// the policy does; else empty.
-pub(super) fn proof(report: &Report<'_>, row: &Comparison) -> String {
-    let answer = report.table.verdict.policies.get(&row.policy);
-    let known = pages_alone(report, &row.policy).filter(|it| Some(&it.answer) == answer);
-    let text = known.and_then(|it| brief(report, &it.comparison));
-    text.map_or_else(String::new, |it| format!("; its huge pages alone: {it}"))
+/// `against the same malloc with small pages 8.1 % less (95 %: 2 to 13 %)`, where that shows that huge pages are the reason for
+/// what the policy does.
+pub(super) fn proof(report: &Report<'_>, policy: &str) -> Option<String> {
+    let answer = report.table.verdict.policies.get(policy);
+    let known = pages_alone(report, policy).filter(|it| Some(&it.answer) == answer)?;
+    let effect = brief(report, &known.comparison)?;
+    Some(format!("against the same malloc with small pages {effect}"))
 }
 
 /// ` Its huge pages alone: −5.1 % (95 %: −14 to +3 %).`, where that is not decided; else empty.

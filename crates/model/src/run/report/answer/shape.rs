@@ -6,7 +6,7 @@ use super::Pair;
 use super::sentence::{evidence, of_cell};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Order, Runs};
-use crate::run::findings::host_cold_memory::rested_start;
+use crate::run::findings::host_cold_memory::rested_run;
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::plan::HostMemory;
 use crate::text::ends::percent_ends;
@@ -98,7 +98,7 @@ pub(super) fn unseen(report: &Report<'_>, policy: &str) -> String {
     })
 }
 
-/// The effect after each kind of trial, where the order matters, and starts after a rest or how to measure them: said with
+/// The effect after each kind of trial, where the order matters, and runs after a rest or how to measure them: said with
 /// the first policy that it matters for, because it is tested over all of them.
 fn dependence(report: &Report<'_>, policy: &str) -> Option<String> {
     let order = report.table.verdict.order.as_ref();
@@ -111,15 +111,14 @@ fn dependence(report: &Report<'_>, policy: &str) -> Option<String> {
         true => "p < 0.001".to_owned(),
         false => format!("p = {:.3}", order.p),
     };
-    let start = rested_start(&report.findings, policy);
-    let after_rest = start.and_then(|start| start.sentence());
+    let after_rest = rested_run(&report.findings, policy).and_then(|run| run.sentence());
     let next = after_rest.unwrap_or_else(|| {
         let next = match report.record.header.plan.host_memory {
             HostMemory::AsIs => {
-                "--host-memory warm (runs in a row) or rest:5s (starts after a pause)"
+                "--host-memory warm (back-to-back runs) or rest:5s (runs after a pause)"
             }
-            HostMemory::Warm => "--host-memory rest:5s (starts after a pause)",
-            HostMemory::Rest(_) => "--host-memory warm (runs in a row)",
+            HostMemory::Warm => "--host-memory rest:5s (runs after a pause)",
+            HostMemory::Rest(_) => "--host-memory warm (back-to-back runs)",
         };
         format!("Next: {next}.")
     });

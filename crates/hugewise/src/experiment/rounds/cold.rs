@@ -46,10 +46,11 @@ impl Rounds<'_> {
             progress.rounds_are_over();
             self.interrupt.wait(FIRST_WAIT);
         }
+        let each = COLD_REST + self.pace.borrow().trial().unwrap_or_default();
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
             let now = format!("run {} of {count} after a rest: {name}", round + 1);
-            progress.now(Some(COLD_REST * (count - round)), &now);
+            progress.now(Some(each * (count - round)), &now);
             let role = Role::Cold;
             let place = Place {
                 index: Some(recorder.next_index()),

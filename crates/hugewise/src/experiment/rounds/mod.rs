@@ -301,7 +301,7 @@ impl<'a> Rounds<'a> {
         self.idle.drop_from(recorder, round)?;
         let told = recorder.record().removals[known..].iter();
         for removal in told.filter(|it| !it.is_of_a_sham()) {
-            progress.print_above(&removal.to_string());
+            progress.print_above(&format!("dropped: {removal}"));
         }
         Ok(())
     }

@@ -316,9 +316,6 @@ fn scope(report: &Report<'_>, best: &str) -> &'static str {
 
 /// At which price a policy is the one to choose.
 fn condition(report: &Report<'_>, best: &str) -> String {
-    if is_for_back_to_back_runs(&report.findings, best) {
-        return String::new();
-    }
     let context = Context::new(report.record, &report.table);
     let prices = prices(&context, best).into_iter();
     let prices: Vec<String> = prices.map(|price| told(&context, price)).collect();

@@ -21,7 +21,7 @@ pub(super) fn fitted(left: Option<&str>, so_far: &str, now: &str, columns: usize
     let all: Vec<&str> = so_far.split(BETWEEN).collect();
     let known = |count: usize| match all.len() - count {
         0 => so_far.to_owned(),
-        more => format!("{}{BETWEEN}{more} more", all[..count].join(BETWEEN)),
+        more => format!("{}{BETWEEN}{more} not shown", all[..count].join(BETWEEN)),
     };
     let joined = |count: usize, now: Option<&str>| {
         let known = known(count);
@@ -74,8 +74,8 @@ mod tests {
         let all = format!("up to 76 s left | {SO_FAR} | trial 3 of 5: as-is");
         assert_eq!(text(SO_FAR, 140), all);
         assert_eq!(
-            text(SO_FAR, 85),
-            "up to 76 s left | 8 rounds: wall time thp=always −12.2 % (−19.6 to −0.7 %); 1 more"
+            text(SO_FAR, 92),
+            "up to 76 s left | 8 rounds: wall time thp=always −12.2 % (−19.6 to −0.7 %); 1 not shown"
         );
         assert_eq!(
             text(SO_FAR, 80),

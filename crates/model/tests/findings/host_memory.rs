@@ -189,17 +189,21 @@ fn what_a_single_run_takes_is_decided_by_going_on_first() {
         reported(&record, path)
     };
     let open: [&[f64]; 2] = [&[4.1, 4.2, 4.7, 4.6], &[4.4, 4.6, 4.9, 4.5]];
-    let on = "in about 2 minutes: hugewise run --continue last";
+    let on = "About 2 more minutes m";
+    let next = "hugewise run --continue last";
     let anew = "--host-memory=rest:4s --max-time=";
     for rested in [open, [&[], &[]]] {
         let text = text(rested, Some("last"));
-        assert!(text.contains(on) && !text.contains(anew), "{text}");
+        assert!(
+            text.contains(on) && text.contains(next) && !text.contains(anew),
+            "{text}"
+        );
     }
     let twice = open.map(|runs| runs.repeat(2));
     let twice = text([&twice[0], &twice[1]], Some("last"));
     let unnamed = text(open, None);
     for text in [twice, unnamed] {
-        assert!(text.contains(anew) && !text.contains(on), "{text}");
+        assert!(text.contains(anew) && !text.contains(next), "{text}");
     }
 }
 

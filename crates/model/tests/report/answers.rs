@@ -177,7 +177,11 @@ fn noise_is_named() {
     let mut table = table(&record, 0.045);
     table.verdict.best = None;
     let text = check("noise", &record, table);
-    assert_eq!(text.matches("quieter machine").count(), 1, "{text}");
+    // What is seen lies within the threshold: nobody is sent to decide it.
+    assert!(
+        !text.contains("--continue") && !text.contains("To decide"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn what_is_better_by_its_huge_pages_is_said_to_be() {
             9.4 to 10.4 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            glibc 2.36 may miss it at a start; 2.37 never does.
+            Some starts may miss it with glibc 2.36; none with 2.37.
             How sure: at least 95 %; 12 of 12 rounds agree; against the same malloc with
                 small pages 14.2 % less (95 %: 13.9 to 14.5 %); control passed (−0.5 to
                 +0.7 %).
@@ -87,10 +87,10 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
             more (95 %: 18 to 31 %). Together, not decided: +1.1 % against as-is (95 %: −3.4
             to +5.4 %).
             Stay with as-is: no policy was shown to be better by wall time.
-            To decide malloc=thp would take over an hour here, and less on a quieter
+            To decide malloc=thp takes over an hour more here, and less on a quieter
                 machine.
-            How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
-                holds 0, but is wide (−3.6 to +5.6 %).
+            How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree;
+                control: as-is was not shown to differ from itself (−3.6 to +5.6 %).
         "#]],
     );
 }
@@ -106,8 +106,8 @@ fn huge_pages_that_are_open_have_their_interval() {
             rounds).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            glibc 2.36 may miss it at a start; 2.37 never does.
-            To decide whether its huge pages are the reason, in about 2 minutes:
+            Some starts may miss it with glibc 2.36; none with 2.37.
+            About 2 more minutes decide whether its huge pages are the reason:
                 hugewise run --continue last --max-time 2m
             How sure: at least 95 %; 6 of 6 rounds agree.
         "#]],
@@ -121,8 +121,8 @@ fn huge_pages_that_are_open_have_their_interval() {
             −4.9 to +0.3 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            glibc 2.36 may miss it at a start; 2.37 never does.
-            To decide whether its huge pages are the reason, in about 11 minutes if it stays
+            Some starts may miss it with glibc 2.36; none with 2.37.
+            About 11 more minutes decide whether its huge pages are the reason if it stays
                 at −1.7 %:
                 hugewise run --continue last --max-time 11m
             How sure: at least 95 %; 12 of 12 rounds agree; control passed, less than the
@@ -144,7 +144,7 @@ fn huge_pages_hurt_where_the_policy_helps() {
             Recommended: thp=never,malloc=thp. It changes this program only:
                 hugewise exec --policy thp=never,malloc=thp -- sort -n numbers.txt
             By hand: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec.
-            glibc 2.36 may miss it at a start; 2.37 never does.
+            Some starts may miss it with glibc 2.36; none with 2.37.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
                 passed (−0.5 to +0.7 %).
         "#]],
@@ -173,7 +173,7 @@ fn huge_pages_do_not_matter_where_malloc_does() {
             10.3 %). Together: 10.0 % less than as-is (95 %: 9.7 to 10.3 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            glibc 2.36 may miss it at a start; 2.37 never does.
+            Some starts may miss it with glibc 2.36; none with 2.37.
             How sure: at least 95 % for the huge pages alone; control passed (−0.3 to
                 +0.4 %).
         "#]],
@@ -190,7 +190,8 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             −2.4 to +2.6 %).
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % that it changes by less than 3 %; better or worse is not
-                decided after 12 rounds; control holds 0, but is wide (−2.1 to +3.1 %).
+                decided after 12 rounds; control: as-is was not shown to differ from itself
+                (−2.1 to +3.1 %).
         "#]],
     );
     check(
@@ -202,8 +203,8 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             as-is (95 %: −2.4 to +2.6 %).
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % for the huge pages alone that they help, though perhaps
-                by less than 1 %; 11 of 12 rounds agree; control holds 0, but is wide (−2.1
-                to +3.1 %).
+                by less than 1 %; 11 of 12 rounds agree; control: as-is was not shown to
+                differ from itself (−2.1 to +3.1 %).
         "#]],
     );
 }

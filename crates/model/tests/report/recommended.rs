@@ -146,7 +146,9 @@ fn what_else_arguments_do_is_told_apart_by_a_run_without_huge_pages() {
     let line = "hugewise run --policy=thp=never,args=-L --policy=args=-L --system -- memcached";
     let advised = advised(&record);
     assert!(
-        advised.ends_with(&format!("reason, in about 2 minutes:\n{line}\n")),
+        advised.ends_with(&format!(
+            "2 more minutes tell whether its huge pages are the reason:\n{line}\n"
+        )),
         "{advised}"
     );
 }

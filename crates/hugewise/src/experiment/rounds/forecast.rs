@@ -91,13 +91,13 @@ pub(super) fn plan_text(
             ),
         };
         return format!(
-            "{arms}, {trial} a trial: {fewest} rounds are the fewest \
-             that can decide, {}{behind}; --max-time stops earlier, without an answer",
+            "{arms}, {trial} a trial: fewer than {fewest} rounds, {}, decide nothing{behind}; \
+             --max-time stops earlier, without an answer",
             rough(needed)
         );
     }
     format!(
-        "{arms}, {trial} a trial: an answer from {} on, {}",
+        "{arms}, {trial} a trial: can decide from {} on, {}",
         rough(needed),
         in_all(forecast, bounds)
     )
@@ -212,13 +212,13 @@ mod tests {
         let text = plan_text(&forecast(1200), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
-            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, about 90 s in all"
+            "4 policies and the control, 1.2 s a trial: can decide from 41 s on, about 90 s in all"
         );
         let text = plan_text(&forecast(15_000), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
-            "4 policies and the control, 15 s a trial: 6 rounds are the fewest that can decide, \
-             8 min 30 s; --max-time stops earlier, without an answer"
+            "4 policies and the control, 15 s a trial: fewer than 6 rounds, 8 min 30 s, \
+             decide nothing; --max-time stops earlier, without an answer"
         );
     }
 

@@ -11,7 +11,7 @@ use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 use crate::run::stats::median;
-use crate::run::trial::Trial;
+use crate::run::trial::{A_GOOD_PART, Trial, huge_memory};
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,6 +139,9 @@ pub(super) fn reason_to_drop(
     judgement: &Judgement,
     rounds_left: u32,
 ) -> Option<RemovalReason> {
+    if makes_no_page(judged, policy) {
+        return Some(RemovalReason::NoHugePage);
+    }
     if awaits_pages(judged, policy, judgement.answer, rounds_left) {
         return None;
     }
@@ -159,6 +162,31 @@ pub(super) fn reason_to_drop(
     }
     let is_hopeless = !judged.evidence().is_within_reach(&policy.name, rounds_left);
     is_hopeless.then_some(RemovalReason::OutOfReach)
+}
+
+/// In so many rounds a malloc that takes its setting by chance was seen with it: glibc before 2.37 missed it in up to one
+/// start of four.
+const SEEN_WITH_PAGES: u32 = 4;
+
+/// Whether a policy asks for huge pages by way of malloc, made none, and another one did. Whatever it changes is no reason to
+/// set it, so its time is that of the others.
+fn makes_no_page(judged: &Judged, policy: &Policy) -> bool {
+    let settings = &policy.settings;
+    let is_by_malloc = settings.changes_malloc_too(&judged.baseline.settings);
+    if !is_by_malloc || settings.is_malloc_alone() || judged.rounds.whole < SEEN_WITH_PAGES {
+        return false;
+    }
+    let trials = &judged.record.trials;
+    let page = judged.record.header.host.pmd_bytes().unwrap_or(0) as f64;
+    let bytes = |trial: &Trial| huge_memory(|metric| trial.value(metric), page);
+    let is_none = |trial: &Trial, bytes: f64| {
+        let peak = trial.value(MetricId::PeakRssBytes);
+        bytes == 0.0 || bytes <= page && peak.is_some_and(|peak| bytes < A_GOOD_PART * peak)
+    };
+    let mut own = trials.iter().filter(|it| it.policy == policy.name);
+    let mut others = trials.iter().filter(|it| it.policy != policy.name);
+    let has_pages = |trial: &Trial| bytes(trial).is_some_and(|it| !is_none(trial, it));
+    own.all(|it| bytes(it).is_some_and(|bytes| is_none(it, bytes))) && others.any(has_pages)
 }
 
 /// Whether the effect of a policy is one of interest by its estimate, and perhaps none by its interval: a direction whose

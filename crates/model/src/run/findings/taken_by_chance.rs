@@ -71,10 +71,9 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
                 )
             });
             Claim::Shown(format!(
-                "{}: by chance glibc took the setting in only {taken} of {all} trials; the figures are over \
-                 all, the {} without it included{alone}",
-                view.policy,
-                all - taken
+                "{}: glibc takes the setting by chance, here in {taken} of {all} trials, and from 2.37 on always; the \
+                 figures are over all{alone}",
+                view.policy
             ))
         }
         _ => Claim::NotShown(format!(

@@ -43,6 +43,8 @@ pub enum RemovalReason {
     Fails(String),
     /// Another policy tells as much of huge pages and costs less, as a sentence says.
     TellsNoMore(String),
+    /// It asks for huge pages by way of malloc, and made none in its rounds.
+    NoHugePage,
     /// It has its answer.
     Decided,
     /// The rounds that are left would not decide it, if they go on as the others did.
@@ -54,7 +56,7 @@ impl RemovalReason {
     #[must_use]
     pub fn is_about_time(&self) -> bool {
         match self {
-            Self::Decided | Self::OutOfReach => true,
+            Self::NoHugePage | Self::Decided | Self::OutOfReach => true,
             Self::CannotAct(_) | Self::Fails(_) | Self::TellsNoMore(_) => false,
         }
     }
@@ -68,6 +70,7 @@ impl fmt::Display for Removal {
                 write!(f, "the command fails under {}: {how}", self.policy)
             }
             RemovalReason::TellsNoMore(why) => write!(f, "{}: {why}", self.policy),
+            RemovalReason::NoHugePage => write!(f, "{} made no page huge", self.policy),
             RemovalReason::Decided => write!(f, "{} had enough rounds", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)

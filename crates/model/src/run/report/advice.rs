@@ -29,7 +29,7 @@ mod switched_off;
 mod untraced;
 mod workload;
 
-pub(super) use again::at_rest;
+pub(super) use again::{at_rest, for_single_runs};
 use workload::{with_arguments, with_own_input, workload};
 
 /// A line of advice.

@@ -1,7 +1,7 @@
 //! The report for people: a first screen and its details.
 
 use super::Report;
-use super::advice::{Advice, advice, at_rest, best};
+use super::advice::{Advice, advice, at_rest, best, for_single_runs};
 use super::answer::{
     certainty, is_answer, is_cut_short, shown_with_more_than_pages, tells_losses, told_beside,
 };
@@ -13,7 +13,6 @@ use super::screen::{Room, fitted};
 use super::section::sections;
 use super::service::LOAD_WAS_THE_LIMIT;
 use crate::run::findings::host_cold_memory::rested_run;
-use crate::run::findings::rested_runs::RestedRun;
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
@@ -149,8 +148,12 @@ fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     // More rounds end with such runs.
     let goes_on = advised.iter().any(Advice::goes_on);
     match rested_run(&report.findings, best) {
-        Some(run) if !goes_on || matches!(run, RestedRun::Longer(_)) => at_rest(report, best, run),
-        _ => Vec::new(),
+        Some(run) if goes_on => {
+            let known = for_single_runs(report, run).map(Advice::Sentence);
+            known.into_iter().collect()
+        }
+        Some(run) => at_rest(report, best, run),
+        None => Vec::new(),
     }
 }
 
@@ -263,7 +266,7 @@ pub(super) fn remarks(report: &Report<'_>, room: Room) -> Section {
     section.blocks.extend(lines);
     if let Some(records) = records(report) {
         let again = |lead| Block::Lines(vec![format!("{lead}: hugewise report -v {records}")]);
-        section.push_brief(again("In full, again"));
+        section.push_brief(again("In full"));
         section.push_detail(again("Again"));
     }
     section

@@ -5,7 +5,7 @@ use crate::run::compare::Answer;
 use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
 use crate::run::findings::Context;
 use crate::run::metric::MetricId;
-use crate::run::trial::huge_memory;
+use crate::run::trial::{A_GOOD_PART, huge_memory};
 
 /// Of many huge pages a tenth more or less is no other policy, but other moments of samples and layouts of
 /// memory.
@@ -137,9 +137,6 @@ pub(super) fn same_huge_bytes(report: &Report<'_>) -> Option<f64> {
         })
         .then_some(there)
 }
-
-/// One huge page is what samples may miss; in a small program it is still a good part of the memory.
-const A_GOOD_PART: f64 = 0.1;
 
 /// Whether so many more or fewer huge bytes are worth an answer: more than one page, or one that is a good part of the
 /// program's memory.

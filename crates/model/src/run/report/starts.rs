@@ -89,7 +89,7 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
         )
     });
     let ways: Vec<String> = ways.collect();
-    let lead = format!("Servers were started {most} times");
+    let lead = format!("Each policy had {most} server starts");
     if ways.is_empty() {
         return format!("{lead}.");
     }

@@ -2,6 +2,9 @@
 
 use crate::run::metric::MetricId;
 
+/// One huge page is what samples may miss. From this share of the program's memory on it counts all the same.
+pub const A_GOOD_PART: f64 = 0.1;
+
 /// Memory in huge pages, in bytes: what samples saw, or what huge faults brought, for a sample misses
 /// what lived between two. Faults are counted for the whole machine, so they count only for a
 /// program that was seen with huge pages, or at which nobody could look, and only as far as it had

@@ -20,7 +20,7 @@ pub mod timeline;
 mod tracing;
 
 pub use first_touch::{FirstTouch, TouchPrice};
-pub use huge_memory::huge_memory;
+pub use huge_memory::{A_GOOD_PART, huge_memory};
 pub use mapped_site::{Frame, MappedSite, SiteMemory};
 pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};

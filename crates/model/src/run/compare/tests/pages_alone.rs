@@ -135,6 +135,36 @@ fn malloc_alone_leaves_with_a_policy_that_was_dropped_before() {
     assert_eq!(dropped(&record, 30).0, [ALONE]);
 }
 
+/// Its gain would be no reason to set it. One that made a page in a round goes on, and so does one beside which no other made
+/// any.
+#[test]
+fn a_malloc_that_makes_no_page_huge_leaves_its_time_to_others() {
+    let mut plan = beside_malloc(1);
+    let always = policy("thp=always", Some(crate::run::policy::Thp::Always));
+    plan.policies.insert(1, always);
+    let after = |rounds: u32, [of_always, of_malloc]: [f64; 2]| {
+        let record = record_of(plan.clone(), rounds, |trial, slot| {
+            read(
+                trial,
+                "wall_seconds",
+                1.0 + f64::from(trial.index * 7 % 11) / 100.0,
+            );
+            let made = match slot.policy {
+                1 => of_always,
+                2 if trial.round == 1 => of_malloc,
+                _ => 0.0,
+            };
+            read(trial, "huge_anon_peak_bytes", made);
+        });
+        dropped(&record, 30).0
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(after(3, [1e8, 0.0]), none);
+    assert_eq!(after(4, [1e8, 0.0]), [MALLOC, ALONE]);
+    assert_eq!(after(4, [1e8, 2e6]), none);
+    assert_eq!(after(4, [0.0, 0.0]), none);
+}
+
 /// The verdict and the claim about huge pages together, looked at after every round.
 #[test]
 fn nothing_is_claimed_out_of_nothing() {

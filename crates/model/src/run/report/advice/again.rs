@@ -36,13 +36,14 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let metric = metric_of(report.record, &row.metric);
     // A cost that is not shown may come out below none, which is no size of a cost.
     let cost = match interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row)) {
-        Some(range) => format!("whose cost is not decided (95 %: {range})"),
-        None => format!(
-            "which costs {}",
-            row.ratio.map(effect_of_ratio).unwrap_or_default()
-        ),
+        Some(range) => format!(", not decided (95 %: {range})"),
+        None if is_shown(&row) => row
+            .ratio
+            .map_or_else(String::new, |it| format!(", {}", effect_of_ratio(it))),
+        // Too few rounds.
+        None => String::new(),
     };
-    let lead = format!("thp=always works by a tracer here, {cost}. Without it:");
+    let lead = format!("thp=always holds the cost of its tracer{cost}. Without tracer:");
     reached_by_system(report, &traced, lead)
 }
 
@@ -91,32 +92,48 @@ pub(super) fn with_policies<'a>(
 /// The flags that choose policies.
 const POLICIES: [&str; 3] = ["--policy", "--matrix", "--baseline"];
 
-/// What to set for single runs where that is another thing, what may be expected of them where none were measured, and the command that decides. What the touches of
-/// the warm runs foretell in seconds is twice what is measured, so no figure is given.
+/// What to set for single runs where that is another thing, or what may be expected of them where none were measured, and the
+/// command that decides.
 pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str, run: RestedRun) -> Vec<Advice> {
+    let Some(known) = for_single_runs(report, run) else {
+        return Vec::new();
+    };
+    let verb = match run {
+        RestedRun::Longer(_) | RestedRun::Shorter(_) => return vec![Advice::Sentence(known)],
+        RestedRun::Open(_) => "may decide it",
+        RestedRun::Unmeasured(_) => "measure it",
+    };
+    let lead = |minutes: f64| format!("{known} About {minutes} more minutes {verb}:");
+    let more = match run {
+        RestedRun::Open(it) if it.runs >= ENOUGH_RUNS => None,
+        _ => more_runs(report, policy, lead),
+    };
+    more.unwrap_or_else(|| measured_at_rest(report, policy, lead))
+}
+
+/// `For single runs (cron, a shell): as-is, until decided.` `None` where they gain too. What the touches of the warm runs
+/// foretell in seconds is twice what is measured, so no figure is given.
+pub(in super::super) fn for_single_runs(report: &Report<'_>, run: RestedRun) -> Option<String> {
     let baseline = plain(&report.table.verdict.baseline);
     let instead = match baseline.chars().count() > SHORT_NAME {
         true => "For single runs (cron, a shell): the baseline".to_owned(),
         false => format!("For single runs (cron, a shell): {baseline}"),
     };
-    let known = match run {
-        RestedRun::Shorter(_) => return Vec::new(),
-        RestedRun::Longer(_) => return vec![Advice::Sentence(format!("{instead}."))],
-        RestedRun::Open(_) => format!("{instead}, until decided. To decide it"),
-        RestedRun::Unmeasured(Some(touches)) if touches.outweigh() => format!(
-            "{instead}, until measured: after {} s of rest the first touches are slow here. To measure it",
-            COLD_REST.as_secs()
-        ),
-        RestedRun::Unmeasured(_) => format!(
-            "Single runs (cron, a shell), after {} s of rest, may gain less or more. To measure them",
-            COLD_REST.as_secs()
-        ),
-    };
-    let more = match run {
-        RestedRun::Open(it) if it.runs >= ENOUGH_RUNS => None,
-        _ => more_runs(report, policy, &known),
-    };
-    more.unwrap_or_else(|| measured_at_rest(report, policy, &known))
+    let rest = COLD_REST.as_secs();
+    Some(match run {
+        RestedRun::Shorter(_) => return None,
+        RestedRun::Longer(_) => format!("{instead}."),
+        RestedRun::Open(_) => format!("{instead}, until decided."),
+        RestedRun::Unmeasured(Some(touches)) if touches.outweigh() => {
+            let why = format!("after {rest} s of rest the first touches are slow here");
+            format!("{instead}, until measured: {why}.")
+        }
+        RestedRun::Unmeasured(_) => {
+            format!(
+                "What a single run (cron, a shell) gains after {rest} s of rest is not measured."
+            )
+        }
+    })
 }
 
 /// A longer name is in the table.
@@ -126,14 +143,15 @@ const SHORT_NAME: usize = 12;
 const ENOUGH_RUNS: u64 = 8;
 
 /// That the experiment goes on, behind what it is for: runs after a rest follow its rounds. `None` where it has none.
-fn more_runs(report: &Report<'_>, policy: &str, lead: &str) -> Option<Vec<Advice>> {
+fn more_runs(
+    report: &Report<'_>,
+    policy: &str,
+    lead: impl Fn(f64) -> String,
+) -> Option<Vec<Advice>> {
     let time = report.record.time_of_more_cold_trials(policy)?;
     let minutes = (time.max(USUAL_TIME).as_secs_f64() / 60.0).ceil();
     let command = Advice::Command(continued(report)?);
-    Some(vec![
-        Advice::Sentence(format!("{lead}, in about {minutes} minutes:")),
-        command,
-    ])
+    Some(vec![Advice::Sentence(lead(minutes)), command])
 }
 
 /// The command by which an experiment goes on, of which a path cannot be left out, however long it is. `None` where it
@@ -145,7 +163,11 @@ pub(super) fn continued(report: &Report<'_>) -> Option<String> {
 }
 
 /// The command that measures runs after a rest, behind what it is for.
-fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice> {
+fn measured_at_rest(
+    report: &Report<'_>,
+    policy: &str,
+    lead: impl Fn(f64) -> String,
+) -> Vec<Advice> {
     let context = Context::new(report.record, &report.table);
     let wall = context.medians.get(policy, MetricId::WallSeconds);
     let trial = wall.unwrap_or(0.0) + COLD_REST.as_secs_f64();
@@ -161,7 +183,7 @@ fn measured_at_rest(report: &Report<'_>, policy: &str, lead: &str) -> Vec<Advice
     let command = with_own_input(report, command);
     given_within(
         COPIED,
-        format!("{lead}, in {minutes} minutes:"),
+        lead(minutes),
         command,
         &format!("run again with {}", flags.join(" ")),
     )

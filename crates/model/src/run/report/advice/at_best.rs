@@ -11,7 +11,7 @@ use crate::text::ends::percent_ends;
 use crate::text::number::MINUS;
 use crate::text::wrap::plain;
 
-/// `Stay with as-is: no policy was shown to be better by wall time. Most may be gained with thp=always: between 5.2 %
+/// `Stay with as-is: no policy was shown to be better by wall time. Best candidate: thp=always, between 5.2 %
 /// better and 3.1 % worse.` Of the policies that of which most may be gained: the intervals of all hold together. Where the
 /// first sentence has that interval, it is not said again.
 pub(super) fn stay_for_now(report: &Report<'_>, baseline: &str) -> Option<String> {
@@ -64,7 +64,7 @@ fn at_best(report: &Report<'_>) -> Option<String> {
     }
     let policy = plain(&best.policy);
     let range = range(report, &best)?;
-    Some(format!("Most may be gained with {policy}: {range}."))
+    Some(format!("Best candidate: {policy}, {range}."))
 }
 
 /// `at most 1.7 % may be gained`, with the policy of the first sentence: its interval is narrow, and no policy with a

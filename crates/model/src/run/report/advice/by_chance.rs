@@ -15,13 +15,13 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     Some(match taken(report, best) {
         Some(Taken::InAll(trials)) => {
             format!(
-                "{glibc} took it in all {trials} trials, but may miss it at a start; 2.37 never does."
+                "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.37."
             )
         }
         Some(Taken::In(some)) => {
-            format!("{glibc} took it in {some}, and may miss it at a start; 2.37 never does.")
+            format!("{glibc} took it in {some}, and some starts miss it; none with 2.37.")
         }
-        None => format!("{glibc} may miss it at a start; 2.37 never does."),
+        None => format!("Some starts may miss it with {glibc}; none with 2.37."),
     })
 }
 

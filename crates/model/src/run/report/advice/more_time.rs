@@ -34,17 +34,17 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
 
 /// The command that would decide this comparison, and `what` that decides.
 pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> Vec<Advice> {
-    let Some(seconds) = seconds(report, row) else {
+    let Some(seconds) = seconds(report, row).filter(|_| is_of_interest(report, row)) else {
         return Vec::new();
     };
     if seconds > MOST.as_secs_f64() {
         return vec![Advice::Sentence(format!(
-            "To decide {what} would take over an hour here, and less on a quieter machine."
+            "To decide {what} takes over an hour more here, and less on a quieter machine."
         ))];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
     let lead = format!(
-        "To decide {what}, in about {minutes} minutes{}:",
+        "About {minutes} more minutes decide {what}{}:",
         as_it_seems(report, row)
     );
     if let Some(command) = continued(report) {
@@ -57,6 +57,14 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
         rerun(&report.record.header.made_by, &[&limit]),
         &format!("run again with {limit}"),
     )
+}
+
+/// Whether the effect that is seen is not within the threshold, or there are too few rounds to see one. Nobody is sent to
+/// wait for what the table calls equal.
+fn is_of_interest(report: &Report<'_>, row: &Comparison) -> bool {
+    let threshold = report.table.verdict.threshold.ln_1p();
+    let is_early = too_few(report, &row.policy).is_some() || row.low.is_none();
+    is_early || row.ratio.is_none_or(|ratio| ratio.ln().abs() > threshold)
 }
 
 /// ` if it stays at −5.0 %`: the time is that of an effect of the size that is seen.

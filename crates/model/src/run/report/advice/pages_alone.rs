@@ -40,7 +40,7 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let minutes = minutes(report, settings.len());
     vec![
         Advice::Sentence(format!(
-            "To see whether its huge pages are the reason, in about {minutes} minutes:"
+            "About {minutes} more minutes tell whether its huge pages are the reason:"
         )),
         with_policies(report, settings),
     ]

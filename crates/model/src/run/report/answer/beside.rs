@@ -73,7 +73,7 @@ fn is_latency(row: &Comparison, quantile: Quantile) -> bool {
     }
 }
 
-/// ` Shown all the same: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
+/// ` But this was shown: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
 /// decided, what the workload prints, its requests and its price in memory may be. These are one claim, with 5 % over all of
 /// them, so that a longer list finds no more by chance. What only its own interval shows is in the table, so it is said too,
 /// with that doubt.
@@ -105,5 +105,5 @@ pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> St
         }
     };
     let among = format!("Perhaps by chance, among {} such figures", asked.len());
-    listed("Shown all the same", &shown) + &listed(&among, &doubtful)
+    listed("But this was shown", &shown) + &listed(&among, &doubtful)
 }

@@ -120,7 +120,7 @@ impl Clauses {
         }
         if !self.unchanged.is_empty() {
             clauses.push(format!(
-                "{} left its pages as they were",
+                "{} made no difference to its pages",
                 listed(&self.unchanged)
             ));
         }
@@ -132,7 +132,7 @@ impl Clauses {
         }
         if !self.left_out.is_empty() {
             clauses.push(format!(
-                "{} left out as it would tell no more (-v)",
+                "{} not run, another policy makes as many pages huge (-v)",
                 listed(&self.left_out)
             ));
         }

@@ -2,6 +2,7 @@
 
 use super::super::answer::judged;
 use super::super::interval::{Sign, interval};
+use super::switched_off::left_on;
 use super::workload::with_own_input;
 use super::{Advice, COPIED, Report, given, given_within, program_name};
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
@@ -13,7 +14,6 @@ use crate::run::plan::USUAL_TIME;
 use crate::run::policy::realise::Reach;
 use crate::run::policy::{Omission, Settings, Thp, rerun_without};
 use crate::run::record::{COLD_REST, StopReason};
-use crate::run::trial::remedy;
 use crate::text::wrap::{plain, quoted};
 
 /// That the times of thp=always hold the cost of its tracer or library, where that cost was shown or thp=always is
@@ -58,15 +58,13 @@ fn reached_by_system(report: &Report<'_>, traced: &Omission, lead: String) -> Ve
         0 => "",
         _ => ", as root",
     };
-    let Some(on) = remedy(program_name(report.record)) else {
+    let always = Settings {
+        thp: Some(Thp::Always),
+        ..Settings::default()
+    };
+    let Some(policy) = left_on(&always, program_name(report.record)) else {
         let in_words = format!("run again with --system{by_whom}");
         return given(lead, command, &in_words);
-    };
-    let args = on.split(' ').map(str::to_owned).collect();
-    let policy = Settings {
-        thp: Some(Thp::Always),
-        args,
-        ..Settings::default()
     };
     let policy = quoted(&policy.to_string());
     vec![Advice::Sentence(format!(

@@ -35,11 +35,17 @@ fn told(report: &Report<'_>, policy: &Policy) -> Option<(String, Settings)> {
     report.table.verdict.reasons.get(&policy.name)?;
     let mut acts = arm_trials(report.record, &policy.name).filter_map(|it| it.read_back.own_act());
     let program = acts.next()?.process().name.clone();
-    let arguments = remedy(&program)?.split(' ').map(str::to_owned);
+    let settings = left_on(&policy.settings, &program)?;
     let is_without = policy.settings.args.is_empty();
-    let settings = Settings {
-        args: arguments.collect(),
-        ..policy.settings.clone()
-    };
     is_without.then_some((program, settings))
+}
+
+/// The settings with the arguments that leave huge pages on in a program that switches them off for itself, where they are
+/// known.
+pub(super) fn left_on(settings: &Settings, program: &str) -> Option<Settings> {
+    let arguments = remedy(program)?.split(' ').map(str::to_owned);
+    Some(Settings {
+        args: arguments.collect(),
+        ..settings.clone()
+    })
 }

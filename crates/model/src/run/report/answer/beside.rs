@@ -36,7 +36,7 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` In single runs, after 4 s of rest in which the hypervisor takes memory back, 38 % longer (…).` Empty where none
+/// ` In single runs, after 4 s of rest in which the hypervisor takes memory back, it takes 38 % longer (…).` Empty where none
 /// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     let sentence = rested_run(&report.findings, policy).and_then(|run| run.sentence());

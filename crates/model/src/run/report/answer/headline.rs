@@ -137,8 +137,8 @@ pub(super) fn is_of_warm_memory(report: &Report<'_>, conclusion: &Conclusion) ->
     let best = report.table.verdict.best.as_deref();
     let with_more = more_than_pages::shown_with_more_than_pages(report);
     let policy = of_pages.or(with_more.filter(|it| Some(*it) == best));
-    let start = policy.and_then(|policy| rested_run(&report.findings, policy));
-    start.is_some_and(|start| !matches!(start, RestedRun::Shorter(_)))
+    let run = policy.and_then(|policy| rested_run(&report.findings, policy));
+    run.is_some_and(|run| !matches!(run, RestedRun::Shorter(_)))
         && report.record.header.plan.service.is_none()
 }
 

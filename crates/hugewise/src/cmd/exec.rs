@@ -14,7 +14,7 @@ use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::base::host::Host;
 use hugewise_model::run::attribute::{SitesFile, choosing};
 use hugewise_model::run::policy::realise::{Reach, Realisation};
-use hugewise_model::run::policy::{Policy, advice_by_chance};
+use hugewise_model::run::policy::{Policy, left_to_chance};
 use hugewise_model::run::trial::Outcome;
 
 use crate::experiment::foresight::cannot_preload;
@@ -130,7 +130,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Says where the policy may not do what was asked for.
 fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
-    if let Some(doubt) = advice_by_chance(&arguments.policy, host) {
+    if let Some(doubt) = left_to_chance(&arguments.policy, host) {
         message(format_args!("{}: {doubt}", arguments.policy));
     }
     if arguments.system && !realisation.tracer.is_none() {

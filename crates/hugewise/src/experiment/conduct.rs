@@ -140,7 +140,7 @@ fn observe(
     if let Beginning::New(header) = &beginning
         && files.telling == Telling::Policies
     {
-        announce(header, options, output);
+        announce(header, output);
     }
     let beginning = beginning.under(&turn.settings);
     let (recorder, ended, left) = measure(root, options, (turn, beginning), files, output)?;

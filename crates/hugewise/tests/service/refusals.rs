@@ -107,27 +107,26 @@ fn a_dry_run_says_everything_and_does_nothing() {
     std::fs::write(
         case.path("x.toml"),
         "service = ['sleep', '1']\nready = 'log:up'\nload = 'sleep 2'\nstop-signal = 'INT'\n\
-         policies = ['thp=never', 'malloc=thp']\nload-cpus = '0'\nmax-time = '1m'\n\
+         policies = ['thp=never', 'go.disablethp=1']\nload-cpus = '0'\nmax-time = '1m'\n\
          host-memory = 'as-is'\n",
     )
     .expect("a file");
     let words = ["run", "--dry-run", "--seed", "7", "x.toml"];
     case.hugewise().args(words).assert().success().stdout(
         "Dry run: nothing was run or set.\n\
-         command        sleep 1\n\
-         service ready  log:up within 60 s\n\
-         load           sleep 2 (without a policy, on CPUs [0])\n\
-         stop           SIGINT, killed 10 s later\n\
-         servers        one started for each trial, because each server needs an address\n               \
-         of its own: write {port} (or a socket in {dir}) in the service,\n               \
-         its load and --ready\n\
-         thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
-         malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
-         append after `:`)\n\
-         control        thp=never once more in each round\n\
-         rounds         at most 400 of 3 trials each, none that would end after 60 s,\n               \
+         command          sleep 1\n\
+         service ready    log:up within 60 s\n\
+         load             sleep 2 (without a policy, on CPUs [0])\n\
+         stop             SIGINT, killed 10 s later\n\
+         servers          one started for each trial, because each server needs an\n                 \
+         address of its own: write {port} (or a socket in {dir}) in the\n                 \
+         service, its load and --ready\n\
+         thp=never        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
+         go.disablethp=1  GODEBUG=disablethp=1 (if it is set already: append after `,`)\n\
+         control          thp=never once more in each round\n\
+         rounds           at most 400 of 3 trials each, none that would end after 60 s,\n                 \
          after 1 unmeasured; seed 7\n\
-         decided by     wall_seconds; differences within 1 % do not count\n",
+         decided by       wall_seconds; differences within 1 % do not count\n",
     );
     let json = case
         .hugewise()

@@ -86,9 +86,8 @@ pub(super) fn takes_advice_by_chance(examination: &Examination) -> Option<Remark
             Severity::Note,
             vec![Evidence::new("glibc", format!("{major}.{minor}"))],
             "malloc of this glibc obeys glibc.malloc.hugetlb=1 in some processes and not in \
-             others: malloc=thp may act in some trials only",
-            "update to glibc 2.37 or newer, or see the huge pages of each trial: hugewise report \
-             --trials --judge-by huge_anon_peak_bytes last",
+             others, unless LD_BIND_NOW=1 is set too, as malloc=thp does",
+            "set LD_BIND_NOW=1 besides, or update to glibc 2.37 or newer",
         )
     })
 }

@@ -39,7 +39,7 @@ pub use numa::{Numa, NumaMode};
 pub use omission::{Need, Omission, omission, rerun, rerun_without};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
-pub use warnings::{advice_by_chance, warnings};
+pub use warnings::{advice_by_chance, left_to_chance, warnings};
 pub use words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
 };

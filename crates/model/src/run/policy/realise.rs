@@ -6,6 +6,7 @@ use super::{Collapse, Malloc, Numa, Policy, Text};
 use crate::base::host::Host;
 use crate::run::site::Choice;
 pub use crate::run::trial::MemoryLimits;
+pub(crate) use malloc::BIND_NOW;
 
 mod injection;
 mod malloc;
@@ -106,6 +107,20 @@ impl Realisation {
 }
 
 impl Realisation {
+    /// Whether the loader looks up every function before the program starts.
+    #[must_use]
+    pub fn binds_at_start(&self) -> bool {
+        let set = self
+            .environment
+            .iter()
+            .rev()
+            .find_map(|change| match change {
+                EnvChange::Set { name, value } if name == BIND_NOW => Some(value),
+                _ => None,
+            });
+        set.is_some_and(|value| !value.is_empty())
+    }
+
     /// Whether a tracer makes calls in the program.
     #[must_use]
     pub fn is_traced(&self) -> bool {

@@ -2,7 +2,7 @@ use super::defaults::mode_in_force;
 use super::key::{Acts, Key};
 use super::keys::KEYS;
 use super::parse::{kib_text, one_of};
-use super::realise::{Reach, ThpPrctl, realise};
+use super::realise::{BIND_NOW, Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};
 use crate::base::host::Host;
 
@@ -20,6 +20,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         nobody_asks_for_the_pool(settings),
         one_node(settings, host),
         asked_for_already(settings, host),
+        left_to_chance(policy, host),
     ]
     .into_iter()
     .flatten()
@@ -136,7 +137,20 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// The glibc in which a policy acts in some processes only, where it does; see
+/// That some starts miss what a policy asks of glibc, where it does without what `malloc=thp` sets besides.
+#[must_use]
+pub fn left_to_chance(policy: &Policy, host: &Host) -> Option<String> {
+    let glibc = advice_by_chance(policy, host)?;
+    let own = policy.settings.env.get(BIND_NOW);
+    let is_bound = own.map_or(policy.settings.malloc == Some(Malloc::Thp), |it| {
+        !it.is_empty()
+    });
+    (!is_bound).then(|| {
+        format!("{glibc} takes it in some starts only; {BIND_NOW}=1 besides makes that all starts or none")
+    })
+}
+
+/// The glibc that takes what a policy asks of it in some starts only, unless its functions are bound when it starts; see
 /// [`Host::malloc_takes_advice_by_chance`].
 #[must_use]
 pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
@@ -198,6 +212,25 @@ mod tests {
             assert!(!of(text, (2, 41)), "{text}");
         }
         assert!(!of("glibc.malloc.hugetlb=2", (2, 36)));
+    }
+
+    #[test]
+    fn nothing_is_left_to_chance_where_functions_are_bound_at_the_start() {
+        let rows = [
+            ("malloc=thp", false),
+            ("malloc=thp,env.LD_BIND_NOW=", true),
+            ("glibc.malloc.hugetlb=1", true),
+            ("glibc.malloc.hugetlb=1,env.LD_BIND_NOW=1", false),
+        ];
+        for (text, expected) in rows {
+            let mut host = host("madvise");
+            host.glibc = Some((2, 36));
+            let policy: Policy = text.parse().unwrap();
+            let doubts = warnings(&policy, &host);
+            assert_eq!(!doubts.is_empty(), expected, "{text}: {doubts:?}");
+            let realised = realise(&policy, &host, Reach::Process).unwrap();
+            assert_eq!(realised.binds_at_start(), !expected, "{text}");
+        }
     }
 
     #[test]

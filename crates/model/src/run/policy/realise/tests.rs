@@ -251,6 +251,9 @@ fn files_are_written_only_where_they_differ() {
 fn allocators_come_through_the_environment() {
     let thp = "Leave; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=1";
     let hugetlb = "Leave; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=2";
+    let by_chance = "Leave; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=1; LD_BIND_NOW=1";
+    let own = format!("{thp}; LD_BIND_NOW=");
+    let old_glibc = host("madvise").with(|host| host.glibc = Some((2, 36)));
     let new_glibc = host("always").with(|host| host.glibc = Some((2, 43)));
     let pooled = host("never").with(|host| {
         host.hugetlb.insert(2 << 20, pool(4, 0));
@@ -263,6 +266,8 @@ fn allocators_come_through_the_environment() {
         ("malloc=default", host("always"), "Leave"),
         ("malloc=thp", host("madvise").unprivileged(), thp),
         ("malloc=thp", new_glibc, thp),
+        ("malloc=thp", old_glibc.clone(), by_chance),
+        ("malloc=thp,env.LD_BIND_NOW=", old_glibc, &own),
         ("malloc=hugetlb", pooled, hugetlb),
         ("malloc=hugetlb", overcommitted, hugetlb),
         (

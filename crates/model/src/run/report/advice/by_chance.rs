@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Report;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::policy::advice_by_chance;
+use crate::run::policy::realise::{BIND_NOW, Realisation};
 
 /// That a program may start without what is recommended, how often it did here, and what it would
 /// need.
@@ -12,16 +13,23 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let header = &report.record.header;
     let policy = header.plan.policies.iter().find(|it| it.name == best)?;
     let glibc = advice_by_chance(policy, &header.host)?;
-    Some(match taken(report, best) {
-        Some(Taken::InAll(trials)) => {
-            format!(
-                "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.37."
-            )
-        }
-        Some(Taken::In(some)) => {
+    let realised = header.realisations.get(best);
+    let is_bound = realised.is_some_and(Realisation::binds_at_start);
+    Some(match (taken(report, best), is_bound) {
+        (Some(Taken::InAll(trials)), true) => format!(
+            "Without {BIND_NOW}=1, some starts miss it ({glibc}); all {trials} here took it."
+        ),
+        (Some(Taken::InAll(trials)), false) => format!(
+            "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.37."
+        ),
+        (Some(Taken::In(some)), true) => {
             format!("{glibc} took it in {some}, and some starts miss it; none with 2.37.")
         }
-        None => format!("Some starts may miss it with {glibc}; none with 2.37."),
+        (Some(Taken::In(some)), false) => {
+            format!("{glibc} took it in {some}; {BIND_NOW}=1 besides makes that all or none.")
+        }
+        (None, true) => format!("Without {BIND_NOW}=1, some starts miss it ({glibc})."),
+        (None, false) => format!("Some starts may miss it with {glibc}; none with 2.37."),
     })
 }
 

@@ -71,7 +71,7 @@ impl Rounds<'_> {
     /// they are about.
     pub(super) fn kept_for_cold_trials(&self, record: &Record, round: u32) -> Result<Duration> {
         let pace = self.pace.borrow();
-        let forecast = pace.forecast(record.slots(round));
+        let forecast = pace.forecast(record.rounds_run(), record.slots(round));
         let most = record.header.plan.bounds.max_time;
         let Some((forecast, most)) = forecast.zip(most) else {
             return Ok(Duration::ZERO);

@@ -17,8 +17,29 @@ pub(super) struct Forecast {
     pub(super) trial: Duration,
     /// Trials of a round.
     pub(super) slots: u32,
+    /// The starts of servers between rounds.
+    pub(super) starts: Starts,
     /// What may follow the rounds.
     pub(super) behind: Duration,
+}
+
+/// Starts of all servers, each for so many rounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Starts {
+    /// What one takes; nothing where trials start their servers, or have none.
+    pub(super) each: Duration,
+    /// Rounds between two starts.
+    pub(super) rounds: u32,
+    /// Rounds that were run.
+    pub(super) done: u32,
+}
+
+impl Starts {
+    /// What they take among so many more rounds. The start before the first round is over.
+    fn among(self, rounds: u32) -> Duration {
+        let before = |round: u32| round.saturating_sub(1) / self.rounds.max(1);
+        self.each * (before(self.done + rounds) - before(self.done))
+    }
 }
 
 impl Forecast {
@@ -37,19 +58,27 @@ impl Forecast {
         Self {
             warm_up: self.warm_up.mul_f64(share),
             trial: self.trial.mul_f64(share),
+            starts: Starts {
+                each: self.starts.each.mul_f64(share),
+                ..self.starts
+            },
             ..self
         }
     }
 
     /// When so many more rounds are over, from the beginning of the experiment.
     pub(super) fn after(&self, rounds: u32) -> Duration {
-        self.begin() + self.round() * rounds
+        self.begin() + self.round() * rounds + self.starts.among(rounds)
     }
 
     /// How many more rounds fit into a time that the experiment may take.
     pub(super) fn rounds_in(&self, most: Duration) -> u32 {
         let left = most.saturating_sub(self.begin()).as_secs_f64();
-        (left / self.round().as_secs_f64().max(1e-9)) as u32
+        let mut rounds = (left / self.round().as_secs_f64().max(1e-9)) as u32;
+        while rounds > 0 && self.after(rounds) > most {
+            rounds -= 1;
+        }
+        rounds
     }
 
     /// The longest that the experiment can take, where so many rounds are done.
@@ -203,8 +232,40 @@ mod tests {
             warm_up: Duration::ZERO,
             trial,
             slots: 5,
+            starts: Starts {
+                each: Duration::ZERO,
+                rounds: 1,
+                done: 0,
+            },
             behind: Duration::ZERO,
         }
+    }
+
+    /// A plan said 2 min 30 s of a server that took 3 min 18 s.
+    #[test]
+    fn the_starts_of_servers_take_their_time() {
+        let before = forecast(2000);
+        let starts = Starts {
+            each: Duration::from_secs(12),
+            rounds: 2,
+            done: 0,
+        };
+        let with_starts = Forecast { starts, ..before };
+        let more = |rounds| (with_starts.after(rounds) - before.after(rounds)).as_secs();
+        assert_eq!([1, 2, 3, 4, 5, 7].map(more), [0, 0, 12, 12, 24, 36]);
+        let later = Starts { done: 2, ..starts };
+        assert_eq!(
+            later.among(1),
+            starts.each,
+            "the next round begins with one"
+        );
+        let fit = |seconds| with_starts.rounds_in(Duration::from_secs(seconds));
+        assert_eq!([18, 28, 38, 49, 50].map(fit), [1, 2, 2, 2, 3]);
+        let text = plan_text(&with_starts, FOUR, &bounds(90, Some(6)), 6);
+        assert!(
+            text.contains("fewer than 6 rounds, 1 min 40 s, decide nothing"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::stats::median;
 use hugewise_model::run::trial::{Reading, Trial};
 
-use super::forecast::{Forecast, refusal};
+use super::forecast::{Forecast, Starts, refusal};
 use crate::exit;
 
 /// What a trial may take later, as a share of what the first ones took.
@@ -31,6 +31,8 @@ pub(super) struct Pace {
     starts: Duration,
     /// What the last start of all servers took.
     last_start: Duration,
+    /// Rounds between two starts.
+    rounds_per_start: u32,
 }
 
 impl Pace {
@@ -44,6 +46,7 @@ impl Pace {
             trials: 0,
             starts: Duration::ZERO,
             last_start: Duration::ZERO,
+            rounds_per_start: 1,
         }
     }
 
@@ -58,9 +61,10 @@ impl Pace {
         self.warm_up_ahead = ahead;
     }
 
-    /// All servers were started.
-    pub(super) fn servers_started(&mut self, since: Instant) {
+    /// All servers were started, for so many rounds.
+    pub(super) fn servers_started(&mut self, since: Instant, rounds: u32) {
         self.last_start = since.elapsed();
+        self.rounds_per_start = rounds;
         if self.measuring.is_some() {
             self.starts += self.last_start;
         }
@@ -87,14 +91,19 @@ impl Pace {
         }
     }
 
-    /// What is known of the time of an experiment whose rounds have so many trials.
-    pub(super) fn forecast(&self, slots: usize) -> Option<Forecast> {
+    /// What is known of the time of an experiment with so many rounds done, whose rounds have so many trials.
+    pub(super) fn forecast(&self, done: u32, slots: usize) -> Option<Forecast> {
         let trial = self.trial()?;
         Some(Forecast {
             elapsed: self.elapsed(),
             warm_up: trial * self.warm_up_ahead,
             trial,
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
+            starts: Starts {
+                each: self.last_start,
+                rounds: self.rounds_per_start,
+                done,
+            },
             behind: Duration::ZERO,
         })
     }
@@ -103,7 +112,7 @@ impl Pace {
     pub(super) fn rounds_left(&self, bounds: &Bounds, done: u32, slots: usize) -> u32 {
         let planned = bounds.max_rounds.saturating_sub(done);
         let fit = self
-            .forecast(slots)
+            .forecast(done, slots)
             .zip(bounds.max_time)
             .map(|(forecast, most)| forecast.rounds_in(most));
         fit.map_or(planned, |fit| fit.min(planned))
@@ -111,7 +120,7 @@ impl Pace {
 
     /// The longest that the experiment can still take.
     pub(super) fn time_left(&self, bounds: &Bounds, done: u32, slots: usize) -> Option<Duration> {
-        let forecast = self.forecast(slots)?;
+        let forecast = self.forecast(done, slots)?;
         Some(
             forecast
                 .longest(bounds, done)
@@ -127,7 +136,8 @@ impl Pace {
         if bounds.least_rounds.is_some_and(|least| done < least) {
             return false;
         }
-        let round = self.forecast(slots).map_or(Duration::ZERO, |it| it.round());
+        let forecast = self.forecast(done, slots);
+        let round = forecast.map_or(Duration::ZERO, |it| it.round());
         self.elapsed() + self.last_start * starts + round > most
     }
 
@@ -144,9 +154,11 @@ impl Pace {
 
     /// Refuses a time in which not one round fits if what is to come takes this share of the time.
     fn check_at(&self, share: f64, bounds: &Bounds, slots: usize, fewest: u32) -> Result<()> {
-        let (Some(forecast), Some(most), None) =
-            (self.forecast(slots), bounds.max_time, bounds.least_rounds)
-        else {
+        let (Some(forecast), Some(most), None) = (
+            self.forecast(0, slots),
+            bounds.max_time,
+            bounds.least_rounds,
+        ) else {
             return Ok(());
         };
         match forecast.at_pace(share).rounds_in(most) {

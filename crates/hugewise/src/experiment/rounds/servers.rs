@@ -149,7 +149,9 @@ impl Rounds<'_> {
                 return self.do_without(header, windows, (needed, most), slots.len());
             }
         }
-        self.pace.borrow_mut().servers_started(since);
+        self.pace
+            .borrow_mut()
+            .servers_started(since, windows.rounds_per_start);
         Ok(Flow::Go)
     }
 

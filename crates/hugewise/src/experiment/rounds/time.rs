@@ -76,12 +76,12 @@ impl Rounds<'_> {
         let plan = &record.header.plan;
         let next = record.next_round();
         let slots = plan.round(next, |policy| record.is_run(policy, next));
-        let forecast = self.pace.borrow().forecast(self.acting(plan, &slots));
+        let done = record.rounds_run();
+        let forecast = self.pace.borrow().forecast(done, self.acting(plan, &slots));
         let Some(forecast) = forecast.filter(|_| !self.plan_told.get()) else {
             return;
         };
         self.plan_told.set(true);
-        let done = record.rounds_run();
         let left = plan.bounds.max_rounds.saturating_sub(done);
         // Where the first trials failed, the only round is over before it is known what one takes.
         if left == 0 {

@@ -251,7 +251,7 @@ fn another_baseline_is_the_first_column() {
         "{text}"
     );
     assert!(
-        text.contains("thp=always    as-is     change  thp=never     change\n"),
+        text.contains("thp=always    as-is        change  thp=never        change\n"),
         "{text}"
     );
     check_json(&report);

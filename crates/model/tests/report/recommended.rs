@@ -40,7 +40,7 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     let lines = report::advice::advice(&report);
     let lines: Vec<String> = lines.iter().take(2).map(ToString::to_string).collect();
     expect![[r#"
-        thp=always and malloc=thp are about equally good; malloc=thp is per process.
+        malloc=thp, not thp=always: it is per process, and the two are about equally good.
         Recommended: malloc=thp. It changes this program only:
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n")));
@@ -112,9 +112,9 @@ fn what_arguments_gain_is_said_of_them() {
         user time         3.61 s   3.17 s  −12.1 % [−12.6, −11.7]
         system time       580 ms   190 ms  −67.2 % [−67.5, −67.0]
         minor faults      51,200     1340                 −97.4 %
-        peak memory      812 MiB  818 MiB                = +0.7 %
+        peak memory      812 MiB  818 MiB            same, +0.7 %
         huge pages seen        0  806 MiB               Δ+806 MiB
-        = within ±1 %; Δ absolute change
+        same: within ±1 %; Δ absolute change
 
         Linux 6.18.44, VM (KVM), 2 CPUs, THP madvise, 12 rounds.
     "#]]

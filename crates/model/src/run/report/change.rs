@@ -1,7 +1,7 @@
 //! What a cell says of a change: its size, its interval, its tone.
 
 use super::interval::bracketed;
-use super::notes::{DIFFERENCE, UNKNOWN};
+use super::notes::{DIFFERENCE, SAME, UNKNOWN};
 use crate::run::compare::labels::effect_text;
 use crate::run::compare::{Change, Comparison, Scale};
 use crate::run::metric::Better;
@@ -35,17 +35,14 @@ pub(super) fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
-/// No change at all.
-const NONE: &str = "= 0";
-
 /// The change, whatever may be said of it: with its interval where that is not decided, or is wide.
 pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
     if comparison.ratio.or(comparison.difference).is_none() {
         return String::new();
     }
     let effect = match comparison.change {
-        Change::NoDifference if is_none(comparison) => NONE.to_owned(),
-        Change::NoDifference => format!("= {}", marked_effect(comparison, scaler)),
+        Change::NoDifference if is_none(comparison) => SAME.to_owned(),
+        Change::NoDifference => format!("{SAME}, {}", marked_effect(comparison, scaler)),
         _ => marked_effect(comparison, scaler),
     };
     let is_open = comparison.change == Change::CannotTell;
@@ -53,7 +50,7 @@ pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Deta
     let is_asked = matches!(detail, Detail::Interval | Detail::Test);
     let is_nothing = |end: Option<f64>| end.is_some_and(|end| scaler.show_change(end) == "0");
     if comparison.ratio.is_none() && is_nothing(comparison.low) && is_nothing(comparison.high) {
-        return NONE.to_owned();
+        return SAME.to_owned();
     }
     match bracketed(comparison, scaler) {
         Some(interval) if is_told || is_asked => format!("{effect} {interval}"),

@@ -11,31 +11,40 @@ use crate::text::wrap::plain;
 /// A difference beyond this share, up or down, is more than about equal.
 const CLOSE: f64 = 0.1;
 
-/// `thp=always and malloc=thp are about equally good; malloc=thp is per process.` `None` where the best one was shown to be the best.
-/// How far they may be apart is told where the rival's own estimate looks better: a reader asks why it is not the
-/// one.
+/// `malloc=thp, not thp=always: it is per process, and no difference was shown.` `None` where the best one was shown to be
+/// the best.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let verdict = &report.table.verdict;
     let best = plain(verdict.best.as_deref()?);
-    let first = verdict.equals.first()?;
+    let shown = shown(report, &best, verdict.equals.first()?);
     let names = verdict.equals.iter().map(|rival| plain(&rival.policy));
-    let names: Vec<String> = names.collect();
-    let all = format!("{} and {best}", names.join(", "));
-    let equal = match (is_close(first), &names[..]) {
-        (true, [_]) => format!("{all} are about equally good"),
-        (false, [_]) if looks_better(report, first) => {
-            format!("{all} were not shown to differ{}", apart(&best, first))
-        }
-        _ => format!("{all} were not shown to differ"),
-    };
+    let names = names.collect::<Vec<_>>().join(" or ");
     let why = match verdict.preference {
         Some(Preference::ChangesNothing) => "changes nothing",
         Some(Preference::ChangesProgramAlone) => "is per process",
         Some(Preference::NeedsNoTracing) => "needs no tracing",
         Some(Preference::LessMemory) => "needs less memory",
-        Some(Preference::FirstInPlan) | None => return Some(format!("{equal}; either will do.")),
+        Some(Preference::FirstInPlan) | None => {
+            return Some(format!("{best} or {names}: {shown}; either will do."));
+        }
     };
-    Some(format!("{equal}; {best} {why}."))
+    Some(format!("{best}, not {names}: it {why}, and {shown}."))
+}
+
+/// How the best policy compares with its rivals, of which this is the first. How far they may be apart is told where the
+/// rival's own estimate looks better: a reader asks why it is not the one.
+fn shown(report: &Report<'_>, best: &str, rival: &Rival) -> String {
+    let is_one = report.table.verdict.equals.len() == 1;
+    if is_one && is_close(rival) {
+        return "the two are about equally good".to_owned();
+    }
+    let is_asked = is_one && looks_better(report, rival);
+    let ends = if is_asked {
+        apart(best, rival)
+    } else {
+        String::new()
+    };
+    format!("no difference was shown{ends}")
 }
 
 /// An estimate that is better by this share than that of the best looks better.

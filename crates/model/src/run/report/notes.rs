@@ -146,6 +146,8 @@ pub(super) const MACHINE: &str = "†";
 /// Before a change that is a difference.
 pub(super) const DIFFERENCE: &str = "Δ";
 
+/// A change that is of no interest; its size follows, where it has one.
+pub(super) const SAME: &str = "same";
 /// Behind a change without an interval.
 pub(super) const UNKNOWN: &str = "?";
 
@@ -167,7 +169,7 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     };
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
-        (begins("="), format!("= within ±{threshold} %")),
+        (begins(SAME), format!("{SAME}: within ±{threshold} %")),
         (
             adds(UNKNOWN),
             format!("{UNKNOWN} too few rounds of its own"),

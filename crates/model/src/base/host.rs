@@ -127,13 +127,13 @@ impl Host {
     }
 
     /// Whether the glibc here takes `glibc.malloc.hugetlb=1` in some processes and in others not: up
-    /// to 2.36 it reads the machine's mode into room for one character more, and compares it as a
+    /// to 2.37 it reads the machine's mode into room for one character more, and compares it as a
     /// string without having put an end there (`__malloc_thp_mode`,
     /// sysdeps/unix/sysv/linux/malloc-hugepages.c). What lay on the stack decides; with `LD_BIND_NOW=1`
     /// the same lies there in each start of a program.
     #[must_use]
     pub fn malloc_takes_advice_by_chance(&self) -> bool {
-        const LAST_GLIBC: (u32, u32) = (2, 36);
+        const LAST_GLIBC: (u32, u32) = (2, 37);
         self.glibc.is_some_and(|version| version <= LAST_GLIBC)
     }
 }

@@ -71,11 +71,11 @@ fn what_an_old_glibc_needs_to_take_its_setting_is_said() {
     .assert_eq(&of_old_glibc(&bound, 0));
     expect![[r#"
         GLIBC_TUNABLES=glibc.malloc.hugetlb=1 LD_BIND_NOW=1 sort -n numbers.txt
-        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these), and some starts miss it; none with 2.37."#]]
+        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these), and some starts miss it; none with 2.38."#]]
     .assert_eq(&of_old_glibc(&bound, 3));
     expect![[r#"
         GLIBC_TUNABLES=glibc.malloc.hugetlb=1 sort -n numbers.txt
-        glibc 2.36 took it in all 12 trials, but some starts may miss it; none with 2.37."#]]
+        glibc 2.36 took it in all 12 trials, but some starts may miss it; none with 2.38."#]]
     .assert_eq(&of_old_glibc(&[tunable], 0));
     expect![[r#"
         GLIBC_TUNABLES=glibc.malloc.hugetlb=1 sort -n numbers.txt

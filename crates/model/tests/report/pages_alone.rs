@@ -68,7 +68,7 @@ fn what_is_better_by_its_huge_pages_is_said_to_be() {
             9.4 to 10.4 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.37.
+            Some starts may miss it with glibc 2.36; none with 2.38.
             How sure: at least 95 %; 12 of 12 rounds agree; against the same malloc with
                 small pages 14.2 % less (95 %: 13.9 to 14.5 %); control passed (−0.5 to
                 +0.7 %).
@@ -106,7 +106,7 @@ fn huge_pages_that_are_open_have_their_interval() {
             rounds).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.37.
+            Some starts may miss it with glibc 2.36; none with 2.38.
             About 2 more minutes decide whether its huge pages are the reason:
                 hugewise run --continue last --max-time 2m
             How sure: at least 95 %; 6 of 6 rounds agree.
@@ -121,7 +121,7 @@ fn huge_pages_that_are_open_have_their_interval() {
             −4.9 to +0.3 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.37.
+            Some starts may miss it with glibc 2.36; none with 2.38.
             About 11 more minutes decide whether its huge pages are the reason if it stays
                 at −1.7 %:
                 hugewise run --continue last --max-time 11m
@@ -144,7 +144,7 @@ fn huge_pages_hurt_where_the_policy_helps() {
             Recommended: thp=never,malloc=thp. It changes this program only:
                 hugewise exec --policy thp=never,malloc=thp -- sort -n numbers.txt
             By hand: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec.
-            Some starts may miss it with glibc 2.36; none with 2.37.
+            Some starts may miss it with glibc 2.36; none with 2.38.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
                 passed (−0.5 to +0.7 %).
         "#]],
@@ -173,7 +173,7 @@ fn huge_pages_do_not_matter_where_malloc_does() {
             10.3 %). Together: 10.0 % less than as-is (95 %: 9.7 to 10.3 %).
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.37.
+            Some starts may miss it with glibc 2.36; none with 2.38.
             How sure: at least 95 % for the huge pages alone; control passed (−0.3 to
                 +0.4 %).
         "#]],

@@ -7,7 +7,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Answer;
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{COLD_REST, FIRST_WAIT, Record, StopReason};
+use hugewise_model::run::record::{FIRST_WAIT, Record, StopReason};
 use hugewise_model::run::trial::Role;
 
 use super::{Flow, Place, Rounds};
@@ -46,11 +46,11 @@ impl Rounds<'_> {
             progress.rounds_are_over();
             self.interrupt.wait(FIRST_WAIT);
         }
-        let each = COLD_REST + self.pace.borrow().trial().unwrap_or_default();
+        let pair = due.first().and_then(|policy| record.time_of_pair(*policy));
         for (round, policy) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
             let now = format!("run {} of {count} after a rest: {name}", round + 1);
-            progress.now(Some(each * (count - round)), &now);
+            progress.now(pair.map(|pair| pair / 2 * (count - round)), &now);
             let role = Role::Cold;
             let place = Place {
                 index: Some(recorder.next_index()),

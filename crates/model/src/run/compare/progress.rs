@@ -164,7 +164,7 @@ pub(super) fn reason_to_drop(
     is_hopeless.then_some(RemovalReason::OutOfReach)
 }
 
-/// In so many rounds a malloc that takes its setting by chance was seen with it: glibc before 2.37 missed it in up to one
+/// In so many rounds a malloc that takes its setting by chance was seen with it: glibc before 2.38 missed it in up to one
 /// start of four.
 const SEEN_WITH_PAGES: u32 = 4;
 

@@ -127,8 +127,9 @@ impl Record {
         self.time_of_pair(huge).map(fewest)
     }
 
-    /// What a run of a policy and one of the baseline take; `None` where one is too long.
-    fn time_of_pair(&self, policy: usize) -> Option<Duration> {
+    /// What a run on cold memory of a policy and one of the baseline take, rests included; `None` where one is too long.
+    #[must_use]
+    pub fn time_of_pair(&self, policy: usize) -> Option<Duration> {
         let turns = [policy, self.header.plan.baseline_index()];
         let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
         let longest = walls.into_iter().flatten().fold(0.0, f64::max);

@@ -363,7 +363,8 @@ fn not_tried(report: &Report<'_>) -> Vec<Advice> {
         None => vec![Advice::Sentence(format!("Not tried: {reason}."))],
         Some(command) => {
             let lead = format!("Not tried: {reason}. To try:");
-            given(lead, command, "run again with --system, as root")
+            let in_words = again::with_system(report, "");
+            given(lead, command, &in_words)
         }
     }
 }

@@ -54,22 +54,27 @@ fn reached_by_system(report: &Report<'_>, traced: &Omission, lead: String) -> Ve
     let Some(command) = traced.command(&header.made_by) else {
         return Vec::new();
     };
-    let by_whom = match header.host.user.uid {
-        0 => "",
-        _ => ", as root",
-    };
     let always = Settings {
         thp: Some(Thp::Always),
         ..Settings::default()
     };
     let Some(policy) = left_on(&always, program_name(report.record)) else {
-        let in_words = format!("run again with --system{by_whom}");
-        return given(lead, command, &in_words);
+        return given(lead, command, &with_system(report, ""));
     };
-    let policy = quoted(&policy.to_string());
-    vec![Advice::Sentence(format!(
-        "{lead} run again with --system --policy {policy}{by_whom}."
-    ))]
+    let in_words = with_system(
+        report,
+        &format!(" --policy {}", quoted(&policy.to_string())),
+    );
+    vec![Advice::Sentence(format!("{lead} {in_words}."))]
+}
+
+/// That the experiment is run with `--system` and what else it needs, and by whom.
+pub(super) fn with_system(report: &Report<'_>, besides: &str) -> String {
+    let by_whom = match report.record.header.host.user.uid {
+        0 => "",
+        _ => ", as root",
+    };
+    format!("run again with --system{besides}{by_whom}")
 }
 
 /// The experiment with these policies in place of its own.

@@ -20,16 +20,16 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
             "Without {BIND_NOW}=1, some starts miss it ({glibc}); all {trials} here took it."
         ),
         (Some(Taken::InAll(trials)), false) => format!(
-            "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.37."
+            "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.38."
         ),
         (Some(Taken::In(some)), true) => {
-            format!("{glibc} took it in {some}, and some starts miss it; none with 2.37.")
+            format!("{glibc} took it in {some}, and some starts miss it; none with 2.38.")
         }
         (Some(Taken::In(some)), false) => {
             format!("{glibc} took it in {some}; {BIND_NOW}=1 besides makes that all or none.")
         }
         (None, true) => format!("Without {BIND_NOW}=1, some starts miss it ({glibc})."),
-        (None, false) => format!("Some starts may miss it with {glibc}; none with 2.37."),
+        (None, false) => format!("Some starts may miss it with {glibc}; none with 2.38."),
     })
 }
 

@@ -72,7 +72,7 @@ fn records_of_one_experiment_are_tied_together() {
         let output = command.args(["report", name]).assert().success();
         String::from_utf8_lossy(&output.get_output().stdout).into_owned()
     };
-    let line = "\n2 records: malloc=thp −27.6 % (median), better in 2: hugewise history python3\n";
+    let line = "\n2 records: malloc=thp −36.3 % (median), better in 2: hugewise history python3\n";
     assert!(said("two").contains(line), "{}", said("two"));
     assert!(!said("one").contains(" records: "), "{}", said("one"));
     let on_memory = |name: &str, state: &str, time: u64| {
@@ -83,7 +83,7 @@ fn records_of_one_experiment_are_tied_together() {
         std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
     };
     on_memory("rested", "rest:3s", began + 7_200_000);
-    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −27.6 % (median),\n    \
+    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.3 % (median),\n    \
                   better in 2.\n";
     assert!(said("rested").contains(others), "{}", said("rested"));
     assert!(!said("rested").contains(": hugewise history"), "not tied");

@@ -206,8 +206,8 @@ impl Drop for Pool {
 }
 
 fn run(example: &Example) {
-    let before = settings();
     let _pool = Pool::of(example.pool_mib);
+    let before = settings();
     let case = Case::new();
     let (json, file) = (case.path("report.json"), case.path("experiment.toml"));
     std::fs::write(&file, experiment(example)).expect("a file");

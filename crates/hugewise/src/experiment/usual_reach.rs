@@ -70,8 +70,8 @@ impl UsualReach {
             Some(means) if malloc > page && malloc >= AS_MUCH * always => (
                 means_of_always(&header.plan, rivals.always),
                 format!(
-                    "{} makes as much huge ({of_malloc}; {of_always}) without {means}, which costs time; \
-                     to run it: --policy {}",
+                    "it makes {of_always} huge by {means}, which costs time; {} makes {of_malloc} huge \
+                     without; to run it: --policy {}",
                     rivals.malloc.name, rivals.always.name
                 ),
             ),

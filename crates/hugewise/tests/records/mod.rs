@@ -72,7 +72,8 @@ fn records_of_one_experiment_are_tied_together() {
         let output = command.args(["report", name]).assert().success();
         String::from_utf8_lossy(&output.get_output().stdout).into_owned()
     };
-    let line = "\n2 records: malloc=thp −36.3 % (median), better in 2: hugewise history python3\n";
+    let line =
+        "\nIn 2 records: malloc=thp −36.3 % (median), better in 2: hugewise history python3\n";
     assert!(said("two").contains(line), "{}", said("two"));
     assert!(!said("one").contains(" records: "), "{}", said("one"));
     let on_memory = |name: &str, state: &str, time: u64| {

@@ -168,7 +168,7 @@ fn an_answer_says_for_which_runs_it_holds() {
     let dear = text([&[5.1, 5.4, 5.2, 5.3], &[4.4, 4.6, 4.9, 4.5]]);
     let parts = [
         "only in back-to-back runs: 19.6 % less wall time with thp=always",
-        "In single runs, after 4 s of rest in which the hypervisor takes memory back, it takes 15 % longer (95 %: 4 to 22 %; 4 runs of each)",
+        "In single runs, each after 4 s of rest in which the hypervisor takes memory back, it takes 15 % longer (95 %: 4 to 22 %; 4 runs of each)",
         "Recommended for back-to-back runs: thp=always.",
         "For single runs (cron, a shell): as-is. ",
         "How sure: at least 95 % for back-to-back runs;",
@@ -350,7 +350,7 @@ fn where_the_order_matters_runs_after_a_rest_are_said_with_it() {
     });
     let report = Report::new(&record, table, judge(&record), None);
     let answer = report.answers()[0].clone();
-    let end = "1 s or more after one +40.0 %. In single runs, after 4 s of rest in which the hypervisor takes memory back, it takes 15 % longer \
+    let end = "1 s or more after one +40.0 %. In single runs, each after 4 s of rest in which the hypervisor takes memory back, it takes 15 % longer \
                (95 %: 4 to 22 %; 4 runs of each).";
     assert!(answer.ends_with(end), "{answer}");
 }

@@ -183,8 +183,8 @@ fn user_time_is_the_larger_cause_where_no_counter_tells() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: most of the time saved is user time (−13.8 %): probably fewer TLB misses, which this machine cannot count; hugewise simulate estimates them. Mean change per run: wall time −595 ms, user time −499 ms, kernel time −99.8 ms
-    "#]],
+            thp=always: most of the time saved is user time, 13.8 % less: probably fewer TLB misses, which this machine cannot count; hugewise simulate estimates them. Mean change per run: wall time −595 ms, user time −499 ms, kernel time −99.8 ms
+        "#]],
     );
     let share = of(&findings, id).unwrap().evidence["user_share_of_gain"].as_f64();
     assert!(

@@ -69,9 +69,8 @@ fn what_is_better_by_its_huge_pages_is_said_to_be() {
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
             Some starts may miss it with glibc 2.36; none with 2.38.
-            How sure: at least 95 %; 12 of 12 rounds agree; against the same malloc with
-                small pages 14.2 % less (95 %: 13.9 to 14.5 %); control passed (−0.5 to
-                +0.7 %).
+            How sure: at least 95 %; 12 of 12 rounds agree; its huge pages alone 14.2 % less
+                (95 %: 13.9 to 14.5 %); control passed (−0.5 to +0.7 %).
         "#]],
     );
 }
@@ -87,10 +86,10 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
             more (95 %: 18 to 31 %). Together, not decided: +1.1 % against as-is (95 %: −3.4
             to +5.4 %).
             Stay with as-is: no policy was shown to be better by wall time.
-            To decide malloc=thp takes over an hour more here, and less on a quieter
-                machine.
+            Deciding malloc=thp would take over an hour more here; a quieter machine needs
+                less.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree;
-                control: as-is was not shown to differ from itself (−3.6 to +5.6 %).
+                control: as-is against itself −3.6 to +5.6 %, no bias shown.
         "#]],
     );
 }
@@ -122,8 +121,8 @@ fn huge_pages_that_are_open_have_their_interval() {
             Recommended: malloc=thp. It changes this program only:
                 hugewise exec --policy malloc=thp -- sort -n numbers.txt
             Some starts may miss it with glibc 2.36; none with 2.38.
-            About 11 more minutes decide whether its huge pages are the reason if it stays
-                at −1.7 %:
+            About 11 more minutes, if −1.7 % holds, decide whether its huge pages are the
+                reason:
                 hugewise run --continue last --max-time 11m
             How sure: at least 95 %; 12 of 12 rounds agree; control passed, less than the
                 effect (−3.6 to +5.6 %).
@@ -155,9 +154,8 @@ fn huge_pages_hurt_where_the_policy_helps() {
             Huge pages hurt sort -n numbers.txt: 15.1 % more wall time with malloc=thp
             (95 %: 14.5 to 15.7 %).
             Stay with as-is: nothing that was tried is better.
-            How sure: at least 95 %; 12 of 12 rounds agree; against the same malloc with
-                small pages 9.7 % more (95 %: 9.2 to 10.0 %); control passed (−0.5 to
-                +0.7 %).
+            How sure: at least 95 %; 12 of 12 rounds agree; its huge pages alone 9.7 % more
+                (95 %: 9.2 to 10.0 %); control passed (−0.5 to +0.7 %).
         "#]],
     );
 }
@@ -190,8 +188,8 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             −2.4 to +2.6 %).
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % that it changes by less than 3 %; better or worse is not
-                decided after 12 rounds; control: as-is was not shown to differ from itself
-                (−2.1 to +3.1 %).
+                decided after 12 rounds; control: as-is against itself −2.1 to +3.1 %, no
+                bias shown.
         "#]],
     );
     check(
@@ -203,8 +201,8 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             as-is (95 %: −2.4 to +2.6 %).
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % for the huge pages alone that they help, though perhaps
-                by less than 1 %; 11 of 12 rounds agree; control: as-is was not shown to
-                differ from itself (−2.1 to +3.1 %).
+                by less than 1 %; 11 of 12 rounds agree; control: as-is against itself −2.1
+                to +3.1 %, no bias shown.
         "#]],
     );
 }

@@ -120,8 +120,8 @@ pub(super) fn plan_text(
             ),
         };
         return format!(
-            "{arms}, {trial} a trial: fewer than {fewest} rounds, {}, decide nothing{behind}; \
-             --max-time stops earlier, without an answer",
+            "{arms}, {trial} a trial: at least {fewest} rounds, about {}{behind}; --max-time stops \
+             earlier, without an answer",
             rough(needed)
         );
     }
@@ -145,7 +145,8 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     };
     let [with, without] = [forecast, &rounds_alone].map(|it| brief(it.longest(bounds, 0)));
     let behind = match with == without {
-        true => String::new(),
+        true if forecast.behind.is_zero() => String::new(),
+        true => ", with runs after a rest where a policy helps".to_owned(),
         false => format!(", {with} where a policy helps and runs after a rest follow"),
     };
     format!("{bound} {without} in all{behind}")
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!([18, 28, 38, 49, 50].map(fit), [1, 2, 2, 2, 3]);
         let text = plan_text(&with_starts, FOUR, &bounds(90, Some(6)), 6);
         assert!(
-            text.contains("fewer than 6 rounds, 1 min 40 s, decide nothing"),
+            text.contains("at least 6 rounds, about 1 min 40 s;"),
             "{text}"
         );
     }
@@ -278,8 +279,8 @@ mod tests {
         let text = plan_text(&forecast(15_000), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
-            "4 policies and the control, 15 s a trial: fewer than 6 rounds, 8 min 30 s, \
-             decide nothing; --max-time stops earlier, without an answer"
+            "4 policies and the control, 15 s a trial: at least 6 rounds, about 8 min 30 s; \
+             --max-time stops earlier, without an answer"
         );
     }
 

@@ -57,7 +57,7 @@ pub(in crate::run) enum RestedRun {
 }
 
 impl RestedRun {
-    /// `In single runs, after 4 s of rest in which the hypervisor takes memory back, it takes 38 % longer (…).` `None` where
+    /// `In single runs, each after 4 s of rest in which the hypervisor takes memory back, it takes 38 % longer (…).` `None` where
     /// too few were measured.
     pub(in crate::run) fn sentence(&self) -> Option<String> {
         let change = match self {
@@ -66,7 +66,7 @@ impl RestedRun {
             Self::Unmeasured(_) => return None,
         };
         Some(format!(
-            "In single runs, after {} s of rest in which the hypervisor takes memory back, {change}.",
+            "In single runs, each after {} s of rest in which the hypervisor takes memory back, {change}.",
             COLD_REST.as_secs()
         ))
     }

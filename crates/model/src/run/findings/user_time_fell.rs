@@ -65,7 +65,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
             .figure("user_share_of_gain", change.user / change.wall);
     }
     Ok(Claim::Shown(format!(
-        "{}: most of the time saved is user time (−{} %): probably fewer TLB misses, which {}; hugewise \
+        "{}: most of the time saved is user time, {} % less: probably fewer TLB misses, which {}; hugewise \
          simulate estimates them. Mean change per run: wall time {}, user time {}, kernel time {}",
         view.policy,
         percent(1.0 - ratio),

@@ -28,7 +28,7 @@ pub fn is_again(one: &Header, other: &Header) -> bool {
         && host_differences(&one.host, &other.host).is_empty()
 }
 
-/// `4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, of a record and
+/// `In 4 records: thp=always −12.2 % (median), better in 2: hugewise history ./gtree`, of a record and
 /// those of the same experiment before it on the same host memory. One record has one value there, because
 /// records differ by more than the trials of each. `None` where no earlier one has a value.
 #[must_use]
@@ -41,7 +41,7 @@ pub fn together(record: &Record, policy: &str, earlier: &[Entry]) -> Option<Stri
         return None;
     }
     let all: Vec<&Entry> = known.into_iter().chain([&own]).collect();
-    let said = format!("{}: hugewise history ", said(&all, policy)?);
+    let said = format!("In {}: hugewise history ", said(&all, policy)?);
     let room = WIDTH.saturating_sub(display_width(&said));
     Some(said + &words(&own.command, room))
 }

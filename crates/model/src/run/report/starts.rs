@@ -6,7 +6,7 @@ use super::conclusion::conclude;
 use crate::run::compare::labels::{effect_of_ratio, label_of};
 use crate::run::compare::{Starts, Statistic, starts};
 use crate::text::document::Level;
-use crate::text::wrap::plain;
+use crate::text::wrap::{capitalised, plain};
 
 /// The lines: which policies changed the deciding metric the same way in every start, and every
 /// figure as a detail.
@@ -80,21 +80,21 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     let telling = telling.filter(is_answered);
     let (all, some): (Vec<&Starts>, Vec<&Starts>) =
         telling.partition(|it| it.same_direction == it.starts);
-    let ways = some.into_iter().chain(all).map(|it| {
+    let ways = some.into_iter().chain(all).enumerate().map(|(at, it)| {
         let way = if it.ratio < 1.0 { "lower" } else { "higher" };
+        let of_what = if at == 0 { " server starts" } else { "" };
         let policy = plain(&it.policy);
         format!(
-            "{way} in {} of {} with {policy}",
+            "{way} in {} of {}{of_what} with {policy}",
             it.same_direction, it.starts
         )
     });
     let ways: Vec<String> = ways.collect();
-    let lead = format!("Each policy had {most} server starts");
     if ways.is_empty() {
-        return format!("{lead}.");
+        return format!("Each policy had {most} server starts.");
     }
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
-    format!("{lead}; {metric} was {}.", ways.join(", "))
+    format!("{} was {}.", capitalised(&metric), ways.join(", "))
 }
 
 /// Every figure of one policy.

@@ -36,14 +36,15 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let metric = metric_of(report.record, &row.metric);
     // A cost that is not shown may come out below none, which is no size of a cost.
     let cost = match interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row)) {
-        Some(range) => format!(", not decided (95 %: {range})"),
+        Some(range) => format!(", {range} (95 %)"),
         None if is_shown(&row) => row
             .ratio
             .map_or_else(String::new, |it| format!(", {}", effect_of_ratio(it))),
         // Too few rounds.
         None => String::new(),
     };
-    let lead = format!("thp=always holds the cost of its tracer{cost}. Without tracer:");
+    let lead =
+        format!("The figures of thp=always include the cost of its tracer{cost}. Without tracer:");
     reached_by_system(report, &traced, lead)
 }
 
@@ -104,7 +105,7 @@ pub(in super::super) fn at_rest(report: &Report<'_>, policy: &str, run: RestedRu
     let verb = match run {
         RestedRun::Longer(_) | RestedRun::Shorter(_) => return vec![Advice::Sentence(known)],
         RestedRun::Open(_) => "may decide it",
-        RestedRun::Unmeasured(_) => "measure it",
+        RestedRun::Unmeasured(_) => "measure them",
     };
     let lead = |minutes: f64| format!("{known} About {minutes} more minutes {verb}:");
     let more = match run {
@@ -128,13 +129,11 @@ pub(in super::super) fn for_single_runs(report: &Report<'_>, run: RestedRun) -> 
         RestedRun::Longer(_) => format!("{instead}."),
         RestedRun::Open(_) => format!("{instead}, until decided."),
         RestedRun::Unmeasured(Some(touches)) if touches.outweigh() => {
-            let why = format!("after {rest} s of rest the first touches are slow here");
-            format!("{instead}, until measured: {why}.")
+            let why = format!("first touches are slow here after {rest} s of rest");
+            format!("{instead}. They were not measured, and {why}.")
         }
         RestedRun::Unmeasured(_) => {
-            format!(
-                "What a single run (cron, a shell) gains after {rest} s of rest is not measured."
-            )
+            format!("Single runs (cron, a shell), after {rest} s of rest, were not measured.")
         }
     })
 }

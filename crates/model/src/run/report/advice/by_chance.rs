@@ -16,9 +16,9 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
     let realised = header.realisations.get(best);
     let is_bound = realised.is_some_and(Realisation::binds_at_start);
     Some(match (taken(report, best), is_bound) {
-        (Some(Taken::InAll(trials)), true) => format!(
-            "Without {BIND_NOW}=1, some starts miss it ({glibc}); all {trials} here took it."
-        ),
+        (Some(Taken::InAll(_)) | None, true) => {
+            format!("Keep {BIND_NOW}=1: without it, {glibc} misses the setting in some starts.")
+        }
         (Some(Taken::InAll(trials)), false) => format!(
             "{glibc} took it in all {trials} trials, but some starts may miss it; none with 2.38."
         ),
@@ -28,7 +28,6 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
         (Some(Taken::In(some)), false) => {
             format!("{glibc} took it in {some}; {BIND_NOW}=1 besides makes that all or none.")
         }
-        (None, true) => format!("Without {BIND_NOW}=1, some starts miss it ({glibc})."),
         (None, false) => format!("Some starts may miss it with {glibc}; none with 2.38."),
     })
 }

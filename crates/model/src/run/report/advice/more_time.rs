@@ -39,12 +39,12 @@ pub(super) fn more_rounds(report: &Report<'_>, row: &Comparison, what: &str) -> 
     };
     if seconds > MOST.as_secs_f64() {
         return vec![Advice::Sentence(format!(
-            "To decide {what} takes over an hour more here, and less on a quieter machine."
+            "Deciding {what} would take over an hour more here; a quieter machine needs less."
         ))];
     }
     let minutes = (seconds / 60.0).ceil().max(2.0) as u64;
     let lead = format!(
-        "About {minutes} more minutes decide {what}{}:",
+        "About {minutes} more minutes{} decide {what}:",
         as_it_seems(report, row)
     );
     if let Some(command) = continued(report) {
@@ -67,12 +67,12 @@ fn is_of_interest(report: &Report<'_>, row: &Comparison) -> bool {
     is_early || row.ratio.is_none_or(|ratio| ratio.ln().abs() > threshold)
 }
 
-/// ` if it stays at −5.0 %`: the time is that of an effect of the size that is seen.
+/// `, if −5.0 % holds,`: the time is that of an effect of the size that is seen.
 fn as_it_seems(report: &Report<'_>, row: &Comparison) -> String {
     let is_few = too_few(report, &row.policy).is_some();
     let effect = row.ratio.filter(|_| !is_few && row.low.is_some());
     effect.map_or_else(String::new, |ratio| {
-        format!(" if it stays at {}", effect_of_ratio(ratio))
+        format!(", if {} holds,", effect_of_ratio(ratio))
     })
 }
 

@@ -9,6 +9,7 @@ use crate::run::findings::host_cold_memory::rested_run;
 use crate::run::findings::win_with_a_loss::{is_price_of_memory, prices, tell};
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::{ALPHA, Quantile};
+use crate::text::wrap::plain;
 
 /// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
 pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
@@ -36,7 +37,7 @@ pub(super) fn beside(report: &Report<'_>, row: &Comparison) -> String {
     text
 }
 
-/// ` In single runs, after 4 s of rest in which the hypervisor takes memory back, it takes 38 % longer (…).` Empty where none
+/// ` In single runs, each after 4 s of rest in which the hypervisor takes memory back, it takes 38 % longer (…).` Empty where none
 /// was measured.
 pub(super) fn after_rest(report: &Report<'_>, policy: &str) -> String {
     let sentence = rested_run(&report.findings, policy).and_then(|run| run.sentence());
@@ -73,7 +74,7 @@ fn is_latency(row: &Comparison, quantile: Quantile) -> bool {
     }
 }
 
-/// ` But this was shown: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
+/// ` Shown with thp=never: fork_micros −88.1 % (95 %: −90.8 to −83.8 %).` Where the judged metric is not
 /// decided, what the workload prints, its requests and its price in memory may be. These are one claim, with 5 % over all of
 /// them, so that a longer list finds no more by chance. What only its own interval shows is in the table, so it is said too,
 /// with that doubt.
@@ -105,5 +106,5 @@ pub(super) fn shown_all_the_same(report: &Report<'_>, judged: &Comparison) -> St
         }
     };
     let among = format!("Perhaps by chance, among {} such figures", asked.len());
-    listed("But this was shown", &shown) + &listed(&among, &doubtful)
+    listed(&format!("Shown with {}", plain(&judged.policy)), &shown) + &listed(&among, &doubtful)
 }

@@ -109,13 +109,13 @@ fn brief(report: &Report<'_>, row: &Comparison) -> Option<String> {
     Some(format!("{effect} {}", evidence(&metric, row, Sign::Left)))
 }
 
-/// `against the same malloc with small pages 8.1 % less (95 %: 2 to 13 %)`, where that shows that huge pages are the reason for
+/// `its huge pages alone 8.1 % less (95 %: 2 to 13 %)`, where that shows that huge pages are the reason for
 /// what the policy does.
 pub(super) fn proof(report: &Report<'_>, policy: &str) -> Option<String> {
     let answer = report.table.verdict.policies.get(policy);
     let known = pages_alone(report, policy).filter(|it| Some(&it.answer) == answer)?;
     let effect = brief(report, &known.comparison)?;
-    Some(format!("against the same malloc with small pages {effect}"))
+    Some(format!("its huge pages alone {effect}"))
 }
 
 /// ` Its huge pages alone: −5.1 % (95 %: −14 to +3 %).`, where that is not decided; else empty.

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use expect_test::expect;
 use hugewise_model::base::host::Balloon;
-use hugewise_model::run::compare::{Answer, Order, Stratum};
+use hugewise_model::run::compare::{self, Answer, Options, Order, Stratum};
 use hugewise_model::run::findings::Outcome;
 use hugewise_model::run::plan::HostMemory;
+use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{FirstTouch, Reading, Role};
 use hugewise_model::text::{self, Style, Verbosity};
 
 use super::judged::{always, judge, of, says};
-use crate::sample::{huge_pages, small_pages, table, with};
+use crate::sample::{self, huge_pages, small_pages, table, with};
 
 /// Every third trial under the policy meets memory that the host has not backed.
 fn with_cold_trials(mut record: Record, slow_seconds: f64) -> Record {
@@ -110,7 +111,12 @@ fn huge_faults_of_others_take_no_memory_of_a_program_without_huge_pages() {
 /// A warmed run on a host that takes memory back: a price of touches, and runs after a rest of
 /// `thp=always` and of the baseline.
 fn warmed(rested_seconds: [&[f64]; 2]) -> Record {
-    let mut record = always(with(&huge_pages(), &[("thp_fault_alloc_total", 400.0)]));
+    let huge = with(&huge_pages(), &[("thp_fault_alloc_total", 400.0)]);
+    on_such_a_host(always(huge), "thp=always", rested_seconds)
+}
+
+/// The same of this policy in any record.
+fn on_such_a_host(mut record: Record, policy: &str, rested_seconds: [&[f64]; 2]) -> Record {
     record.header.plan.host_memory = HostMemory::Warm;
     record.header.host.balloon = Some(Balloon {
         driver: "virtio_balloon".to_owned(),
@@ -120,7 +126,7 @@ fn warmed(rested_seconds: [&[f64]; 2]) -> Record {
         let touch = FirstTouch::of(4 << 20, 4 << 20, &[0.005, 0.0002], &[0.0002]);
         trial.first_touch = Some(touch);
     }
-    for (policy, rested) in ["thp=always", "as-is"].into_iter().zip(rested_seconds) {
+    for (policy, rested) in [policy, "as-is"].into_iter().zip(rested_seconds) {
         let model = record.trials.iter().find(|it| it.policy == policy);
         let model = model.expect("a trial of the policy").clone();
         for seconds in rested {
@@ -155,7 +161,15 @@ fn runs_after_a_rest_tell_without_a_price_of_a_touch() {
 /// The first screen of a record of this path, in one line.
 fn reported(record: &Record, path: Option<&str>) -> String {
     let path = path.map(str::to_owned);
-    let report = Report::new(record, table(record, 0.005), judge(record), path);
+    in_one_line(&Report::new(
+        record,
+        table(record, 0.005),
+        judge(record),
+        path,
+    ))
+}
+
+fn in_one_line(report: &Report<'_>) -> String {
     let document = report.document(80, Verbosity::Normal);
     let text = text::to_text(&document, &Style::default());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -205,6 +219,44 @@ fn what_a_single_run_takes_is_decided_by_going_on_first() {
     for text in [twice, unnamed] {
         assert!(text.contains(anew) && !text.contains(next), "{text}");
     }
+}
+
+/// One command decides what else is open and adds single runs: a reader asked for a second one.
+#[test]
+fn a_command_for_another_question_adds_single_runs() {
+    let named = |name: &str| name.parse().expect("a policy");
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (named("malloc=thp"), huge_pages()),
+        (named("thp=never,malloc=thp"), small_pages()),
+    ];
+    let mut record = sample::record(&arms, 12);
+    for trial in &mut record.trials {
+        let seconds = match trial.policy.as_str() {
+            "as-is" => 4.0,
+            "malloc=thp" => 3.3,
+            _ => 3.4,
+        };
+        let wobble = f64::from(trial.index * 7 % 11) * 0.009;
+        let wall = Reading::of(seconds * (1.0 + wobble));
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+    }
+    let text = |rested| {
+        let record = on_such_a_host(record.clone(), "malloc=thp", rested);
+        let table = compare::table(&record, &Options::default()).expect("a sound plan");
+        in_one_line(&Report::new(
+            &record,
+            table,
+            judge(&record),
+            Some("last".to_owned()),
+        ))
+    };
+    let open = text([&[4.1, 4.2, 4.7, 4.6], &[4.4, 4.6, 4.9, 4.5]]);
+    let end = "decide whether its huge pages are the reason: hugewise run --continue last --max-time 11m For \
+               single runs (cron, a shell): as-is, until decided. The command above adds single runs.";
+    assert!(open.contains(end), "{open}");
+    let longer = text([&[5.1, 5.4, 5.2, 5.3], &[4.4, 4.6, 4.9, 4.5]]);
+    assert!(longer.contains("a shell): as-is. How sure"), "{longer}");
 }
 
 #[test]

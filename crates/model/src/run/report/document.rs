@@ -13,6 +13,7 @@ use super::screen::{Room, fitted};
 use super::section::sections;
 use super::service::LOAD_WAS_THE_LIMIT;
 use crate::run::findings::host_cold_memory::rested_run;
+use crate::run::findings::rested_runs::RestedRun;
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
@@ -149,7 +150,13 @@ fn after_rest(report: &Report<'_>, advised: &[Advice]) -> Vec<Advice> {
     let goes_on = advised.iter().any(Advice::goes_on);
     match rested_run(&report.findings, best) {
         Some(run) if goes_on => {
-            let known = for_single_runs(report, run).map(Advice::Sentence);
+            let more = match run {
+                RestedRun::Longer(_) | RestedRun::Shorter(_) => "",
+                RestedRun::Open(_) | RestedRun::Unmeasured(_) => {
+                    " The command above adds single runs."
+                }
+            };
+            let known = for_single_runs(report, run).map(|it| Advice::Sentence(it + more));
             known.into_iter().collect()
         }
         Some(run) => at_rest(report, best, run),

@@ -118,6 +118,14 @@ impl Scaler {
         }
     }
 
+    /// The same with its sign and without its unit, behind one that has it.
+    #[must_use]
+    pub fn bare_change(&self, value: f64) -> String {
+        let text = self.show_change(value);
+        let unit = format!(" {}", self.suffix);
+        text.strip_suffix(&unit).map(str::to_owned).unwrap_or(text)
+    }
+
     /// The same with its sign, for differences. What is counted in ones has one decimal at the most:
     /// less is a median between two counts.
     #[must_use]

@@ -13,8 +13,8 @@ use crate::text::wrap::{display_width, plain, quoted};
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// Whether two records are of one experiment: the same command under the same policies, judged alike,
-/// on the same machine with the same kernel and settings. Host memory may differ, see
+/// Whether two records are of one experiment: the same command under the same policies by the same means, judged
+/// alike, on the same machine with the same kernel and settings. Host memory may differ, see
 /// [`on_other_memory`]. A bench has no one answer.
 #[must_use]
 pub fn is_again(one: &Header, other: &Header) -> bool {
@@ -25,6 +25,7 @@ pub fn is_again(one: &Header, other: &Header) -> bool {
         && (&p.baseline, &p.verdict_metric) == (&q.baseline, &q.verdict_metric)
         && (&p.service, p.judge_by) == (&q.service, q.judge_by)
         && p.fragment == q.fragment
+        && one.realisations == other.realisations
         && host_differences(&one.host, &other.host).is_empty()
 }
 

@@ -36,7 +36,12 @@ pub(super) fn bracketed(comparison: &Comparison, scaler: &Scaler) -> Option<Stri
         Some(_) => percent_change(least - 1.0) != percent_change(most - 1.0),
         None => scaler.show_change(least) != scaler.show_change(most),
     };
-    let [low, high] = ends(comparison, scaler)?;
+    // A change of 0 has no unit.
+    let has_unit = |change: f64| comparison.ratio.is_none() && scaler.show_change(change) != "0";
+    let [low, high] = match comparison.difference.is_some_and(has_unit) {
+        true => [least, most].map(|end| scaler.bare_change(end)),
+        false => ends(comparison, scaler)?,
+    };
     is_seen.then(|| format!("[{low}, {high}]"))
 }
 

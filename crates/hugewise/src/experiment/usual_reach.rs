@@ -70,9 +70,9 @@ impl UsualReach {
             Some(means) if malloc > page && malloc >= AS_MUCH * always => (
                 means_of_always(&header.plan, rivals.always),
                 format!(
-                    "it makes {of_always} huge by {means}, which costs time; {} makes {of_malloc} huge \
-                     without; to run it: --policy {}",
-                    rivals.malloc.name, rivals.always.name
+                    "{} makes {of_malloc} huge without {means}, {} {of_always} with it, which costs \
+                     time; to run it: --policy {}",
+                    rivals.malloc.name, rivals.always.name, rivals.always.name
                 ),
             ),
             None if always > page && always >= AS_MUCH * malloc => (

@@ -4,6 +4,7 @@
 //! circumstances cannot be compared with another.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -133,8 +134,9 @@ impl Host {
     /// the same lies there in each start of a program.
     #[must_use]
     pub fn malloc_takes_advice_by_chance(&self) -> bool {
-        const LAST_GLIBC: (u32, u32) = (2, 37);
-        self.glibc.is_some_and(|version| version <= LAST_GLIBC)
+        /// The first with the tunable, and the last without the end of the string.
+        const GLIBC: RangeInclusive<(u32, u32)> = (2, 35)..=(2, 37);
+        self.glibc.is_some_and(|version| GLIBC.contains(&version))
     }
 }
 

@@ -253,6 +253,7 @@ fn a_glibc_that_takes_advice_by_chance_is_a_note() {
     let with = |glibc| after(|seen| seen.host.glibc = glibc);
     assert_eq!(with(Some((2, 36))), ["glibc-takes-advice-by-chance"]);
     assert!(with(Some((2, 38))).is_empty());
+    assert!(with(Some((2, 34))).is_empty(), "it has no such tunable");
     assert!(with(None).is_empty());
 }
 

@@ -88,8 +88,8 @@ fn an_open_effect_that_can_only_be_small_is_said_to_be() {
         "−2.6 to +1.5 %).",
         "Stay with as-is: at most 2.6 % may be gained.",
         "How sure: at least 95 % that it changes by less than 3 %; better or worse is not",
-        "    decided after 12 rounds; control: as-is against itself −1.9 to +2.2 %, no",
-        "    bias shown.",
+        "    decided after 12 rounds; control: as-is against itself −1.9 to +2.2 %, too",
+        "    noisy to tell.",
     ];
     assert_eq!(said, expected);
     let (open, said) = of_a_small_effect(0.028);

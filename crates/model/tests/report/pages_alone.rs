@@ -89,7 +89,7 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
             Deciding malloc=thp would take over an hour more here; a quieter machine needs
                 less.
             How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree;
-                control: as-is against itself −3.6 to +5.6 %, no bias shown.
+                control: as-is against itself −3.6 to +5.6 %, too noisy to tell.
         "#]],
     );
 }
@@ -188,8 +188,8 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             −2.4 to +2.6 %).
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % that it changes by less than 3 %; better or worse is not
-                decided after 12 rounds; control: as-is against itself −2.1 to +3.1 %, no
-                bias shown.
+                decided after 12 rounds; control: as-is against itself −2.1 to +3.1 %, too
+                noisy to tell.
         "#]],
     );
     check(
@@ -202,7 +202,7 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
             Stay with as-is: at most 2.4 % may be gained.
             How sure: at least 95 % for the huge pages alone that they help, though perhaps
                 by less than 1 %; 11 of 12 rounds agree; control: as-is against itself −2.1
-                to +3.1 %, no bias shown.
+                to +3.1 %, too noisy to tell.
         "#]],
     );
 }

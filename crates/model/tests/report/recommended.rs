@@ -325,7 +325,7 @@ fn what_needs_no_tracer_and_makes_as_many_pages_huge_is_named() {
         malloc.or_default().files = Vec::new();
         advised(&record)
     };
-    let named = "malloc=thp needs no tracer and makes as many pages huge: more rounds may show it to be as good.";
+    let named = "malloc=thp needs no tracer and makes as many pages huge, but is not decided.";
     let told = advised_by(huge_pages());
     assert!(told.starts_with("Recommended: thp=always"), "{told}");
     assert!(told.contains(named), "{told}");

@@ -132,7 +132,7 @@ pub(super) fn plan_text(
     )
 }
 
-/// `about 90 s in all, 2 min if runs after a rest follow`: they do where a policy is better.
+/// `about 90 s in all, up to 2 min with runs after a rest where a policy helps`.
 fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     // The rounds that can decide are run even where they take longer than was foreseen.
     let bound = match bounds.least_rounds {
@@ -147,7 +147,7 @@ fn in_all(forecast: &Forecast, bounds: &Bounds) -> String {
     let behind = match with == without {
         true if forecast.behind.is_zero() => String::new(),
         true => ", with runs after a rest where a policy helps".to_owned(),
-        false => format!(", {with} where a policy helps and runs after a rest follow"),
+        false => format!(", up to {with} with runs after a rest where a policy helps"),
     };
     format!("{bound} {without} in all{behind}")
 }
@@ -304,11 +304,11 @@ mod tests {
         says(0, "about 6.8 s in all");
         says(
             34,
-            "about 6.8 s in all, 41 s where a policy helps and runs after a rest follow",
+            "about 6.8 s in all, up to 41 s with runs after a rest where a policy helps",
         );
         says(
             300,
-            "5 min 10 s where a policy helps and runs after a rest follow",
+            "up to 5 min 10 s with runs after a rest where a policy helps",
         );
     }
 

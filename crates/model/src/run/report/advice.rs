@@ -268,7 +268,7 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     lines.extend(by_hand);
     lines.extend(common.map(Advice::Sentence));
     lines.extend(by_chance::sentence(report, best).map(Advice::Sentence));
-    lines.extend(untraced::sentence(report, best).map(Advice::Sentence));
+    lines.extend(untraced::advice(report, best));
     lines.extend(objection(report, best));
     lines.extend(pages_alone::advice(report));
     lines

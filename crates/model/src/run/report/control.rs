@@ -16,7 +16,7 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     Some(control.outcome(report.table.verdict.threshold, smallest_effect(report)))
 }
 
-/// `control passed (−0.4 to +0.6 %)`, `control: as-is against itself −21 to +37 %, no bias shown`. One that passes beside a large effect only,
+/// `control passed (−0.4 to +0.6 %)`, `control: as-is against itself −21 to +37 %, too noisy to tell`. One that passes beside a large effect only,
 /// says so, and so does one that excludes 0. An inconclusive one takes nothing from an answer, whose interval has the same
 /// noise in it, and adds nothing: it is not called inconclusive, which everybody took for a doubt. One whose interval
 /// excludes 0 is met by chance in
@@ -36,7 +36,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
         ControlOutcome::TooWide => match (figure, row.ends()) {
             (Some(figure), _) => {
                 format!(
-                    "control: {} against itself {figure}, no bias shown",
+                    "control: {} against itself {figure}, too noisy to tell",
                     plain(&row.baseline)
                 )
             }

@@ -36,7 +36,7 @@ pub(super) fn without_tracer(report: &Report<'_>) -> Vec<Advice> {
     let metric = metric_of(report.record, &row.metric);
     // A cost that is not shown may come out below none, which is no size of a cost.
     let cost = match interval(&metric, &row, Sign::Kept).filter(|_| !is_shown(&row)) {
-        Some(range) => format!(", {range} (95 %)"),
+        Some(range) => format!(", somewhere from {range}"),
         None if is_shown(&row) => row
             .ratio
             .map_or_else(String::new, |it| format!(", {}", effect_of_ratio(it))),
@@ -129,7 +129,7 @@ pub(in super::super) fn for_single_runs(report: &Report<'_>, run: RestedRun) -> 
         RestedRun::Longer(_) => format!("{instead}."),
         RestedRun::Open(_) => format!("{instead}, until decided."),
         RestedRun::Unmeasured(Some(touches)) if touches.outweigh() => {
-            let why = format!("first touches are slow here after {rest} s of rest");
+            let why = format!("new memory is slow here after {rest} s of rest");
             format!("{instead}. They were not measured, and {why}.")
         }
         RestedRun::Unmeasured(_) => {

@@ -132,7 +132,7 @@ impl Clauses {
         }
         if !self.left_out.is_empty() {
             clauses.push(format!(
-                "{} not run, another policy makes as many pages huge (-v)",
+                "{} not run, another policy makes as many pages huge or more (-v)",
                 listed(&self.left_out)
             ));
         }

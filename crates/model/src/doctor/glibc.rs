@@ -87,7 +87,7 @@ pub(super) fn takes_advice_by_chance(examination: &Examination) -> Option<Remark
             vec![Evidence::new("glibc", format!("{major}.{minor}"))],
             "malloc of this glibc obeys glibc.malloc.hugetlb=1 in some processes and not in \
              others, unless LD_BIND_NOW=1 is set too, as malloc=thp does",
-            "set LD_BIND_NOW=1 besides, or update to glibc 2.38 or newer",
+            "set LD_BIND_NOW=1 too, or update to glibc 2.38 or newer",
         )
     })
 }

@@ -39,7 +39,7 @@ fn trials_that_a_setting_did_not_reach_are_counted() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            malloc=thp: glibc takes the setting by chance, here in 9 of 12 trials, and from 2.38 on always; LD_BIND_NOW=1 besides makes that all or none; the figures are over all; in the 9 alone: wall time −19.6 %
+            malloc=thp: glibc takes the setting by chance, here in 9 of 12 trials, and from 2.38 on always; with LD_BIND_NOW=1 in all or in none; the figures are over all; in the 9 alone: wall time −19.6 %
         "#]],
     );
     says(

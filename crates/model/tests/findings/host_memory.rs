@@ -8,7 +8,6 @@ use hugewise_model::base::host::Balloon;
 use hugewise_model::run::compare::{self, Answer, Options, Order, Stratum};
 use hugewise_model::run::findings::Outcome;
 use hugewise_model::run::plan::HostMemory;
-use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{FirstTouch, Reading, Role};
@@ -224,23 +223,7 @@ fn what_a_single_run_takes_is_decided_by_going_on_first() {
 /// One command decides what else is open and adds single runs: a reader asked for a second one.
 #[test]
 fn a_command_for_another_question_adds_single_runs() {
-    let named = |name: &str| name.parse().expect("a policy");
-    let arms = [
-        (Policy::as_is(), small_pages()),
-        (named("malloc=thp"), huge_pages()),
-        (named("thp=never,malloc=thp"), small_pages()),
-    ];
-    let mut record = sample::record(&arms, 12);
-    for trial in &mut record.trials {
-        let seconds = match trial.policy.as_str() {
-            "as-is" => 4.0,
-            "malloc=thp" => 3.3,
-            _ => 3.4,
-        };
-        let wobble = f64::from(trial.index * 7 % 11) * 0.009;
-        let wall = Reading::of(seconds * (1.0 + wobble));
-        trial.readings.insert("wall_seconds".to_owned(), wall);
-    }
+    let record = sample::of_malloc(12, [4.0, 3.3, 3.4], 9.0);
     let text = |rested| {
         let record = on_such_a_host(record.clone(), "malloc=thp", rested);
         let table = compare::table(&record, &Options::default()).expect("a sound plan");

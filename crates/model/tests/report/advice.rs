@@ -79,7 +79,7 @@ fn what_an_old_glibc_needs_to_take_its_setting_is_said() {
     .assert_eq(&of_old_glibc(&[tunable], 0));
     expect![[r#"
         GLIBC_TUNABLES=glibc.malloc.hugetlb=1 sort -n numbers.txt
-        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these); LD_BIND_NOW=1 besides makes that all or none."#]]
+        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these); with LD_BIND_NOW=1 it is all or none."#]]
     .assert_eq(&of_old_glibc(&[tunable], 3));
 }
 

@@ -2,36 +2,12 @@
 
 use expect_test::{Expect, expect};
 use hugewise_model::run::compare::{self, Options};
-use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::Report;
-use hugewise_model::run::trial::Reading;
 use hugewise_model::text::Style;
 
 use super::checked::draw;
-use crate::sample::{self, huge_pages, small_pages};
-
-/// So many rounds of `sort` in which the policies take these times; the noise is in thousandths.
-fn record(rounds: u32, [as_is, malloc, alone]: [f64; 3], noise: f64) -> Record {
-    let named = |name: &str| name.parse().expect("a policy");
-    let arms = [
-        (Policy::as_is(), small_pages()),
-        (named("malloc=thp"), huge_pages()),
-        (named("thp=never,malloc=thp"), small_pages()),
-    ];
-    let mut record = sample::record(&arms, rounds);
-    for trial in &mut record.trials {
-        let seconds = match trial.policy.as_str() {
-            "as-is" => as_is,
-            "malloc=thp" => malloc,
-            _ => alone,
-        };
-        let wobble = f64::from(trial.index * 7 % 11) * noise / 1000.0;
-        let wall = Reading::of(seconds * (1.0 + wobble));
-        trial.readings.insert("wall_seconds".to_owned(), wall);
-    }
-    record
-}
+use crate::sample::of_malloc;
 
 /// The lines above the table.
 fn check(record: &Record, expected: &Expect) {
@@ -45,7 +21,7 @@ fn check(record: &Record, expected: &Expect) {
 #[test]
 fn huge_pages_help_where_the_policy_hurts() {
     check(
-        &record(12, [4.0, 4.6, 5.4], 1.0),
+        &of_malloc(12, [4.0, 4.6, 5.4], 1.0),
         &expect![[r#"
             Huge pages by themselves help sort -n numbers.txt: 14.7 % less wall time than
             the same malloc with small pages (95 %: 14.4 to 15.1 %). But malloc=thp also
@@ -62,7 +38,7 @@ fn huge_pages_help_where_the_policy_hurts() {
 #[test]
 fn what_is_better_by_its_huge_pages_is_said_to_be() {
     check(
-        &record(12, [4.0, 3.6, 4.2], 1.0),
+        &of_malloc(12, [4.0, 3.6, 4.2], 1.0),
         &expect![[r#"
             Huge pages help sort -n numbers.txt: 9.9 % less wall time with malloc=thp (95 %:
             9.4 to 10.4 %).
@@ -78,7 +54,7 @@ fn what_is_better_by_its_huge_pages_is_said_to_be() {
 #[test]
 fn a_policy_may_be_open_whose_huge_pages_are_not() {
     check(
-        &record(12, [4.0, 4.0, 5.0], 9.0),
+        &of_malloc(12, [4.0, 4.0, 5.0], 9.0),
         &expect![[r#"
             Huge pages by themselves help sort -n numbers.txt: 19.0 % less wall time than
             the same malloc with small pages (95 %: 17.4 to 21.6 %). But malloc=thp also
@@ -97,7 +73,7 @@ fn a_policy_may_be_open_whose_huge_pages_are_not() {
 #[test]
 fn huge_pages_that_are_open_have_their_interval() {
     check(
-        &record(6, [4.0, 3.4, 3.6], 1.0),
+        &of_malloc(6, [4.0, 3.4, 3.6], 1.0),
         &expect![[r#"
             malloc=thp takes 15.1 % less wall time than as-is for sort -n numbers.txt (95 %:
             14.4 to 15.7 %). It gives the program huge pages and lets malloc grow its heap
@@ -112,7 +88,7 @@ fn huge_pages_that_are_open_have_their_interval() {
         "#]],
     );
     check(
-        &record(12, [4.0, 3.3, 3.4], 9.0),
+        &of_malloc(12, [4.0, 3.3, 3.4], 9.0),
         &expect![[r#"
             malloc=thp takes 16.6 % less wall time than as-is for sort -n numbers.txt (95 %:
             13.0 to 20.3 %). It gives the program huge pages and lets malloc grow its heap
@@ -133,7 +109,7 @@ fn huge_pages_that_are_open_have_their_interval() {
 #[test]
 fn huge_pages_hurt_where_the_policy_helps() {
     check(
-        &record(12, [4.0, 3.6, 3.2], 1.0),
+        &of_malloc(12, [4.0, 3.6, 3.2], 1.0),
         &expect![[r#"
             Huge pages by themselves hurt sort -n numbers.txt: 12.7 % more wall time than
             the same malloc with small pages (95 %: 12.2 to 13.0 %). But malloc=thp also
@@ -149,7 +125,7 @@ fn huge_pages_hurt_where_the_policy_helps() {
         "#]],
     );
     check(
-        &record(12, [4.0, 4.6, 4.2], 1.0),
+        &of_malloc(12, [4.0, 4.6, 4.2], 1.0),
         &expect![[r#"
             Huge pages hurt sort -n numbers.txt: 15.1 % more wall time with malloc=thp
             (95 %: 14.5 to 15.7 %).
@@ -163,7 +139,7 @@ fn huge_pages_hurt_where_the_policy_helps() {
 #[test]
 fn huge_pages_do_not_matter_where_malloc_does() {
     check(
-        &record(40, [4.0, 3.6, 3.6], 1.0),
+        &of_malloc(40, [4.0, 3.6, 3.6], 1.0),
         &expect![[r#"
             Huge pages by themselves do not matter to sort -n numbers.txt: no difference
             within ±1 % (95 %: −0.3 to +0.3 %). But malloc=thp also lets malloc grow the
@@ -182,7 +158,7 @@ fn huge_pages_do_not_matter_where_malloc_does() {
 #[test]
 fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
     check(
-        &record(12, [4.0, 3.98, 3.98], 5.0),
+        &of_malloc(12, [4.0, 3.98, 3.98], 5.0),
         &expect![[r#"
             Huge pages hardly matter to sort -n numbers.txt: +0.1 % with malloc=thp (95 %:
             −2.4 to +2.6 %).
@@ -193,7 +169,7 @@ fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
         "#]],
     );
     check(
-        &record(12, [4.0, 3.98, 4.06], 5.0),
+        &of_malloc(12, [4.0, 3.98, 4.06], 5.0),
         &expect![[r#"
             Huge pages by themselves help sort -n numbers.txt: 1.3 % less wall time than the
             same malloc with small pages (95 %: 0.1 to 3.1 %). But malloc=thp also lets

@@ -195,7 +195,29 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
     record_of(plan, arms, rounds)
 }
 
-/// The same of any plan of these arms.
+/// So many rounds of `malloc=thp` and the same with small pages, in which the policies take these seconds; the noise is in thousandths.
+pub fn of_malloc(rounds: u32, [as_is, malloc, alone]: [f64; 3], noise: f64) -> Record {
+    let named = |name: &str| name.parse().expect("a policy");
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (named("malloc=thp"), huge_pages()),
+        (named("thp=never,malloc=thp"), small_pages()),
+    ];
+    let mut record = record(&arms, rounds);
+    for trial in &mut record.trials {
+        let seconds = match trial.policy.as_str() {
+            "as-is" => as_is,
+            "malloc=thp" => malloc,
+            _ => alone,
+        };
+        let wobble = f64::from(trial.index * 7 % 11) * noise / 1000.0;
+        let wall = Reading::of(seconds * (1.0 + wobble));
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+    }
+    record
+}
+
+/// A record of any plan of these arms.
 pub fn record_of(plan: Plan, arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let mut trials = Vec::new();
     for round in 0..rounds {

@@ -20,9 +20,9 @@ impl Rule for TakenByChance {
 
     fn explain(&self) -> &'static str {
         "Claims that some trials of a policy ran without it. Evidence: glibc before 2.38 takes \
-         glibc.malloc.hugetlb in some processes and not in others, by what lies on the stack when \
-         they start, and these trials had no more huge memory than the baseline. Refuted where the \
-         program itself did not allocate in these trials. Next: LD_BIND_NOW=1 besides, or a newer glibc."
+         glibc.malloc.hugetlb in some starts and misses it in others, by what lies on the stack, and \
+         these trials had no more huge memory than the baseline. Refuted where the \
+         program itself did not allocate in these trials. Next: LD_BIND_NOW=1 too, or a newer glibc."
     }
 
     fn is_about_huge_pages(&self) -> bool {
@@ -72,7 +72,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
             });
             Claim::Shown(format!(
                 "{}: glibc takes the setting by chance, here in {taken} of {all} trials, and from 2.38 on always; \
-                 LD_BIND_NOW=1 besides makes that all or none; the figures are over all{alone}",
+                 with LD_BIND_NOW=1 in all or in none; the figures are over all{alone}",
                 view.policy
             ))
         }

@@ -137,16 +137,13 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// That some starts miss what a policy asks of glibc, where it does without what `malloc=thp` sets besides.
+/// That some starts miss what a policy asks of glibc, where nothing binds functions at the start.
 #[must_use]
 pub fn left_to_chance(policy: &Policy, host: &Host) -> Option<String> {
     let glibc = advice_by_chance(policy, host)?;
-    let own = policy.settings.env.get(BIND_NOW);
-    let is_bound = own.map_or(policy.settings.malloc == Some(Malloc::Thp), |it| {
-        !it.is_empty()
-    });
-    (!is_bound).then(|| {
-        format!("{glibc} takes it in some starts only; {BIND_NOW}=1 besides makes that all starts or none")
+    let realisation = realise(policy, host, Reach::System).ok()?;
+    (!realisation.binds_at_start()).then(|| {
+        format!("{glibc} takes it in some starts only; with {BIND_NOW}=1 in all or in none")
     })
 }
 

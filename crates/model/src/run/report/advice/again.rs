@@ -69,13 +69,13 @@ fn reached_by_system(report: &Report<'_>, traced: &Omission, lead: String) -> Ve
     vec![Advice::Sentence(format!("{lead} {in_words}."))]
 }
 
-/// That the experiment is run with `--system` and what else it needs, and by whom.
-pub(super) fn with_system(report: &Report<'_>, besides: &str) -> String {
+/// `run again with --system, as root`; `flags` stand behind `--system`.
+pub(super) fn with_system(report: &Report<'_>, flags: &str) -> String {
     let by_whom = match report.record.header.host.user.uid {
         0 => "",
         _ => ", as root",
     };
-    format!("run again with --system{besides}{by_whom}")
+    format!("run again with --system{flags}{by_whom}")
 }
 
 /// The experiment with these policies in place of its own.

@@ -26,7 +26,7 @@ pub(super) fn sentence(report: &Report<'_>, best: &str) -> Option<String> {
             format!("{glibc} took it in {some}, and some starts miss it; none with 2.38.")
         }
         (Some(Taken::In(some)), false) => {
-            format!("{glibc} took it in {some}; {BIND_NOW}=1 besides makes that all or none.")
+            format!("{glibc} took it in {some}; with {BIND_NOW}=1 it is all or none.")
         }
         (None, false) => format!("Some starts may miss it with {glibc}; none with 2.38."),
     })

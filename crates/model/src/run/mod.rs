@@ -44,3 +44,9 @@ pub mod history;
 
 /// What is said: one report, several renderings.
 pub mod report;
+
+/// Why an effect is there, or why there is none, as typed figures.
+pub mod cause;
+
+/// The answer, decided once, as data.
+pub mod answer;

@@ -1,0 +1,191 @@
+//! Reasons not to rely on an answer. At most 25 kinds.
+
+use serde::Serialize;
+
+use super::ClaimId;
+use crate::run::compare::Stratum;
+
+/// One reason.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(rename_all = "snake_case", tag = "doubt")]
+pub enum Doubt {
+    /// The baseline differs from itself by more than the threshold.
+    ControlFailed {
+        /// The A/A control.
+        claim: ClaimId,
+    },
+    /// The baseline against itself is wider than the effect, or has no interval.
+    ControlWide {
+        /// The A/A control.
+        claim: ClaimId,
+    },
+    /// A policy was not in force in some trials.
+    NotApplied {
+        /// The policy.
+        arm: String,
+        /// Trials in which it was not in force.
+        trials: u32,
+        /// All its trials.
+        of: u32,
+        /// The first difference.
+        detail: String,
+    },
+    /// No policy got an answer.
+    NothingDecided,
+    /// Baseline, metric, threshold or property were chosen after the trials had run.
+    ChosenAfterwards,
+    /// Trials failed.
+    FailedTrials {
+        /// Failed trials by policy.
+        by_arm: Vec<(String, u32)>,
+        /// All trials.
+        of: u32,
+        /// How the first one failed.
+        first: String,
+        /// The end of its stderr.
+        said: Option<String>,
+    },
+    /// A quarter of the trials or more were disturbed.
+    Disturbed {
+        /// Disturbed trials.
+        trials: u32,
+        /// All trials.
+        of: u32,
+        /// Trials by what disturbed them.
+        kinds: Vec<(String, u32)>,
+    },
+    /// A signal ended the experiment.
+    Interrupted,
+    /// The answer holds for back-to-back runs; after idle it is worse or open.
+    OnlyBackToBack {
+        /// The policy.
+        arm: String,
+        /// The claim about runs after idle, when they were measured.
+        claim: Option<ClaimId>,
+        /// Idle seconds.
+        seconds: u64,
+    },
+    /// The near end of the interval is within the threshold.
+    MaybeSmall {
+        /// The claim.
+        claim: ClaimId,
+    },
+    /// A server was started so few times that other starts may differ.
+    FewStarts {
+        /// Starts of each server.
+        starts: u32,
+        /// Starts that tell.
+        wanted: u32,
+    },
+    /// The load set the pace, or shares CPUs with the service.
+    LoadIsTheLimit {
+        /// The share of the load's CPUs that it used.
+        share: Option<f64>,
+        /// Returns true when service and load have CPUs of their own.
+        parted: bool,
+    },
+    /// The load waits for each answer, so its percentiles understate slow requests.
+    ClosedLoop {
+        /// The load generator.
+        program: String,
+    },
+    /// Latencies could not be read in some trials.
+    NoLatencies {
+        /// Such trials.
+        trials: u32,
+        /// All trials that succeeded.
+        of: u32,
+        /// Why, of the first.
+        why: String,
+    },
+    /// The effect may depend on what ran before.
+    MayDependOnOrder {
+        /// The policy.
+        arm: String,
+        /// p-value of "the order changes nothing".
+        p: f64,
+        /// The effect by what ran before.
+        strata: Vec<Stratum>,
+    },
+    /// The C library takes the setting in some starts only.
+    TakenByChance {
+        /// The policy.
+        arm: String,
+        /// Trials that took it, and all trials.
+        taken: Option<[u64; 2]>,
+        /// The effect in those that took it, as a ratio.
+        ratio: Option<f64>,
+        /// The C library.
+        glibc: String,
+        /// Returns true when the command binds all functions at the start, which makes it certain.
+        bound: bool,
+    },
+    /// The figures of a policy include the cost of its mechanism.
+    MechanismCost {
+        /// The policy.
+        arm: String,
+        /// The claim about its overhead control.
+        claim: ClaimId,
+    },
+    /// Rare bad runs are not excluded.
+    RareRunsUnseen {
+        /// The policy.
+        arm: String,
+        /// The share of such runs that is not excluded.
+        at_most: f64,
+    },
+    /// More than a few runs of a better policy were worse than the baseline's.
+    SomeRunsWorse {
+        /// The policy.
+        arm: String,
+        /// Worse runs.
+        worse: u32,
+        /// All its runs.
+        of: u32,
+        /// The typical worse run over the baseline's median.
+        ratio: Option<f64>,
+    },
+    /// A policy was dropped before it could be judged.
+    Dropped {
+        /// The policy.
+        arm: String,
+        /// Rounds that it ran.
+        rounds: u32,
+        /// Why.
+        why: String,
+    },
+    /// Rounds or readings of the judged metric are missing.
+    LeftOut {
+        /// The policies.
+        arms: Vec<String>,
+        /// What is missing, and why.
+        why: String,
+    },
+    /// The two records are not one experiment.
+    NotOneExperiment {
+        /// Circumstances that differ.
+        differences: Vec<String>,
+    },
+    /// Who makes the program advises against huge pages.
+    VendorObjects {
+        /// Who, and when.
+        who: String,
+        /// The command that shows why.
+        program: String,
+    },
+    /// A policy that is there for its huge pages made none, so its gain has another reason.
+    GainWithoutPages {
+        /// The policy.
+        arm: String,
+    },
+    /// The record or the machine is not as it should be.
+    Warning {
+        /// What is wrong.
+        text: String,
+    },
+    /// A setting could not be put back.
+    LeftBehind {
+        /// Which.
+        text: String,
+    },
+}

@@ -1,0 +1,167 @@
+//! The answer of an experiment, as data.
+//!
+//! [`Answer`] is decided once, from the record and its comparisons. `words` holds every English phrase and
+//! `screen` lays out rows; both see the answer and nothing else. Text, JSON, pages, exports and `--fail-if`
+//! read this one value.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+mod arm;
+mod choice;
+mod circumstances;
+mod claim;
+mod doubt;
+mod next;
+mod row;
+
+pub use arm::{Applied, Arm, ArmRole, Pages};
+pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
+pub use circumstances::{Circumstances, Disturbance, Machine};
+pub use claim::{
+    Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When, Why,
+};
+pub use doubt::Doubt;
+pub use next::{Next, Step as NextStep};
+pub use row::{Cell, MetricFacts, Row};
+
+/// The answer to the question of one experiment.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Answer {
+    /// The program that was measured, or the bench, the programs or the records that were compared.
+    pub subject: Subject,
+    /// The verdict in one word.
+    pub word: Word,
+    /// The claims that the word rests on, the most telling first.
+    pub headline: Vec<ClaimId>,
+    /// The judged metric.
+    pub judged: Judged,
+    /// The policies that ran, the baseline first, then in the order of the plan.
+    pub arms: Vec<Arm>,
+    /// Every effect that can be claimed; [`ClaimId`] is an index into it.
+    pub claims: Vec<Claim>,
+    /// The readings of each arm, metric by metric.
+    pub rows: Vec<Row>,
+    /// Facts about each metric that a row or a claim names.
+    pub metrics: BTreeMap<String, MetricFacts>,
+    /// What to set; `None` when nothing was compared.
+    pub choice: Option<Choice>,
+    /// Causes that the record shows, excludes or cannot tell, the most telling first.
+    pub causes: Vec<crate::run::cause::Cause>,
+    /// Reasons not to rely on the answer, the gravest first.
+    pub doubts: Vec<Doubt>,
+    /// What to run next, the most useful first.
+    pub next: Vec<Next>,
+    /// Where and how it was measured; two when two records are compared.
+    pub circumstances: Vec<Circumstances>,
+    /// The answer of each program, when several are compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Self>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct Subject {
+    /// The kind of the experiment.
+    pub kind: SubjectKind,
+    /// The name of the program, or of the bench suite.
+    pub name: String,
+    /// The command, quoted for a shell.
+    pub command: String,
+}
+
+/// The kind of an experiment.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// A program that runs and ends.
+    Program,
+    /// A server under a load.
+    Service,
+    /// The loops of a bench.
+    Bench,
+    /// Several programs against the first.
+    Programs,
+    /// Two records against each other.
+    Records,
+}
+
+/// The verdict in one word.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// Huge pages help.
+    Help,
+    /// Huge pages hurt.
+    Hurt,
+    /// Some runs are slower with huge pages; the usual run is the same.
+    RareSlow,
+    /// Some runs are better and some are worse.
+    Mixed,
+    /// Better after some trials, worse after others.
+    DependsOnOrder,
+    /// The whole interval is within the threshold.
+    NoDifference,
+    /// The whole interval is within three thresholds; the direction is open.
+    Little,
+    /// Not decided.
+    Open,
+    /// Fewer rounds than any decision needs.
+    TooFewRounds,
+    /// No policy changed the pages of the program.
+    SamePages,
+    /// No policy that changes pages could be tried.
+    CouldNotTry,
+    /// A policy that changes more than pages is better or worse; its pages alone are not decided.
+    NotAboutPages,
+    /// One policy alone was measured, so nothing was compared.
+    Measured,
+    /// The workload failed, or nothing was measured.
+    Failed,
+    /// Programs, records or cells are compared; each claim has its own call.
+    Compared,
+}
+
+/// The metric that decides.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Judged {
+    /// Name of the metric.
+    pub metric: String,
+    /// The judged property of its runs.
+    pub property: crate::run::plan::JudgeBy,
+    /// The smallest effect of interest, as a share.
+    pub threshold: f64,
+    /// Name of the baseline.
+    pub baseline: String,
+}
+
+impl Answer {
+    /// Returns a claim by its identifier.
+    #[must_use]
+    pub fn claim(&self, id: ClaimId) -> &Claim {
+        &self.claims[id.0]
+    }
+
+    /// Returns an arm by its name.
+    #[must_use]
+    pub fn arm(&self, name: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.name == name)
+    }
+
+    /// Returns the identifier of the first claim that fits.
+    #[must_use]
+    pub fn find(&self, fits: impl Fn(&Claim) -> bool) -> Option<ClaimId> {
+        self.claims.iter().position(fits).map(ClaimId)
+    }
+
+    /// Returns the claim that judged an arm against the baseline, in back-to-back runs.
+    #[must_use]
+    pub fn judged_claim(&self, arm: &str) -> Option<&Claim> {
+        self.claims.iter().find(|claim| {
+            claim.budget == Budget::Verdict
+                && claim.contrast.arm == arm
+                && claim.contrast.against == Against::Baseline
+        })
+    }
+}

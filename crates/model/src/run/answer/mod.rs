@@ -20,7 +20,7 @@ pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
 pub use circumstances::{Circumstances, Disturbance, Machine};
 pub use claim::{
-    Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When, Why,
+    Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When,
 };
 pub use doubt::Doubt;
 pub use next::{Next, Step as NextStep};

@@ -63,7 +63,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
         bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
     });
     if let Some(reason) = verdict.reasons.get(view.policy).filter(|_| of_another_kind) {
-        return Ok(reason.clone());
+        return Ok(reason.to_string());
     }
     let why = match too_small(view)? {
         Some(why) => why,

@@ -283,7 +283,7 @@ const AFTERWARDS: &str = "Chosen after the trials had run: what is judged, or ag
 fn doubts_of(
     record: &Record,
     known: Option<HugePages>,
-    reasons: &BTreeMap<String, String>,
+    reasons: &BTreeMap<String, crate::run::compare::Why>,
 ) -> Vec<(Level, String)> {
     let failed = failed(record).into_iter().map(|line| (Level::First, line));
     let marked = record.trials.iter().filter(|it| !it.marks.is_empty());

@@ -51,7 +51,7 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             decided(report, conclusion, &what, &row, &pair)
         }
         _ => {
-            let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
+            let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(&it.to_string()));
             unanswered(&what, &pair, why.trim_end_matches('.'))
         }
     }
@@ -296,7 +296,7 @@ fn why_alike(report: &Report<'_>, finding: Option<&Finding>) -> String {
     let reason = unchanged.find_map(|(policy, _)| verdict.reasons.get(policy));
     let why = finding
         .map(|finding| plain(&finding.claim()))
-        .or_else(|| reason.map(|reason| plain(reason)))
+        .or_else(|| reason.map(|reason| plain(&reason.to_string())))
         .unwrap_or_else(|| "nothing that was run changed its pages".to_owned());
     why.trim_end_matches('.').to_owned()
 }

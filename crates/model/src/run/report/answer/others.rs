@@ -95,7 +95,7 @@ impl Clauses {
                 None => self.unchanged.push(name),
             },
             (_, Some(why)) => {
-                let why = plain(why);
+                let why = plain(&why.to_string());
                 let why = why.trim_end_matches('.');
                 let clause = why.strip_prefix(NOT_IN_FORCE);
                 let clause = clause.map(|why| format!("{name} was not in force: {why}"));

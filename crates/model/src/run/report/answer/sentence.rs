@@ -18,7 +18,7 @@ pub(super) fn sentence(report: &Report<'_>, policy: &str, pair: &Pair) -> String
     let verdict = &report.table.verdict;
     let comparison = judged(report, policy);
     let comparison = comparison.as_ref();
-    let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
+    let reason = verdict.reasons.get(policy).map(|reason| plain(&reason.to_string()));
     match (verdict.policies.get(policy), comparison) {
         (Some(Answer::NoEffect), _) => no_effect(report, policy, pair, reason.as_deref()),
         (Some(Answer::Better | Answer::Worse), Some(comparison)) => {

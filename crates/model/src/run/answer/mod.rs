@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 mod arm;
+pub(crate) mod build;
 mod choice;
 mod circumstances;
 mod claim;
 mod doubt;
-mod next;
+pub(crate) mod next;
 mod row;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
+pub use build::{Beside, Source, answer, describe, program_name};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
 pub use circumstances::{Circumstances, Disturbance, Machine};
 pub use claim::{
@@ -137,6 +139,36 @@ pub struct Judged {
 }
 
 impl Answer {
+    /// Makes an answer of nothing but claims, for tests of what reads claims.
+    #[cfg(test)]
+    pub(crate) fn of_claims(claims: Vec<Claim>) -> Self {
+        Self {
+            subject: Subject {
+                kind: SubjectKind::Program,
+                name: "sort".to_owned(),
+                command: "sort".to_owned(),
+            },
+            word: Word::Open,
+            headline: Vec::new(),
+            judged: Judged {
+                metric: "wall_seconds".to_owned(),
+                property: crate::run::plan::JudgeBy::Shape,
+                threshold: 0.01,
+                baseline: "as-is".to_owned(),
+            },
+            arms: Vec::new(),
+            claims,
+            rows: Vec::new(),
+            metrics: BTreeMap::new(),
+            choice: None,
+            causes: Vec::new(),
+            doubts: Vec::new(),
+            next: Vec::new(),
+            circumstances: Vec::new(),
+            programs: Vec::new(),
+        }
+    }
+
     /// Returns a claim by its identifier.
     #[must_use]
     pub fn claim(&self, id: ClaimId) -> &Claim {

@@ -5,6 +5,7 @@
 //! What only points to the details is left out where they are shown.
 
 use super::grid::Grid;
+use super::wrap::plain;
 use super::{Flow, Tone, Verbosity};
 
 /// What a verb says.
@@ -108,9 +109,47 @@ impl Document {
         self
     }
 
+    /// Returns the same with its control characters as escapes, because names come from outside.
+    #[must_use]
+    pub fn plain(mut self) -> Self {
+        for section in &mut self.sections {
+            section.heading.iter_mut().for_each(escape);
+            for (_, block) in &mut section.blocks {
+                block.texts_mut().into_iter().for_each(escape);
+            }
+        }
+        self
+    }
+
     /// Adds a section.
     pub fn push(&mut self, section: Section) {
         self.sections.push(section);
+    }
+}
+
+fn escape(text: &mut String) {
+    *text = plain(text);
+}
+
+impl Block {
+    /// Returns every text of the block.
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Paragraph(paragraph) => vec![&mut paragraph.text],
+            Self::Fields(fields) => {
+                let texts = fields.iter_mut();
+                texts.flat_map(|it| [&mut it.label, &mut it.text]).collect()
+            }
+            Self::Table(grid) => {
+                let cells = grid.rows.iter_mut().flatten();
+                cells.map(|cell| &mut cell.text).collect()
+            }
+            Self::Bars(bars) => {
+                let labels = bars.bars.iter_mut().map(|(label, _)| label);
+                bars.heading.iter_mut().chain(labels).collect()
+            }
+            Self::Lines(lines) | Self::Notes(lines) => lines.iter_mut().collect(),
+        }
     }
 }
 

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::text::Verbosity;
+use crate::text::document::Document;
+
 mod arm;
 pub(crate) mod build;
 mod choice;
@@ -16,6 +19,9 @@ mod claim;
 mod doubt;
 pub(crate) mod next;
 mod row;
+mod screen;
+mod verbose;
+mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use build::{Beside, Source, answer, describe, program_name};
@@ -25,8 +31,20 @@ pub use claim::{
     Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When,
 };
 pub use doubt::Doubt;
-pub use next::{Next, Step as NextStep};
+pub use next::{Next, Reach, Step as NextStep};
 pub use row::{Cell, MetricFacts, Row};
+
+/// Returns the answer as a document: one screen of that width, or everything.
+///
+/// Markdown and pages have no width: they take `usize::MAX`.
+#[must_use]
+pub fn document(answer: &Answer, width: usize, verbosity: Verbosity) -> Document {
+    let document = match verbosity {
+        Verbosity::Normal => screen::document(answer, width),
+        Verbosity::Verbose => verbose::document(answer),
+    };
+    document.plain()
+}
 
 /// The answer to the question of one experiment.
 #[derive(Clone, Debug, Serialize, PartialEq)]

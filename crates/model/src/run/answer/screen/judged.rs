@@ -1,0 +1,254 @@
+//! The judged metric as rows: the baseline, each policy, and the baseline against itself.
+
+use super::names::Names;
+use crate::run::answer::{
+    Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, SubjectKind, When, words,
+};
+use crate::run::compare::Statistic;
+use crate::text::Tone;
+use crate::text::document::Section;
+use crate::text::grid::{Align, Cell, Grid};
+
+/// Returns the rows of the judged metric, of that many policies at most.
+pub(in crate::run::answer) fn section(answer: &Answer, names: &Names, most: usize) -> Section {
+    let mut section = Section::default();
+    let rows = rows(answer);
+    if rows.is_empty() {
+        return section;
+    }
+    let mut grid = Grid {
+        rows: vec![title(answer, &rows)],
+        align: vec![Align::Left, Align::Right, Align::Left, Align::Wrapped],
+    };
+    let alone = rows.iter().filter(|row| row.is_alone());
+    let alone: Vec<_> = alone.map(|row| row.cells(answer, names)).collect();
+    if !alone.is_empty() {
+        grid.push([format!("  {}", words::PAGES_ALONE)]);
+        grid.rows.extend(alone);
+    }
+    let mut shown: Vec<&str> = Vec::new();
+    let mut hidden: Vec<String> = Vec::new();
+    for row in rows.iter().filter(|row| !row.is_alone()) {
+        if !shown.contains(&row.arm) && shown.len() == most {
+            hidden.push(row.arm.to_owned());
+        } else {
+            shown.push(row.arm);
+            shown.dedup();
+            grid.rows.push(row.cells(answer, names));
+        }
+    }
+    grid.rows.extend(control(answer));
+    section.push(grid);
+    hidden.dedup();
+    if !hidden.is_empty() {
+        section.push(words::left_out("rows", &hidden));
+    }
+    section
+}
+
+/// One row: a claim, or the policy that has none.
+struct Row<'a> {
+    arm: &'a str,
+    claim: Option<&'a Claim>,
+    silent: Option<String>,
+    indent: usize,
+}
+
+impl<'a> Row<'a> {
+    fn of(claim: &'a Claim) -> Self {
+        Self {
+            arm: &claim.contrast.arm,
+            claim: Some(claim),
+            silent: None,
+            indent: 2,
+        }
+    }
+
+    fn is_alone(&self) -> bool {
+        let against = self.claim.map(|claim| &claim.contrast.against);
+        matches!(against, Some(Against::SmallPagesSameMalloc(_)))
+    }
+
+    fn cells(&self, answer: &Answer, names: &Names) -> Vec<Cell> {
+        let short = names.show(self.arm);
+        let indent = " ".repeat(self.indent);
+        match self.claim {
+            Some(claim) => {
+                let name = words::row(&claim.contrast, short);
+                cells(answer, claim, &format!("{indent}{name}"))
+            }
+            None => {
+                let why = self.silent.clone().unwrap_or_default();
+                let texts = [format!("{indent}{short}"), why];
+                texts.into_iter().map(Cell::plain).collect()
+            }
+        }
+    }
+}
+
+/// Returns the cells of a claim: name, effect, interval and verdict.
+fn cells(answer: &Answer, claim: &Claim, name: &str) -> Vec<Cell> {
+    let call = words::call(answer, claim);
+    match words::change(answer, claim) {
+        None => vec![Cell::plain(name), Cell::plain(call)],
+        Some(change) => vec![
+            Cell::plain(name),
+            Cell::plain(change),
+            Cell::plain(words::interval(answer, claim).unwrap_or_default()),
+            Cell::plain(call).tone(tone(claim)),
+        ],
+    }
+}
+
+/// Returns the colour of a verdict; a row without an error budget has none.
+pub(in crate::run::answer) fn tone(claim: &Claim) -> Tone {
+    match (claim.budget, &claim.call) {
+        (Budget::Uncorrected, _) => Tone::Plain,
+        (_, Call::Better) => Tone::Good,
+        (_, Call::Worse | Call::RareSlow(_)) => Tone::Bad,
+        _ => Tone::Plain,
+    }
+}
+
+/// Returns the name of the metric, and the baseline with its typical value.
+fn title(answer: &Answer, rows: &[Row<'_>]) -> Vec<Cell> {
+    let first = rows
+        .iter()
+        .find(|row| !row.is_alone() && row.claim.is_some());
+    let claim = first.and_then(|row| row.claim);
+    let contrast = claim.map(|claim| &claim.contrast);
+    let metric = match contrast {
+        Some(contrast) => label(answer, &contrast.metric, contrast.statistic),
+        None => label(answer, &answer.judged.metric, Statistic::Center),
+    };
+    let typical = claim.and_then(|claim| {
+        let contrast = &claim.contrast;
+        let read = typical(
+            answer,
+            &answer.judged.baseline,
+            &contrast.metric,
+            contrast.statistic,
+        );
+        Some(words::value(answer, contrast, read.or(claim.from)?))
+    });
+    let title = words::title(answer, contrast, typical.as_deref());
+    vec![Cell::plain(metric).tone(Tone::Strong), Cell::plain(title)]
+}
+
+/// Returns the name of a metric in a table.
+pub(in crate::run::answer) fn label(answer: &Answer, metric: &str, statistic: Statistic) -> String {
+    let row = |row: &&crate::run::answer::Row| row.metric == metric && row.statistic == statistic;
+    let row = answer.rows.iter().find(row).map(|row| row.label.clone());
+    let facts = || answer.metrics.get(metric).map(|facts| facts.label.clone());
+    row.or_else(facts).unwrap_or_else(|| metric.to_owned())
+}
+
+/// Returns the typical value of a policy.
+pub(in crate::run::answer) fn typical(
+    answer: &Answer,
+    arm: &str,
+    metric: &str,
+    statistic: Statistic,
+) -> Option<f64> {
+    let fits = |row: &&crate::run::answer::Row| row.metric == metric && row.statistic == statistic;
+    let row = answer.rows.iter().find(fits)?;
+    row.cells.iter().find(|cell| cell.arm == arm)?.value
+}
+
+/// Returns all rows: pages alone first, then the policies that the headline names, then the others.
+fn rows(answer: &Answer) -> Vec<Row<'_>> {
+    match answer.subject.kind {
+        SubjectKind::Bench => Vec::new(),
+        SubjectKind::Records => claims(answer, |against| *against == Against::OtherRecord),
+        SubjectKind::Programs => claims(answer, |against| {
+            matches!(against, Against::Program(_) | Against::GainOfProgram(_))
+        }),
+        SubjectKind::Program | SubjectKind::Service => {
+            let is_alone = |it: &Against| matches!(it, Against::SmallPagesSameMalloc(_));
+            let mut rows = claims(answer, is_alone);
+            rows.extend(
+                policies(answer)
+                    .into_iter()
+                    .flat_map(|arm| policy(answer, arm)),
+            );
+            rows
+        }
+    }
+}
+
+/// Returns the rows of the judged metric against such opponents.
+fn claims(answer: &Answer, fits: impl Fn(&Against) -> bool) -> Vec<Row<'_>> {
+    let claims = answer.claims.iter();
+    let claims = claims.filter(|it| it.contrast.metric == answer.judged.metric);
+    let claims = claims.filter(|claim| fits(&claim.contrast.against));
+    claims.map(Row::of).collect()
+}
+
+/// Returns the judged policies: those of the headline, the other compared ones, then the rest.
+pub(in crate::run::answer) fn policies(answer: &Answer) -> Vec<&Arm> {
+    let headline: Vec<&str> = answer
+        .headline
+        .iter()
+        .map(|id| answer.claim(*id))
+        .map(|claim| claim.contrast.arm.as_str())
+        .collect();
+    let arms = answer.arms.iter().filter(|arm| arm.role == ArmRole::Policy);
+    let mut arms: Vec<&Arm> = arms.collect();
+    arms.sort_by_key(|arm| {
+        let place = headline.iter().position(|name| *name == arm.name);
+        (place.unwrap_or(usize::MAX), !is_compared(answer, &arm.name))
+    });
+    arms
+}
+
+/// Returns true when a policy has an effect on the judged metric.
+pub(in crate::run::answer) fn is_compared(answer: &Answer, arm: &str) -> bool {
+    answer
+        .judged_claim(arm)
+        .is_some_and(|claim| claim.effect.is_some())
+}
+
+/// Returns the row of a policy, and below it those of other runs.
+fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
+    let row = |claim, silent, indent| Row {
+        arm: &arm.name,
+        claim,
+        silent,
+        indent,
+    };
+    let fits = |claim: &&Claim| {
+        claim.contrast.arm == arm.name
+            && claim.contrast.metric == answer.judged.metric
+            && claim.contrast.against == Against::Baseline
+    };
+    let others = answer.claims.iter().filter(fits);
+    let main = answer.judged_claim(&arm.name);
+    let main = main.or_else(|| {
+        others
+            .clone()
+            .find(|it| it.contrast.when == When::BackToBack)
+    });
+    let others = others.filter(|claim| {
+        claim.contrast.when != main.map_or(When::BackToBack, |main| main.contrast.when)
+    });
+    let silent = main.is_none().then(|| words::circumstances::no_claim(arm));
+    let first = row(main, silent, 2);
+    let others = others.map(|claim| row(Some(claim), None, 4));
+    std::iter::once(first).chain(others).collect()
+}
+
+/// Returns the row of the baseline against itself.
+fn control(answer: &Answer) -> Option<Vec<Cell>> {
+    let is_control = |claim: &Claim| {
+        claim.contrast.against == Against::Itself && claim.contrast.metric == answer.judged.metric
+    };
+    let id: ClaimId = answer.find(is_control)?;
+    let interval = words::interval(answer, answer.claim(id)).unwrap_or_default();
+    let texts = [
+        format!("  {}", words::itself(answer)),
+        String::new(),
+        interval,
+        words::control(answer, id).to_owned(),
+    ];
+    Some(texts.into_iter().map(Cell::plain).collect())
+}

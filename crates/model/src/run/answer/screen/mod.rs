@@ -1,0 +1,220 @@
+//! Lays the answer out: the headline, the commands, the judged metric, other metrics, causes, doubts and the
+//! next step, always in this order.
+
+use super::{Answer, Choice, Claim, SubjectKind, words};
+use crate::run::cause::Outcome;
+use crate::text::document::{Block, Document, Field, Paragraph, Section};
+use crate::text::{Style, Tone, to_text};
+
+pub(super) mod judged;
+pub(super) mod names;
+pub(super) mod table;
+
+use names::Names;
+
+/// Lines of the first screen with up to three policies, and with more.
+const LINES: [usize; 2] = [24, 30];
+
+/// The policies beyond which a screen has more lines.
+const FEW: usize = 3;
+
+/// Parts of each kind that the first screen has.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    policies: usize,
+    rows: usize,
+    causes: usize,
+    doubts: usize,
+}
+
+/// From much to little: other metrics go first, because `-v` has all of them.
+const STEPS: [Room; 9] = [
+    room(9, 5, 2, 3),
+    room(9, 4, 2, 3),
+    room(9, 4, 2, 2),
+    room(9, 3, 2, 2),
+    room(9, 3, 1, 2),
+    room(9, 3, 1, 1),
+    room(9, 2, 1, 1),
+    room(6, 2, 1, 1),
+    room(4, 1, 1, 1),
+];
+
+const fn room(policies: usize, rows: usize, causes: usize, doubts: usize) -> Room {
+    Room {
+        policies,
+        rows,
+        causes,
+        doubts,
+    }
+}
+
+/// Returns the first screen, with as much as its lines hold.
+pub(super) fn document(answer: &Answer, width: usize) -> Document {
+    let [most, .., least] = STEPS;
+    if width == usize::MAX {
+        return compose(answer, width, most);
+    }
+    let style = Style {
+        width,
+        ..Style::default()
+    };
+    let arms = answer.arms.len().max(answer.programs.len() * (FEW + 1));
+    let lines = LINES[usize::from(arms > FEW + 1)];
+    let fits = |room: &Room| {
+        let text = to_text(&compose(answer, width, *room), &style);
+        text.lines().count() <= lines
+    };
+    let room = STEPS.into_iter().find(fits).unwrap_or(least);
+    compose(answer, width, room)
+}
+
+fn compose(answer: &Answer, width: usize, room: Room) -> Document {
+    let names = Names::of(answer);
+    let mut sections = vec![head(answer)];
+    sections.extend(
+        answer
+            .programs
+            .iter()
+            .map(|part| program(part, &names, room)),
+    );
+    sections.push(judged::section(answer, &names, room.policies));
+    let mut table = table::section(answer, &names, room.rows, width);
+    let legend = names.legend();
+    if !legend.is_empty() {
+        table.push(Block::Notes(legend));
+    }
+    sections.push(table);
+    sections.push(closing(answer, room));
+    Document::new(sections)
+}
+
+/// Returns the headline and the choice of one program of several.
+fn program(answer: &Answer, names: &Names, room: Room) -> Section {
+    let mut section = Section::titled(answer.subject.name.clone());
+    section.blocks.extend(head(answer).blocks);
+    let rows = judged::section(answer, names, room.policies);
+    section.blocks.extend(rows.blocks);
+    section
+}
+
+/// Returns the headline and the commands.
+pub(super) fn head(answer: &Answer) -> Section {
+    let mut section = Section::default();
+    for sentence in words::headline::headline(answer) {
+        section.push(Paragraph::new(sentence).tone(Tone::Strong));
+    }
+    if answer.subject.kind != SubjectKind::Programs {
+        section.blocks.extend(to_do(answer).blocks);
+    }
+    section
+}
+
+/// Returns the commands: those for the program and those for the machine are never one block.
+fn to_do(answer: &Answer) -> Section {
+    let mut section = Section::default();
+    let Some(choice) = answer.choice.as_ref().filter(|choice| is_there(choice)) else {
+        section.push(words::action::nothing_to_do(answer));
+        return section;
+    };
+    let commands = |machine_wide: bool| {
+        let all = choice.commands.iter();
+        let all = all.filter(move |it| it.machine_wide == machine_wide);
+        all.map(|command| format!("  {}", command.line))
+    };
+    let steps = choice.steps.iter();
+    let steps = steps.map(|step| format!("  {}", words::action::step(step)));
+    let program: Vec<String> = steps.chain(commands(false)).collect();
+    let machine: Vec<String> = commands(true).collect();
+    let as_root = choice
+        .commands
+        .iter()
+        .any(|it| it.machine_wide && it.as_root);
+    let blocks = [
+        (words::action::set_for_program(choice), program),
+        (words::action::set_for_machine(choice, as_root), machine),
+    ];
+    for (heading, lines) in blocks {
+        if !lines.is_empty() {
+            section.push(Paragraph::new(heading));
+            section.push(Block::Lines(lines));
+        }
+    }
+    section
+}
+
+fn is_there(choice: &Choice) -> bool {
+    !(choice.commands.is_empty() && choice.steps.is_empty())
+}
+
+/// Returns causes, the choice between rivals, doubts and the next step.
+fn closing(answer: &Answer, room: Room) -> Section {
+    let mut fields = why(answer, room.causes);
+    fields.extend(chosen(answer));
+    let doubts = answer.doubts.iter();
+    let doubts = doubts.map(|doubt| words::doubt::doubt(answer, doubt));
+    fields.extend(listed(words::DOUBTS, doubts.collect(), room.doubts));
+    fields.extend(next(answer, 1));
+    Section::default().with(fields)
+}
+
+/// Returns the causes that were shown, or that none was.
+fn why(answer: &Answer, most: usize) -> Vec<Field> {
+    let shown = answer
+        .causes
+        .iter()
+        .filter(|it| it.outcome == Outcome::Shown);
+    let shown: Vec<String> = shown.map(words::cause::brief).collect();
+    let headline = answer.headline.iter().map(|id| answer.claim(*id));
+    let has_effect = headline
+        .into_iter()
+        .any(|claim: &Claim| claim.call.is_shown());
+    match (shown.is_empty(), has_effect) {
+        (true, false) => Vec::new(),
+        (true, true) => vec![Field::new(words::WHY, words::NO_CAUSE)],
+        (false, _) => listed(words::WHY, shown, most),
+    }
+}
+
+/// Returns the choice between policies that were not shown to differ.
+pub(super) fn chosen(answer: &Answer) -> Option<Field> {
+    let choice = answer.choice.as_ref()?;
+    let text = words::action::chosen(answer, choice)?;
+    Some(Field::new(words::CHOSEN, text))
+}
+
+/// Returns one field for each text, the label before the first one only.
+pub(super) fn listed(label: &str, mut texts: Vec<String>, most: usize) -> Vec<Field> {
+    let hidden = texts.len().saturating_sub(most);
+    texts.truncate(most);
+    if hidden > 0 {
+        texts.push(words::more(hidden));
+    }
+    if texts.is_empty() {
+        texts.push(words::NONE.to_owned());
+    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let fields = labels.zip(texts);
+    fields
+        .map(|(label, text)| Field::new(label, text))
+        .collect()
+}
+
+/// Returns that many next steps with their commands.
+pub(super) fn next(answer: &Answer, most: usize) -> Vec<Field> {
+    let mut fields = Vec::new();
+    for step in answer.next.iter().take(most) {
+        let text = words::action::next(answer, step);
+        let text = (!text.is_empty()).then(|| Field::new("", text));
+        let command = step
+            .command
+            .as_ref()
+            .map(|it| Field::whole("", it.line.clone()));
+        fields.extend(text.into_iter().chain(command));
+    }
+    match fields.first_mut() {
+        Some(first) => words::NEXT.clone_into(&mut first.label),
+        None => fields.push(Field::new(words::NEXT, words::NONE)),
+    }
+    fields
+}

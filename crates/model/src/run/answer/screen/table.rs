@@ -1,0 +1,210 @@
+//! The other metrics of the first screen, one column for each policy.
+
+use super::judged::{is_compared, policies, tone};
+use super::names::Names;
+use crate::run::answer::{Against, Answer, Claim, Row, SubjectKind, When, words};
+use crate::text::document::{Block, Section};
+use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::quantity;
+use crate::text::wrap::{display_width, padded};
+
+/// The columns of policies that a table has at most.
+const MOST_POLICIES: usize = 4;
+
+/// Returns the table of that many metrics at most, in that width.
+pub(super) fn section(answer: &Answer, names: &Names, rows: usize, width: usize) -> Section {
+    let mut section = Section::default();
+    let all: Vec<&Row> = shown(answer).collect();
+    let mut arms = columns(answer);
+    let mut left_out = arms.split_off(arms.len().min(MOST_POLICIES));
+    let mut grid = draw(answer, names, &all[..rows.min(all.len())], &arms);
+    while grid.width() > width && arms.len() > 1 {
+        left_out.extend(arms.pop());
+        grid = draw(answer, names, &all[..rows.min(all.len())], &arms);
+    }
+    if grid.rows.len() > 1 {
+        let legend = legend(&grid, all.len().saturating_sub(rows), &left_out);
+        section.push(grid);
+        if !legend.is_empty() {
+            section.push(Block::Notes(vec![legend]));
+        }
+    }
+    section
+}
+
+/// Returns the rows of the first screen that are not the judged one.
+fn shown(answer: &Answer) -> impl Iterator<Item = &Row> {
+    let is_bench = answer.subject.kind == SubjectKind::Bench;
+    let judged = answer
+        .claims
+        .iter()
+        .find(|claim| claim.contrast.metric == answer.judged.metric);
+    let judged = judged.map(|claim| (&claim.contrast.metric, claim.contrast.statistic));
+    let rows = answer.rows.iter().filter(|row| row.first_screen);
+    rows.filter(move |row| is_bench || judged != Some((&row.metric, row.statistic)))
+}
+
+fn columns(answer: &Answer) -> Vec<String> {
+    let arms: Vec<String> = match answer.subject.kind {
+        SubjectKind::Programs => Vec::new(),
+        SubjectKind::Records => answer.arms.iter().map(|arm| arm.name.clone()).collect(),
+        _ => policies(answer)
+            .into_iter()
+            .map(|arm| arm.name.clone())
+            .collect(),
+    };
+    let has_row = |arm: &String| {
+        answer
+            .rows
+            .iter()
+            .any(|row| effect_on(answer, arm, row).is_some())
+    };
+    let is_bench = answer.subject.kind == SubjectKind::Bench;
+    let arms = arms.into_iter();
+    arms.filter(|arm| (is_bench || is_compared(answer, arm) || is_pair(answer)) && has_row(arm))
+        .collect()
+}
+
+/// Returns true when two records are compared, so that no policy is the baseline.
+fn is_pair(answer: &Answer) -> bool {
+    answer.subject.kind == SubjectKind::Records
+}
+
+/// Returns the claim of a policy on a metric.
+pub(in crate::run::answer) fn effect_on<'a>(
+    answer: &'a Answer,
+    arm: &str,
+    row: &Row,
+) -> Option<&'a Claim> {
+    let opponent = match is_pair(answer) {
+        true => Against::OtherRecord,
+        false => Against::Baseline,
+    };
+    answer.claims.iter().find(|claim| {
+        let it = &claim.contrast;
+        it.arm == arm
+            && it.metric == row.metric
+            && it.statistic == row.statistic
+            && it.against == opponent
+            && !matches!(it.when, When::AfterIdle(_) | When::PerStart(_))
+    })
+}
+
+fn draw(answer: &Answer, names: &Names, rows: &[&Row], arms: &[String]) -> Grid {
+    let base = &answer.judged.baseline;
+    let has_interval = answer.subject.kind == SubjectKind::Bench && arms.len() == 1;
+    let has_base = !is_pair(answer);
+    let heads = arms.iter().map(|arm| Cell::plain(names.show(arm)));
+    let corner = has_base.then(|| Cell::plain(names.show(base)));
+    let head: Vec<Cell> = std::iter::once(Cell::default())
+        .chain(corner)
+        .chain(heads)
+        .collect();
+    let mut grid = Grid {
+        rows: vec![head],
+        align: Vec::new(),
+    };
+    if has_interval {
+        grid.align = vec![
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+            Align::Wrapped,
+        ];
+        grid.rows[0].extend([Cell::default(), Cell::default()]);
+    }
+    let marks: Vec<usize> = arms
+        .iter()
+        .map(|arm| marks_width(answer, rows, arm))
+        .collect();
+    for row in rows {
+        let base = has_base.then(|| Cell::plain(typical(answer, row, base)));
+        let label = Cell::plain(format!("  {}", row.label));
+        let mut cells: Vec<Cell> = std::iter::once(label).chain(base).collect();
+        for (arm, marks) in arms.iter().zip(&marks) {
+            let claim = effect_on(answer, arm, row);
+            match (claim, has_interval) {
+                (Some(claim), true) => cells.extend(in_full(answer, claim)),
+                (Some(claim), false) => cells.push(cell(answer, claim, *marks)),
+                (None, _) => cells.push(Cell::plain(padded_value(answer, row, arm, *marks))),
+            }
+        }
+        grid.rows.push(cells);
+    }
+    grid
+}
+
+/// Returns the effect, its interval and the verdict with its support.
+fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
+    let change = words::change(answer, claim).unwrap_or_default();
+    let interval = words::interval(answer, claim).unwrap_or_default();
+    let call = words::call(answer, claim);
+    vec![
+        Cell::plain(change),
+        Cell::plain(interval),
+        Cell::plain(call).tone(tone(claim)),
+    ]
+}
+
+/// Returns the effect and one word of verdict, padded so that the figures of a column end together.
+fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
+    let mark = mark(claim);
+    match words::change(answer, claim) {
+        Some(change) if marks == 0 => Cell::plain(change).tone(tone(claim)),
+        Some(change) => Cell::plain(format!("{change} {}", padded(&mark, marks))).tone(tone(claim)),
+        None => Cell::plain(mark),
+    }
+}
+
+/// Returns the verdict word, with a star when no error budget covers it.
+fn mark(claim: &Claim) -> String {
+    format!("{}{}", words::mark(&claim.call), words::star(claim))
+}
+
+fn marks_width(answer: &Answer, rows: &[&Row], arm: &str) -> usize {
+    let claims = rows.iter().filter_map(|row| effect_on(answer, arm, row));
+    let claims = claims.filter(|claim| claim.effect.is_some());
+    claims
+        .map(|claim| display_width(&mark(claim)))
+        .max()
+        .unwrap_or(0)
+}
+
+fn padded_value(answer: &Answer, row: &Row, arm: &str, marks: usize) -> String {
+    let value = typical(answer, row, arm);
+    match marks {
+        0 => value,
+        marks => format!("{value} {}", padded("", marks)),
+    }
+}
+
+/// Returns the typical value of a policy, or why there is none.
+pub(in crate::run::answer) fn typical(answer: &Answer, row: &Row, arm: &str) -> String {
+    let cell = row.cells.iter().find(|cell| cell.arm == arm);
+    let unit = answer.metrics.get(&row.metric).map(|facts| &facts.unit);
+    match (cell.and_then(|cell| cell.value), unit) {
+        (Some(value), Some(unit)) => quantity(unit, value),
+        _ => words::NOT_READ.to_owned(),
+    }
+}
+
+/// Returns the meaning of the signs, and the rows and columns that are left out.
+fn legend(grid: &Grid, hidden: usize, arms: &[String]) -> String {
+    let has = |sign: char| {
+        let mut cells = grid.rows[1..].iter().flatten();
+        cells.any(|cell| cell.text.contains(sign))
+    };
+    let rows = (hidden > 0).then(|| words::more(hidden));
+    let columns = (!arms.is_empty()).then(|| words::left_out("columns", arms));
+    words::joined(
+        [
+            has('—').then(|| words::DASH_LEGEND.to_owned()),
+            has('*').then(|| words::STAR_LEGEND.to_owned()),
+            rows,
+            columns,
+        ]
+        .into_iter()
+        .flatten(),
+    )
+}

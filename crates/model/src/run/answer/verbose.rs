@@ -1,0 +1,173 @@
+//! The whole answer for `-v`: every claim, reading, cause, doubt and circumstance. It computes nothing.
+
+use std::collections::BTreeMap;
+
+use super::screen::judged::{label, tone};
+use super::screen::{chosen, head, listed, next, table};
+use super::{Against, Answer, Claim, Row, words};
+use crate::text::document::{Block, Document, Field, Section};
+use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::quantity;
+
+/// Returns everything that the answer has.
+pub(super) fn document(answer: &Answer) -> Document {
+    let mut sections = vec![head(answer)];
+    sections.extend(answer.programs.iter().flat_map(part));
+    sections.extend(claims(answer));
+    sections.push(metrics(answer));
+    sections.push(closing(answer));
+    sections.push(policies(answer));
+    let subject = words::circumstances::subject(answer);
+    sections.push(Section::titled(words::EXPERIMENT).with(subject));
+    sections.extend(answer.circumstances.iter().map(|it| {
+        let fields = words::circumstances::circumstances(it);
+        Section::titled(words::CIRCUMSTANCES).with(fields)
+    }));
+    Document::new(sections)
+}
+
+/// Returns the sections of one program of several.
+fn part(answer: &Answer) -> Vec<Section> {
+    let mut first = Section::titled(answer.subject.name.clone());
+    first.blocks.extend(head(answer).blocks);
+    let mut sections = vec![first];
+    sections.extend(claims(answer));
+    sections.push(closing(answer));
+    sections.push(policies(answer));
+    sections
+}
+
+/// Returns one table for each pair that is compared, and the readings that belong to no claim.
+fn claims(answer: &Answer) -> Vec<Section> {
+    let mut groups: Vec<(String, Vec<&Claim>)> = Vec::new();
+    for claim in &answer.claims {
+        let title = words::pair(answer, &claim.contrast);
+        match groups.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, claims)) => claims.push(claim),
+            None => groups.push((title, vec![claim])),
+        }
+    }
+    let sections = groups.into_iter().map(|(title, claims)| {
+        let grid = comparison(answer, &claims);
+        Section::titled(title).with(grid)
+    });
+    sections.chain(readings(answer)).collect()
+}
+
+/// Returns the claims of one pair, a row each.
+fn comparison(answer: &Answer, claims: &[&Claim]) -> Grid {
+    let mut grid = Grid::headed(&words::COLUMNS);
+    grid.align = vec![
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+        Align::Wrapped,
+    ];
+    for claim in claims {
+        grid.rows.push(cells(answer, claim));
+    }
+    grid
+}
+
+fn cells(answer: &Answer, claim: &Claim) -> Vec<Cell> {
+    let contrast = &claim.contrast;
+    let name = label(answer, &contrast.metric, contrast.statistic);
+    let scope = answer
+        .metrics
+        .get(&contrast.metric)
+        .map(|facts| facts.scope);
+    let scope = scope.map_or("", words::scope);
+    let value = |value: Option<f64>| {
+        let value = value.map(|value| words::value(answer, contrast, value));
+        Cell::plain(value.unwrap_or_default())
+    };
+    let verdict = words::verdict(answer, claim);
+    vec![
+        Cell::plain(format!("{name}{}{scope}", words::when(contrast.when))),
+        value(claim.from),
+        value(claim.to),
+        Cell::plain(words::change(answer, claim).unwrap_or_default()),
+        Cell::plain(words::interval(answer, claim).unwrap_or_default()),
+        Cell::plain(verdict).tone(tone(claim)),
+    ]
+}
+
+/// Returns the readings of all policies that no claim shows.
+fn readings(answer: &Answer) -> Option<Section> {
+    let has_claim = |row: &Row, arm: &str| {
+        let claim = table::effect_on(answer, arm, row);
+        claim.is_some_and(|claim| claim.to.is_some())
+    };
+    let baseline = &answer.judged.baseline;
+    let is_from = |row: &Row| {
+        answer.claims.iter().any(|claim| {
+            claim.contrast.metric == row.metric
+                && claim.contrast.statistic == row.statistic
+                && claim.contrast.against == Against::Baseline
+                && claim.from.is_some()
+        })
+    };
+    let mut grid = Grid::default();
+    grid.align = vec![Align::Left, Align::Left, Align::Wrapped];
+    for row in &answer.rows {
+        let unit = answer.metrics.get(&row.metric).map(|facts| &facts.unit);
+        for cell in &row.cells {
+            let is_shown = match &cell.arm == baseline {
+                true => is_from(row),
+                false => has_claim(row, &cell.arm),
+            };
+            if !is_shown {
+                let value = cell
+                    .value
+                    .zip(unit)
+                    .map(|(value, unit)| quantity(unit, value));
+                let text = value.unwrap_or_else(|| words::not_read(cell.missing.as_ref()));
+                grid.push([row.label.clone(), cell.arm.clone(), text]);
+            }
+        }
+    }
+    let has_rows = !grid.rows.is_empty();
+    has_rows.then(|| Section::titled(words::READINGS).with(grid))
+}
+
+/// Returns the metrics by the direction that is good.
+fn metrics(answer: &Answer) -> Section {
+    let mut by_direction: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for facts in answer.metrics.values() {
+        let labels = by_direction.entry(words::better(facts.better)).or_default();
+        labels.push(facts.label.clone());
+    }
+    let fields = by_direction.into_iter();
+    let fields: Vec<Field> = fields
+        .map(|(direction, labels)| Field::new(direction, labels.join(", ")))
+        .collect();
+    let mut section = Section::titled(words::METRICS);
+    if !fields.is_empty() {
+        section.push(fields);
+        section.push(Block::Notes(vec![words::STAR_LEGEND.to_owned()]));
+    }
+    section
+}
+
+/// Returns all causes, doubts and next steps.
+fn closing(answer: &Answer) -> Section {
+    let causes: Vec<String> = answer.causes.iter().map(words::cause::full).collect();
+    let doubts = answer.doubts.iter();
+    let doubts: Vec<String> = doubts
+        .map(|doubt| words::doubt::doubt(answer, doubt))
+        .collect();
+    let mut fields = listed(words::WHY, causes, usize::MAX);
+    fields.extend(chosen(answer));
+    fields.extend(listed(words::DOUBTS, doubts, usize::MAX));
+    fields.extend(next(answer, usize::MAX));
+    Section::default().with(fields)
+}
+
+/// Returns the facts of every policy.
+fn policies(answer: &Answer) -> Section {
+    let arms = answer.arms.iter();
+    let arms: Vec<Field> = arms.map(words::circumstances::arm).collect();
+    Section::titled(words::POLICIES).with(arms)
+}

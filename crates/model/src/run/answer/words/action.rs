@@ -1,0 +1,177 @@
+//! Words of the actions: what to set, and what to run next.
+
+use super::{base, change, interval, list};
+use crate::run::answer::{Answer, Choice, Mechanism, Next, NextStep, Reach, Scope, Step};
+use crate::run::compare::Preference;
+
+/// Returns the line for a choice without commands and steps.
+pub(in crate::run::answer) fn nothing_to_do(answer: &Answer) -> String {
+    let base = base(answer);
+    match &answer.choice {
+        None => "Do: nothing.".to_owned(),
+        Some(choice) if choice.arm.is_none() => format!("Do: nothing yet. {base} stays."),
+        Some(choice) if choice.mechanism == Mechanism::Nothing => {
+            format!("Do: nothing. {base} stays.")
+        }
+        Some(choice) => {
+            let arm = choice.arm.as_deref().unwrap_or_default();
+            format!("Do{}: use {arm}.", condition(choice))
+        }
+    }
+}
+
+/// Returns the heading of commands that set the chosen policy for the program.
+pub(in crate::run::answer) fn set_for_program(choice: &Choice) -> String {
+    format!("Do{}: {}", condition(choice), mechanism(choice.mechanism))
+}
+
+/// Returns the heading of commands that change the machine.
+pub(in crate::run::answer) fn set_for_machine(choice: &Choice, as_root: bool) -> String {
+    let root = if as_root { "as root; " } else { "" };
+    let condition = condition(choice);
+    format!(
+        "Do{condition}: set for the whole machine ({root}until reboot; to keep: advise --write)"
+    )
+}
+
+fn condition(choice: &Choice) -> &'static str {
+    match choice.scope {
+        Scope::AnyRun => "",
+        Scope::BackToBack(_) => " (only if runs follow each other)",
+    }
+}
+
+/// Returns the way a policy is set.
+pub(in crate::run::answer) fn mechanism(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Nothing => "sets nothing",
+        Mechanism::Program | Mechanism::Machine => "set for this program",
+        Mechanism::Preload => "preload a library into this program",
+        Mechanism::Tracer => "run this program under a tracer",
+    }
+}
+
+/// Returns the part of the system that a policy changes.
+pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Nothing => "changes nothing",
+        Mechanism::Program => "changes this program",
+        Mechanism::Preload => "preloads a library",
+        Mechanism::Tracer => "uses a tracer",
+        Mechanism::Machine => "changes the machine",
+    }
+}
+
+/// Returns a step that no command does.
+pub(in crate::run::answer) fn step(step: &Step) -> String {
+    match step {
+        Step::Call(call) => format!("before exec, the parent process calls {call}"),
+        Step::CgroupLimits(limits) => format!("set in its cgroup: {}", limits.join(" ")),
+        Step::Prefix(prefix) => format!("start it with {prefix}"),
+        Step::Arguments(words) => format!("add to its arguments: {words}"),
+    }
+}
+
+/// Returns the comparison of the chosen policy with those that were not shown to differ.
+pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option<String> {
+    let arm = choice.arm.as_ref()?;
+    let ties: Vec<String> = choice
+        .ties
+        .iter()
+        .map(|tie| {
+            let claim = answer.claim(tie.claim);
+            let figures = change(answer, claim).zip(interval(answer, claim));
+            let figures = figures.map(|(change, interval)| format!(" ({change} {interval})"));
+            format!("{}{}", tie.arm, figures.unwrap_or_default())
+        })
+        .collect();
+    let reason = choice.preference.map(preference);
+    let reason = reason.map_or_else(String::new, |reason| format!("; {reason}"));
+    match ties.is_empty() {
+        true => None,
+        false => Some(format!(
+            "{arm} over {}: not shown to differ{reason}",
+            list(&ties)
+        )),
+    }
+}
+
+/// Returns the reason for one of several policies that were not shown to differ.
+fn preference(preference: Preference) -> &'static str {
+    match preference {
+        Preference::ChangesNothing => "sets nothing",
+        Preference::ChangesProgramAlone => "needs no system setting",
+        Preference::NeedsNoTracing => "needs no tracer",
+        Preference::LessMemory => "needs less memory",
+        Preference::FirstInPlan => "comes first in the plan",
+    }
+}
+
+/// Returns the purpose of a next step; empty when its command shows it.
+pub(in crate::run::answer) fn next(answer: &Answer, next: &Next) -> String {
+    let time = next.minutes.map(|minutes| format!("about {minutes} min"));
+    let purpose = purpose(answer, &next.step);
+    let colon = match (&next.command, purpose.is_empty()) {
+        (Some(_), false) => ":",
+        _ => "",
+    };
+    match time {
+        Some(time) if purpose.is_empty() => time,
+        Some(time) => format!("{time}: {purpose}{colon}"),
+        None => format!("{purpose}{colon}"),
+    }
+}
+
+fn purpose(answer: &Answer, step: &NextStep) -> String {
+    match step {
+        NextStep::Decide { claim } => {
+            let claim = answer.claim(*claim);
+            let arm = &claim.contrast.arm;
+            let near = change(answer, claim).unwrap_or_default();
+            format!("decides {arm}, if the effect stays near {near}; a quieter machine needs less")
+        }
+        NextStep::TooLong { claim } => {
+            let arm = &answer.claim(*claim).contrast.arm;
+            format!("deciding {arm} takes over an hour here; a quieter machine needs less")
+        }
+        NextStep::AfterIdle { arm } => {
+            format!("measure {arm} after idle too, to see whom it helps")
+        }
+        NextStep::Continue => "continue the experiment that a signal ended".to_owned(),
+        NextStep::TryPolicies {
+            policies,
+            impossible: true,
+        } => {
+            format!("{} cannot be set here", list(policies))
+        }
+        NextStep::TryPolicies {
+            policies,
+            impossible: false,
+        } => {
+            format!("try {}, too", list(policies))
+        }
+        NextStep::TryPolicy { policy, because } => format!("try {policy}: {}", reach(*because)),
+        NextStep::WithoutMechanism { arm } => {
+            format!("measure {arm} without its tracer or library")
+        }
+        NextStep::PagesAlone { arm } => {
+            format!("compare {arm} with the same malloc and small pages")
+        }
+        NextStep::JudgeTypical => {
+            "judge by the usual run, if rare slow runs do not matter".to_owned()
+        }
+        NextStep::Verbose => String::new(),
+    }
+}
+
+/// Returns the reason why a policy may change pages that no other one changed.
+fn reach(reach: Reach) -> &'static str {
+    match reach {
+        Reach::SmallPages => "all had the same huge pages; small pages are the contrast",
+        Reach::Collapse => "it makes memory huge while the program runs",
+        Reach::System => "the machine's setting reaches all memory",
+        Reach::Allocator => "the allocator can ask for huge pages",
+        Reach::OwnSetting => "the program has a setting of its own",
+        Reach::LeavesOn => "the program switches huge pages off; this leaves them on",
+    }
+}

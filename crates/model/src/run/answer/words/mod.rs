@@ -1,0 +1,493 @@
+//! Holds every English phrase of the answer, one function for each enum.
+//!
+//! A change of wording touches this folder alone. Nothing here decides: a phrase follows from the answer.
+
+use std::ops::Not as _;
+
+use super::{
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Effect, When, Why,
+};
+use crate::base::missing::Missing;
+use crate::base::units::Unit;
+use crate::run::compare::Statistic;
+use crate::run::compare::labels::effect_of_ratio;
+use crate::run::metric::Better;
+use crate::text::ends::{percent_beside, percent_ends};
+use crate::text::number::{Scaler, chosen_percent, counted, percent, percent_change, quantity};
+
+pub(super) mod action;
+pub(in crate::run) mod cause;
+pub(super) mod circumstances;
+pub(super) mod doubt;
+pub(super) mod headline;
+
+/// Labels of the lines that close a screen.
+pub(super) const WHY: &str = "Why";
+/// The label of the line that compares the chosen policy with its rivals.
+pub(super) const CHOSEN: &str = "Chosen";
+/// The label of the doubts.
+pub(super) const DOUBTS: &str = "Doubts";
+/// The label of the next step.
+pub(super) const NEXT: &str = "Next";
+/// Stands for a list of doubts without any.
+pub(super) const NONE: &str = "none";
+/// Stands for the causes of an effect that no reading explains.
+pub(super) const NO_CAUSE: &str = "no cause was shown";
+/// Explains the dash of an undecided cell.
+pub(super) const DASH_LEGEND: &str = "—: not decided";
+/// Explains the star of a cell that no error budget covers.
+pub(super) const STAR_LEGEND: &str = "*: one such row in twenty may be false";
+/// Stands for a reading that is missing without a reason.
+pub(super) const NOT_READ: &str = "not read";
+
+/// Headings of the details.
+pub(super) const READINGS: &str = "Other readings";
+/// The heading of the metrics.
+pub(super) const METRICS: &str = "Metrics";
+/// The heading of the policies.
+pub(super) const POLICIES: &str = "Policies";
+/// The heading of the experiment.
+pub(super) const EXPERIMENT: &str = "Experiment";
+/// The heading of where and how it was measured.
+pub(super) const CIRCUMSTANCES: &str = "Circumstances";
+/// The columns of a table of claims.
+pub(super) const COLUMNS: [&str; 6] = ["", "from", "to", "change", "interval", "verdict"];
+
+/// Returns the heading of a table of claims: `thp=always against as-is (THP madvise)`.
+pub(super) fn pair(answer: &Answer, contrast: &Contrast) -> String {
+    let arm = answer.arm(&contrast.arm).map(named);
+    let arm = arm.unwrap_or_else(|| contrast.arm.clone());
+    let program = contrast.program.as_ref();
+    let arm = program.map_or(arm.clone(), |program| format!("{program} under {arm}"));
+    format!("{arm} against {}", against(answer, contrast))
+}
+
+/// Returns the verdict of a claim with all that supports it.
+pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
+    let call = match claim.contrast.against {
+        Against::Itself => {
+            let id = answer.find(|it| it == claim);
+            id.map_or_else(String::new, |id| control(answer, id).to_owned())
+        }
+        _ => format!("{}{}", call(answer, claim), star(claim)),
+    };
+    let covers = claim.interval.map(|it| covers(it.covers).to_owned());
+    let evidence = evidence(answer, claim);
+    joined([
+        call,
+        covers.unwrap_or_default(),
+        evidence.unwrap_or_default(),
+    ])
+}
+
+/// Returns a star for a verdict that no error budget covers.
+pub(super) fn star(claim: &Claim) -> &'static str {
+    match (claim.budget, &claim.call) {
+        (Budget::Uncorrected, Call::Better | Call::Worse) => "*",
+        _ => "",
+    }
+}
+
+/// Returns a reading that is missing, with its reason.
+pub(super) fn not_read(missing: Option<&Missing>) -> String {
+    match missing {
+        Some(missing) => format!("{NOT_READ}: {missing}"),
+        None => NOT_READ.to_owned(),
+    }
+}
+
+/// Returns the pointer to things that only `-v` shows.
+pub(super) fn more(count: usize) -> String {
+    format!("{count} more: -v")
+}
+
+/// Returns the pointer to rows or columns that only `-v` shows.
+pub(super) fn left_out(noun: &str, names: &[String]) -> String {
+    format!("{noun} only with -v: {}", names.join(", "))
+}
+
+/// Returns the effect with its sign: `−36.3 %`, `+78 MiB`, `−3.2 points`.
+pub(super) fn change(answer: &Answer, claim: &Claim) -> Option<String> {
+    Some(match claim.effect? {
+        Effect::Ratio(ratio) => effect_of_ratio(ratio),
+        Effect::Difference(difference) => scaler(answer, claim).show_change(difference),
+        Effect::Points(points) => format!("{} points", percent_change(points / 100.0)),
+    })
+}
+
+/// Returns the interval in the unit of its effect: `[−71, −15]`.
+pub(super) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
+    let ends = claim.interval?;
+    let [low, high] = match claim.effect? {
+        Effect::Ratio(_) => percent_ends(ends.low - 1.0, ends.high - 1.0),
+        Effect::Points(_) => percent_ends(ends.low / 100.0, ends.high / 100.0),
+        Effect::Difference(_) => {
+            let scaler = scaler(answer, claim);
+            [ends.low, ends.high].map(|end| scaler.bare_change(end))
+        }
+    };
+    Some(format!("[{low}, {high}]"))
+}
+
+/// Returns the effect and its interval: `−5.0 % [−17, +7]`.
+pub(super) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
+    let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
+    match interval(answer, claim) {
+        Some(interval) => format!("{change} {interval}"),
+        None => change,
+    }
+}
+
+fn scaler(answer: &Answer, claim: &Claim) -> Scaler {
+    let size = match claim.effect {
+        Some(Effect::Difference(difference)) if difference != 0.0 => vec![difference],
+        _ => claim
+            .interval
+            .map_or_else(Vec::new, |it| vec![it.low, it.high]),
+    };
+    Scaler::for_row(&unit(answer, &claim.contrast), &size)
+}
+
+/// Returns the unit of a metric.
+pub(super) fn unit(answer: &Answer, contrast: &Contrast) -> Unit {
+    let facts = answer.metrics.get(&contrast.metric);
+    facts.map_or(Unit::Other("".into()), |facts| facts.unit.clone())
+}
+
+/// Returns a value with the unit of its metric.
+pub(super) fn value(answer: &Answer, contrast: &Contrast, value: f64) -> String {
+    quantity(&unit(answer, contrast), value)
+}
+
+/// Returns the effect without a sign: `36 % less`.
+pub(super) fn less(answer: &Answer, claim: &Claim) -> String {
+    let is_count = unit(answer, &claim.contrast) == Unit::Count;
+    let (size, is_more) = match claim.effect {
+        None => return "no figure for".to_owned(),
+        Some(Effect::Ratio(ratio)) => {
+            let share = (ratio - 1.0).abs();
+            let width = claim.interval.map_or(0.0, |it| it.high - it.low);
+            (format!("{} %", percent_beside(share, width)), ratio > 1.0)
+        }
+        Some(Effect::Difference(difference)) => (
+            scaler(answer, claim).show(difference.abs()),
+            difference > 0.0,
+        ),
+        Some(Effect::Points(points)) => {
+            let size = percent(points.abs() / 100.0);
+            (format!("{size} points"), points > 0.0)
+        }
+    };
+    let word = match (is_more, is_count) {
+        (true, _) => "more",
+        (false, true) => "fewer",
+        (false, false) => "less",
+    };
+    format!("{size} {word}")
+}
+
+/// Returns the effect as a phrase: `36 % less wall time`.
+pub(super) fn effect(answer: &Answer, claim: &Claim) -> String {
+    format!(
+        "{} {}",
+        less(answer, claim),
+        metric(answer, &claim.contrast)
+    )
+}
+
+/// Returns the name of a metric in a sentence: `wall time`, `p99 latency`.
+pub(super) fn metric(answer: &Answer, contrast: &Contrast) -> String {
+    let facts = answer.metrics.get(&contrast.metric);
+    let label = facts.map_or(contrast.metric.as_str(), |facts| facts.label.as_str());
+    match contrast.statistic {
+        Statistic::Center => label.to_owned(),
+        Statistic::Quantile(quantile) => format!("{} {label}", quantile.label()),
+    }
+}
+
+/// Returns the policy of an effect: `with thp=always`, `without them (thp=never)`.
+pub(super) fn by(answer: &Answer, arm: &str) -> String {
+    let more = answer.arm(arm).and_then(|arm| arm.pages.more_bytes);
+    match more {
+        Some(more) if more < 0.0 => format!("without them ({arm})"),
+        _ => format!("with {arm}"),
+    }
+}
+
+/// Returns the baseline and its mode: `as-is (THP madvise)`.
+pub(super) fn base(answer: &Answer) -> String {
+    let name = &answer.judged.baseline;
+    match answer.arm(name) {
+        Some(arm) => named(arm),
+        None => name.clone(),
+    }
+}
+
+/// Returns a policy and the mode of huge pages under it, unless its name has the mode.
+pub(super) fn named(arm: &Arm) -> String {
+    match arm.mode.is_empty() || arm.name.contains("thp=") {
+        true => arm.name.clone(),
+        false => format!("{} (THP {})", arm.name, arm.mode),
+    }
+}
+
+/// Returns the opponent of a contrast.
+pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
+    match &contrast.against {
+        Against::Baseline => base(answer),
+        Against::OverheadControl(arm) => format!("{arm} (its mechanism without huge pages)"),
+        Against::SmallPagesSameMalloc(arm) => format!("{arm} (same malloc, small pages)"),
+        Against::Program(program) => program.clone(),
+        Against::GainOfProgram(program) => format!("the gain of {program}"),
+        Against::Rival(arm) => arm.clone(),
+        Against::Itself => "itself".to_owned(),
+        Against::OtherRecord => "the first record".to_owned(),
+    }
+}
+
+/// Returns the runs of a contrast, as the end of a row's name.
+pub(super) fn when(when: When) -> String {
+    match when {
+        When::BackToBack => String::new(),
+        When::AfterIdle(_) => " after idle".to_owned(),
+        When::PerStart(starts) => format!(", {}", counted(starts.into(), "start")),
+        When::LivePeriods => ", live".to_owned(),
+    }
+}
+
+/// Returns the name of one comparison of a contrast: round, run, start or period.
+fn comparison(when: When) -> &'static str {
+    match when {
+        When::BackToBack => "round",
+        When::AfterIdle(_) => "run",
+        When::PerStart(_) => "start",
+        When::LivePeriods => "period",
+    }
+}
+
+/// Returns true when a lower value means that a run ends sooner.
+fn is_time(answer: &Answer, contrast: &Contrast) -> bool {
+    let facts = answer.metrics.get(&contrast.metric);
+    facts.is_some_and(|facts| facts.unit == Unit::Seconds && facts.better == Better::Lower)
+}
+
+/// Returns the words for better and for worse.
+fn sides(answer: &Answer, contrast: &Contrast) -> [&'static str; 2] {
+    match is_time(answer, contrast) {
+        true => ["faster", "slower"],
+        false => ["better", "worse"],
+    }
+}
+
+/// Returns the verdict of a claim and its support: `faster in 6 of 6 rounds`.
+pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
+    let [better, worse] = sides(answer, &claim.contrast);
+    let all = counted(claim.rounds.into(), comparison(claim.contrast.when));
+    match &claim.call {
+        Call::Better => agreed(better, claim, &all),
+        Call::Worse => agreed(worse, claim, &all),
+        Call::Higher => agreed("higher", claim, &all),
+        Call::Lower => agreed("lower", claim, &all),
+        Call::Same => {
+            let threshold = chosen_percent(answer.judged.threshold);
+            format!("same: within ±{threshold} % in {all}")
+        }
+        Call::RareSlow(runs) => format!("{} of {} runs {worse}", runs.worse, runs.of),
+        Call::Mixed(runs) => {
+            let (up, down, of) = (runs.better, runs.worse, runs.of);
+            format!("{up} {better}, {down} {worse} of {of} runs")
+        }
+        Call::DependsOnOrder { .. } => format!("depends on what ran before; {all}"),
+        Call::Open(needs) => match needs.fewest_rounds {
+            Some(fewest) => format!("too few: {} of {fewest} rounds", claim.rounds),
+            None => format!("not decided after {all}"),
+        },
+        Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
+            not_compared(answer, why)
+        }
+    }
+}
+
+fn agreed(side: &str, claim: &Claim, all: &str) -> String {
+    match claim.agreeing {
+        Some(agreeing) => format!("{side} in {agreeing} of {all}"),
+        None => format!("{side} ({all})"),
+    }
+}
+
+/// Returns the verdict of a cell in one word; empty when neither direction is good.
+pub(super) fn mark(call: &Call) -> &'static str {
+    match call {
+        Call::Better => "better",
+        Call::Worse => "worse",
+        Call::Higher | Call::Lower => "",
+        Call::Same => "same",
+        Call::RareSlow(_) => "rarely worse",
+        Call::Mixed(_) => "mixed",
+        Call::Open(_) | Call::DependsOnOrder { .. } => "—",
+        Call::SamePages(_) | Call::NotApplied(_) | Call::Failed(_) | Call::NotRun(_) => {
+            "not compared"
+        }
+    }
+}
+
+/// Returns the figures behind a call that a row has no room for.
+pub(super) fn evidence(answer: &Answer, claim: &Claim) -> Option<String> {
+    Some(match &claim.call {
+        Call::Open(needs) => {
+            let seconds = needs.seconds?;
+            format!(
+                "about {} would decide it",
+                quantity(&Unit::Seconds, seconds)
+            )
+        }
+        Call::RareSlow(runs) | Call::Mixed(runs) => headline::runs(answer, claim, runs),
+        Call::DependsOnOrder { p, strata } => doubt::order(*p, strata),
+        Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
+            pages(why)?
+        }
+        Call::Better | Call::Worse | Call::Higher | Call::Lower | Call::Same => return None,
+    })
+}
+
+/// Returns the reason why an arm has no effect in a row.
+pub(super) fn not_compared(answer: &Answer, reason: &Why) -> String {
+    format!("not compared: {}", why(answer, reason))
+}
+
+/// Returns the reason why an arm has no answer.
+pub(super) fn why(answer: &Answer, why: &Why) -> String {
+    let baseline = &answer.judged.baseline;
+    match why {
+        Why::AsMuchHuge { .. } => format!("no page differs from {baseline}"),
+        Why::NothingHuge { .. } => format!("no page was huge, as under {baseline}"),
+        Why::ReadBackDiffers { detail } => format!("not in effect: {detail}"),
+        Why::ProgramRefuses { act } => format!("the program refuses huge pages: {act}"),
+        Why::EveryTrialFailed { first } => format!("every trial failed: {first}"),
+        Why::NotMeasured { reason } => format!("not measured: {reason}"),
+        Why::NoDirection => "neither direction of this metric is better".to_owned(),
+        Why::ByMechanism { control } => format!("{control} lost as much without huge pages"),
+        Why::NoRound => "no round was complete".to_owned(),
+        Why::LeftOut { reason } => reason.clone(),
+    }
+}
+
+/// Returns the pages and faults that show why nothing was compared.
+fn pages(why: &Why) -> Option<String> {
+    let bytes = |value| quantity(&Unit::Bytes, value);
+    let counts = |[before, after]: [f64; 2]| {
+        let [before, after] = [before, after].map(|it| quantity(&Unit::Count, it));
+        format!("page faults {before} and {after}")
+    };
+    match why {
+        Why::AsMuchHuge {
+            bytes: [a, b],
+            faults,
+        } => Some(format!(
+            "huge {} and {}; {}",
+            bytes(*a),
+            bytes(*b),
+            counts(*faults)
+        )),
+        Why::NothingHuge { faults } => Some(counts(*faults)),
+        _ => None,
+    }
+}
+
+/// Returns the probability that an interval has.
+pub(super) fn covers(covers: Covers) -> &'static str {
+    match covers {
+        Covers::Verdict => "95 %, all policies together",
+        Covers::Row => "95 %, this row only",
+        Covers::Range => "smallest and largest seen",
+    }
+}
+
+/// Returns the name of the row that compares the baseline with itself.
+pub(super) fn itself(answer: &Answer) -> String {
+    format!("{} against itself", answer.judged.baseline)
+}
+
+/// Returns the meaning of the A/A control for the effects of this answer.
+pub(super) fn control(answer: &Answer, id: ClaimId) -> &'static str {
+    let is_in = |found: &Doubt| match found {
+        Doubt::ControlFailed { claim } => (*claim == id).then_some("differs from itself: failed"),
+        Doubt::ControlWide { claim } => (*claim == id).then_some("wider than the effect: noisy"),
+        _ => None,
+    };
+    let effects = || answer.claims.iter().any(|claim| claim.call.is_shown());
+    let doubt = answer.doubts.iter().find_map(is_in);
+    doubt.unwrap_or_else(|| match effects() {
+        true => "below the effects: passed",
+        false => "within the threshold: passed",
+    })
+}
+
+/// Returns the name of the row that shows what huge pages do without the rest of a policy.
+pub(super) const PAGES_ALONE: &str = "huge pages alone:";
+
+/// Returns the name of a contrast's row.
+pub(super) fn row(contrast: &Contrast, name: &str) -> String {
+    let program = contrast.program.as_deref().unwrap_or_default();
+    match &contrast.against {
+        Against::SmallPagesSameMalloc(other) => format!("  {name} against {other}"),
+        Against::OverheadControl(other) | Against::Rival(other) => {
+            format!("{name} against {other}")
+        }
+        Against::Program(_) => format!("{program} under {name}"),
+        Against::GainOfProgram(_) => format!("gain of {program} from {name}"),
+        Against::Baseline | Against::OtherRecord | Against::Itself => {
+            format!("{name}{}", when(contrast.when))
+        }
+    }
+}
+
+/// Returns the title of the rows of the judged metric, after its name.
+pub(super) fn title(answer: &Answer, contrast: Option<&Contrast>, typical: Option<&str>) -> String {
+    let against = contrast.map_or_else(|| base(answer), |it| against(answer, it));
+    let typical = typical.unwrap_or_default();
+    let text = match contrast.map(|it| &it.against) {
+        Some(Against::Program(_) | Against::GainOfProgram(_) | Against::OtherRecord) => {
+            format!("against {against}")
+        }
+        _ => format!("{against} {typical}"),
+    };
+    text.trim_end().to_owned()
+}
+
+/// Returns the note that a metric covers other programs, too.
+pub(super) fn scope(scope: crate::run::metric::Scope) -> &'static str {
+    use crate::run::metric::Scope;
+    match scope {
+        Scope::Tree => "",
+        Scope::Process => " (largest process)",
+        Scope::Main => " (main process)",
+        Scope::Group => " (cgroup)",
+        Scope::Machine => " (whole machine)",
+        Scope::Own => " (hugewise itself)",
+    }
+}
+
+/// Returns the direction of a metric that is good.
+pub(super) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Lower => "less is better",
+        Better::Higher => "more is better",
+        Better::Neither => "neither direction is better",
+    }
+}
+
+/// Returns a list with its last comma spelled out: `a, b and c`.
+pub(super) fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Returns the parts that are not empty, with semicolons between them.
+pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    let parts = parts.into_iter().filter(|part| part.is_empty().not());
+    parts.collect::<Vec<_>>().join("; ")
+}

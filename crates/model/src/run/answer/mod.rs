@@ -21,7 +21,7 @@ pub(crate) mod next;
 mod row;
 mod screen;
 mod verbose;
-mod words;
+pub(in crate::run) mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use build::{Beside, Source, answer, describe, program_name};
@@ -191,6 +191,12 @@ impl Answer {
     #[must_use]
     pub fn claim(&self, id: ClaimId) -> &Claim {
         &self.claims[id.0]
+    }
+
+    /// Returns a doubt as one line of text.
+    #[must_use]
+    pub fn doubt_text(&self, doubt: &Doubt) -> String {
+        words::doubt::doubt(self, doubt)
     }
 
     /// Returns an arm by its name.

@@ -3,7 +3,7 @@
 use super::Work;
 use super::pages::{huge_bytes, more_huge_bytes};
 use crate::run::answer::{Applied, Arm, ArmRole, Call, Mechanism, Pages};
-use crate::run::cause::facts;
+use crate::run::cause::facts::{self, InForce};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Why};
 use crate::run::policy::Policy;
@@ -40,7 +40,7 @@ fn arm(work: &Work<'_>, policy: &Policy) -> Arm {
                 .flatten(),
         },
         applied: applied(work, name),
-        taken: facts::taken_by_chance(record, work.table(), name).map(|it| [it.taken, it.of]),
+        taken: facts::taken_by_chance(record, work.table(), name).map(|it| [it.taken as u64, it.of as u64]),
         dropped: removal.map(|it| (it.round, it.why.clone())),
     }
 }
@@ -70,16 +70,14 @@ pub(super) fn mechanism(realisation: Option<&Realisation>, policy: &Policy) -> M
 }
 
 fn applied(work: &Work<'_>, policy: &str) -> Applied {
-    match facts::not_applied(work.record(), policy) {
-        Some(it) => Applied::Not {
-            trials: it.trials,
-            of: it.of,
+    match facts::in_force(work.record(), policy) {
+        Some(InForce::Not(it)) => Applied::Not {
+            trials: it.trials as u32,
+            of: it.of as u32,
             detail: it.detail,
         },
-        None => match facts::in_force(work.record(), policy) {
-            Some(it) if it.read_back > 0 => Applied::ReadBack(it.read_back),
-            _ => Applied::Unknown,
-        },
+        Some(InForce::ReadBack { read, .. }) => Applied::ReadBack(read as u32),
+        _ => Applied::Unknown,
     }
 }
 

@@ -5,8 +5,8 @@ use super::pages::is_malloc_without_pages;
 use super::word::Decision;
 use super::{Work, arms};
 use crate::base::host::ThpDisable;
-use crate::run::answer::{Against, Call, Choice, Claim, ClaimId, Mechanism, Scope, Tie, When};
-use crate::run::cause::facts::{self, Rested};
+use crate::run::answer::{Against, Choice, Claim, ClaimId, Mechanism, Scope, Tie, When};
+use crate::run::cause::facts;
 use crate::run::policy::realise::{Realisation, ThpPrctl};
 use crate::run::record::COLD_REST;
 
@@ -68,7 +68,7 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
     });
     Choice {
         arm: Some(best.to_owned()),
-        scope: scope(work, claims, best),
+        scope: scope(work, best),
         mechanism,
         commands: by_hand.into_iter().chain(exec).collect(),
         steps,
@@ -79,15 +79,9 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
 }
 
 /// The runs that a policy is for.
-pub(super) fn scope(work: &Work<'_>, claims: &[Claim], policy: &str) -> Scope {
-    let idle = claims.iter().find(|claim| {
-        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.contrast.arm == policy
-    });
-    let limited = match (idle, facts::rested(work.record(), work.baseline, policy)) {
-        (Some(claim), _) if claim.interval.is_some() => claim.call != Call::Better,
-        (_, Some(Rested::Expected { longer, saved })) => saved > 0.0 && longer > saved,
-        _ => false,
-    };
+pub(super) fn scope(work: &Work<'_>, policy: &str) -> Scope {
+    let rested = facts::rested(work.record(), work.baseline, policy);
+    let limited = rested.is_some_and(|it| it.is_for_back_to_back_runs());
     match limited && work.record().header.plan.service.is_none() {
         true => Scope::BackToBack(COLD_REST.as_secs()),
         false => Scope::AnyRun,

@@ -150,6 +150,7 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         };
         Some(Claim {
             contrast: Contrast {
+                program: None,
                 arm: policy.name.clone(),
                 against: Against::Baseline,
                 when: When::AfterIdle(COLD_REST.as_secs()),
@@ -174,6 +175,7 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let best = verdict.best.clone().unwrap_or_default();
     verdict.equals.iter().map(move |rival: &Rival| Claim {
         contrast: Contrast {
+            program: None,
             arm: best.clone(),
             against: Against::Rival(rival.policy.clone()),
             when: When::BackToBack,
@@ -195,7 +197,8 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
 fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     work.table().interactions.iter().map(|it: &Interaction| Claim {
         contrast: Contrast {
-            arm: arm_of(work, &it.program, &it.policy),
+            program: Some(it.program.clone()),
+            arm: it.policy.clone(),
             against: Against::GainOfProgram(it.baseline_program.clone()),
             when: When::BackToBack,
             metric: work.table().verdict.metric.clone(),
@@ -217,13 +220,6 @@ fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     })
 }
 
-/// The arm of a program under a policy.
-fn arm_of(work: &Work<'_>, program: &str, policy: &str) -> String {
-    let mut programs = work.record().header.plan.programs.iter();
-    let program = programs.find(|it| it.name == program);
-    program.map_or_else(|| policy.to_owned(), |it| it.under(policy))
-}
-
 /// One value a start, of servers that live for several trials.
 fn per_start(work: &Work<'_>) -> Vec<Claim> {
     if work.source.other.is_some() {
@@ -233,6 +229,7 @@ fn per_start(work: &Work<'_>) -> Vec<Claim> {
     let found = starts(work.record(), &verdict.baseline, &verdict.metric);
     let claim = |it: Starts| Claim {
         contrast: Contrast {
+            program: None,
             arm: it.policy,
             against: Against::Baseline,
             when: When::PerStart(it.starts),
@@ -292,12 +289,12 @@ fn plain_call(change: Change, better: Better) -> Call {
 
 fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, call: Call) -> Claim {
     let plan = &work.record().header.plan;
-    let against = if work.source.other.is_some() {
-        Against::OtherRecord
-    } else if plan.programs.is_empty() {
-        Against::Baseline
-    } else {
-        Against::Program(row.baseline.clone())
+    let program = plan.program_of(&row.policy).map(|it| it.name.clone());
+    let other = plan.program_of(&row.baseline).map(|it| it.name.clone());
+    let against = match (work.source.other, other) {
+        (Some(_), _) => Against::OtherRecord,
+        (None, Some(other)) if program.is_some() => Against::Program(other),
+        _ => Against::Baseline,
     };
     let size = match row.scale {
         Scale::Ratio => row.ratio,
@@ -305,7 +302,8 @@ fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, cal
     };
     Claim {
         contrast: Contrast {
-            arm: row.policy.clone(),
+            arm: plan.policy_of(&row.policy).to_owned(),
+            program,
             against,
             when: When::BackToBack,
             metric: row.metric.clone(),

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::word::Decision;
-use super::{Work, choice};
+use super::Work;
 use crate::run::answer::{
-    Against, Budget, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
+    Against, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
 };
 use crate::run::cause::facts;
 use crate::run::compare::{
@@ -128,8 +128,8 @@ fn not_applied(work: &Work<'_>) -> Vec<Doubt> {
         let it = facts::not_applied(work.record(), arm)?;
         Some(Doubt::NotApplied {
             arm: arm.to_owned(),
-            trials: it.trials,
-            of: it.of,
+            trials: it.trials as u32,
+            of: it.of as u32,
             detail: it.detail,
         })
     })
@@ -199,7 +199,7 @@ fn by_chance(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
     Some(Doubt::TakenByChance {
         arm: arm.to_owned(),
         ratio: taken.as_ref().and_then(|it| it.ratio),
-        taken: taken.map(|it| [it.taken, it.of]),
+        taken: taken.map(|it| [it.taken as u64, it.of as u64]),
         glibc,
         bound,
     })
@@ -271,11 +271,10 @@ fn left_out(work: &Work<'_>) -> Vec<Doubt> {
 }
 
 fn load(work: &Work<'_>) -> Option<Doubt> {
-    let service = work.record().header.plan.service.as_ref()?;
     let limit = facts::load_limit(work.record())?;
     Some(Doubt::LoadIsTheLimit {
-        share: limit.share,
-        parted: service.service_cpus.is_some() && service.load_cpus.is_some(),
+        share: limit.bound_cpus.map(|cpus| limit.load_cpus / cpus.max(1) as f64),
+        parted: limit.parted,
     })
 }
 

@@ -1,7 +1,5 @@
 //! What to run next, the most useful first.
 
-use std::time::Duration;
-
 use super::circumstances::seconds;
 use super::commands::with_input;
 use super::pages::{more_huge_bytes, same_huge_bytes};
@@ -9,7 +7,7 @@ use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
 use crate::run::answer::next::{Reach, Step};
 use crate::run::answer::{
-    Against, Budget, Call, Choice, Claim, ClaimId, Command, Effect, Needs, Next, Scope, When, Word,
+    Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, Scope, When, Word,
 };
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};
@@ -412,8 +410,8 @@ fn not_tried(work: &Work<'_>) -> Option<Next> {
 fn verbose(work: &Work<'_>) -> Option<Next> {
     let beside = work.source.beside;
     let names: Vec<String> = match work.source.other {
-        Some(_) => beside.paths.iter().map(|path| quoted(path).into_owned()).collect(),
-        None => work.word().map(|word| quoted(word).into_owned()).into_iter().collect(),
+        Some(_) => beside.paths.iter().map(|path| quoted(path)).collect(),
+        None => work.word().map(|word| quoted(word)).into_iter().collect(),
     };
     let line = format!("hugewise report -v {}", names.join(" "));
     (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))

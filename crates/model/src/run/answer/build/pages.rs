@@ -97,11 +97,20 @@ pub(super) fn huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
     huge_memory(read, huge_page(context))
 }
 
+/// How much the mode of a policy allows: the more, the higher.
+fn rank(context: &Context<'_>, policy: &str) -> u8 {
+    match context.mode(policy) {
+        "always" => 2,
+        "madvise" => 1,
+        _ => 0,
+    }
+}
+
 /// From what the policies set.
 fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
     let baseline = context.baseline();
     let page = huge_page(context);
-    let (here, there) = (context.rank(policy), context.rank(baseline));
+    let (here, there) = (rank(context, policy), rank(context, baseline));
     let settings = [policy, baseline].map(|name| context.settings(name));
     match here.cmp(&there) {
         std::cmp::Ordering::Greater => Some(page),

@@ -5,11 +5,11 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Effect, When, Why,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Effect, When,
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
-use crate::run::compare::Statistic;
+use crate::run::compare::{Statistic, Why};
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::metric::Better;
 use crate::text::ends::{percent_beside, percent_ends};
@@ -130,7 +130,7 @@ pub(super) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
 }
 
 /// Returns the effect and its interval: `−5.0 % [−17, +7]`.
-pub(super) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
+pub(in crate::run) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
     let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
     match interval(answer, claim) {
         Some(interval) => format!("{change} {interval}"),

@@ -13,9 +13,6 @@ pub struct ClaimId(pub usize);
 pub struct Contrast {
     /// The arm that is compared.
     pub arm: String,
-    /// The program that is compared, when there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
     /// What it is compared with.
     pub against: Against,
     /// In which runs.

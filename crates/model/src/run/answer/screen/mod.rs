@@ -1,7 +1,7 @@
 //! Lays the answer out: the headline, the commands, the judged metric, other metrics, causes, doubts and the
 //! next step, always in this order.
 
-use super::{Answer, Choice, Claim, SubjectKind, words};
+use super::{Answer, Choice, Claim, NextStep, SubjectKind, words};
 use crate::run::cause::Outcome;
 use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::{Style, Tone, to_text};
@@ -155,6 +155,15 @@ fn closing(answer: &Answer, room: Room) -> Section {
     let doubts = doubts.map(|doubt| words::doubt::doubt(answer, doubt));
     fields.extend(listed(words::DOUBTS, doubts.collect(), room.doubts));
     fields.extend(next(answer, 1));
+    let hidden = answer
+        .next
+        .iter()
+        .skip(1)
+        .filter(|it| it.step != NextStep::Verbose)
+        .count();
+    if hidden > 0 {
+        fields.push(Field::new("", words::more(hidden)));
+    }
     Section::default().with(fields)
 }
 

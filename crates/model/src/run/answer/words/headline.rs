@@ -284,7 +284,7 @@ fn compared(answer: &Answer, claim: &Claim) -> String {
         against: other,
         ..
     } = &claim.contrast;
-    let program = claim.contrast.program.as_deref().unwrap_or(arm);
+    let (program, policy) = super::program(arm);
     let metric = metric(answer, &claim.contrast);
     let figures = change_with_interval(answer, claim);
     let verdict = super::mark(&claim.call);
@@ -294,11 +294,12 @@ fn compared(answer: &Answer, claim: &Claim) -> String {
         word => format!(", {word}"),
     };
     match other {
-        Against::Program(other) => {
-            format!("{program} against {other} under {arm}: {metric} {figures}{verdict}.")
+        Against::Program(_) => {
+            let other = against(answer, &claim.contrast);
+            format!("{program} against {other} under {policy}: {metric} {figures}{verdict}.")
         }
         Against::GainOfProgram(other) => {
-            format!("Gain of {program} from {arm} against that of {other}: {figures}{verdict}.")
+            format!("Gain of {program} from {policy} against that of {other}: {figures}{verdict}.")
         }
         Against::OtherRecord => {
             format!("The second record against the first under {arm}: {metric} {figures}{verdict}.")
@@ -339,9 +340,12 @@ pub(super) fn judged(answer: &Answer) -> String {
     facts.map_or_else(|| name.clone(), |facts| facts.label.clone())
 }
 
-/// Returns the reason why there is no effect.
+/// Returns the reason why there is no effect: that of the headline, else of the first policy.
 fn reason(answer: &Answer, claim: Option<&&Claim>) -> String {
-    let found = claim.and_then(|claim| match &claim.call {
+    let judged = answer.claims.iter();
+    let judged = judged.filter(|it| it.contrast.metric == answer.judged.metric);
+    let mut all = claim.copied().into_iter().chain(judged);
+    let found = all.find_map(|claim| match &claim.call {
         Call::SamePages(reason) | Call::NotApplied(reason) => Some(why(answer, reason)),
         Call::Failed(reason) | Call::NotRun(reason) => Some(why(answer, reason)),
         _ => None,

@@ -57,8 +57,6 @@ pub(super) const COLUMNS: [&str; 6] = ["", "from", "to", "change", "interval", "
 pub(super) fn pair(answer: &Answer, contrast: &Contrast) -> String {
     let arm = answer.arm(&contrast.arm).map(named);
     let arm = arm.unwrap_or_else(|| contrast.arm.clone());
-    let program = contrast.program.as_ref();
-    let arm = program.map_or(arm.clone(), |program| format!("{program} under {arm}"));
     format!("{arm} against {}", against(answer, contrast))
 }
 
@@ -118,10 +116,10 @@ pub(super) fn change(answer: &Answer, claim: &Claim) -> Option<String> {
 /// Returns the interval in the unit of its effect: `[−71, −15]`.
 pub(super) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
     let ends = claim.interval?;
-    let [low, high] = match claim.effect? {
-        Effect::Ratio(_) => percent_ends(ends.low - 1.0, ends.high - 1.0),
-        Effect::Points(_) => percent_ends(ends.low / 100.0, ends.high / 100.0),
-        Effect::Difference(_) => {
+    let [low, high] = match claim.effect {
+        None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
+        Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
+        Some(Effect::Difference(_)) => {
             let scaler = scaler(answer, claim);
             [ends.low, ends.high].map(|end| scaler.bare_change(end))
         }
@@ -237,7 +235,7 @@ pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
         Against::Baseline => base(answer),
         Against::OverheadControl(arm) => format!("{arm} (its mechanism without huge pages)"),
         Against::SmallPagesSameMalloc(arm) => format!("{arm} (same malloc, small pages)"),
-        Against::Program(program) => program.clone(),
+        Against::Program(arm) => program(arm).0.to_owned(),
         Against::GainOfProgram(program) => format!("the gain of {program}"),
         Against::Rival(arm) => arm.clone(),
         Against::Itself => "itself".to_owned(),
@@ -300,6 +298,9 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
         Call::DependsOnOrder { .. } => format!("depends on what ran before; {all}"),
         Call::Open(needs) => match needs.fewest_rounds {
             Some(fewest) => format!("too few: {} of {fewest} rounds", claim.rounds),
+            None if matches!(claim.contrast.when, When::PerStart(_)) => {
+                agreed("same sign", claim, &all)
+            }
             None => format!("not decided after {all}"),
         },
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
@@ -428,18 +429,28 @@ pub(super) const PAGES_ALONE: &str = "huge pages alone:";
 
 /// Returns the name of a contrast's row.
 pub(super) fn row(contrast: &Contrast, name: &str) -> String {
-    let program = contrast.program.as_deref().unwrap_or_default();
     match &contrast.against {
         Against::SmallPagesSameMalloc(other) => format!("  {name} against {other}"),
         Against::OverheadControl(other) | Against::Rival(other) => {
             format!("{name} against {other}")
         }
-        Against::Program(_) => format!("{program} under {name}"),
-        Against::GainOfProgram(_) => format!("gain of {program} from {name}"),
+        Against::Program(_) => {
+            let (program, policy) = program(name);
+            format!("{program} under {policy}")
+        }
+        Against::GainOfProgram(_) => {
+            let (program, policy) = program(name);
+            format!("gain of {program} from {policy}")
+        }
         Against::Baseline | Against::OtherRecord | Against::Itself => {
             format!("{name}{}", when(contrast.when))
         }
     }
+}
+
+/// Returns the program and the policy of an arm such as `new: thp=always`.
+pub(super) fn program(arm: &str) -> (&str, &str) {
+    arm.split_once(": ").unwrap_or((arm, arm))
 }
 
 /// Returns the title of the rows of the judged metric, after its name.
@@ -447,7 +458,7 @@ pub(super) fn title(answer: &Answer, contrast: Option<&Contrast>, typical: Optio
     let against = contrast.map_or_else(|| base(answer), |it| against(answer, it));
     let typical = typical.unwrap_or_default();
     let text = match contrast.map(|it| &it.against) {
-        Some(Against::Program(_) | Against::GainOfProgram(_) | Against::OtherRecord) => {
+        Some(Against::Program(_) | Against::OtherRecord) => {
             format!("against {against}")
         }
         _ => format!("{against} {typical}"),

@@ -8,10 +8,10 @@ use super::rule::{Change, Effects, Rule};
 use super::subject::Kind;
 use super::tried::change_words;
 use crate::base::calendar::date;
-use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::answer::build::pages::changed_no_page;
 use crate::run::cause::{Context, facts};
 use crate::run::compare::labels::{effect_of, label_of};
+use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
 use crate::run::policy::Settings;
 use crate::run::record::Record;
 

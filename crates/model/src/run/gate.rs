@@ -81,7 +81,10 @@ impl Gate {
     }
 
     /// The claims that it is about by name, each with whether it is across.
-    fn verdicts<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = (String, Option<bool>)> + 'a {
+    fn verdicts<'a>(
+        &'a self,
+        answer: &'a Answer,
+    ) -> impl Iterator<Item = (String, Option<bool>)> + 'a {
         let claims = answer.claims.iter().filter(|claim| self.is_about(claim));
         claims.map(|claim| (claim.contrast.arm.clone(), self.crossed(claim)))
     }
@@ -205,7 +208,12 @@ mod tests {
 
     fn answer(low: f64, high: f64) -> Answer {
         let effect = Effect::Ratio(low.midpoint(high));
-        Answer::of_claims(vec![claim("thp=always", Against::Baseline, effect, (low, high))])
+        Answer::of_claims(vec![claim(
+            "thp=always",
+            Against::Baseline,
+            effect,
+            (low, high),
+        )])
     }
 
     #[test]

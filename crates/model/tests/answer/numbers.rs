@@ -38,7 +38,9 @@ pub fn numbers_are_in_the_answer(screen: &str, json: &Value) -> Vec<String> {
 /// Returns true when a number of the answer is shown as this value, whose last digit is worth `step`.
 pub fn gives(number: f64, value: f64, step: f64) -> bool {
     let forms = [number, number - 1.0, (number - 1.0) * -1.0];
-    let scaled = forms.iter().flat_map(|form| FACTORS.iter().map(move |factor| form * factor));
+    let scaled = forms
+        .iter()
+        .flat_map(|form| FACTORS.iter().map(move |factor| form * factor));
     let mut scaled = scaled;
     scaled.any(|it| (it.abs() - value).abs() <= step * 1.000_001)
 }
@@ -64,9 +66,14 @@ pub fn numbers_in(screen: &str) -> Vec<(String, f64, f64)> {
         }
     }
     let mut kept = Vec::new();
-    let ends: Vec<&str> = screen.lines().filter(|line| line.contains("more: -v")).collect();
+    let ends: Vec<&str> = screen
+        .lines()
+        .filter(|line| line.contains("more: -v"))
+        .collect();
     for it in found {
-        let is_count = ends.iter().any(|line| line.contains(&format!("{} more: -v", it.0)));
+        let is_count = ends
+            .iter()
+            .any(|line| line.contains(&format!("{} more: -v", it.0)));
         if !is_count {
             kept.push(it);
         }

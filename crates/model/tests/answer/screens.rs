@@ -25,7 +25,10 @@ fn print() {
     for (name, answer) in samples::all() {
         println!("=== {name}\n{}", screen(&answer));
         let json = serde_json::to_value(&answer).unwrap();
-        println!("--- {:?}", numbers_are_in_the_answer(&screen(&answer), &json));
+        println!(
+            "--- {:?}",
+            numbers_are_in_the_answer(&screen(&answer), &json)
+        );
     }
     println!("=== verbose dict\n{}", verbose(&samples::dict()));
     println!("=== verbose redis\n{}", verbose(&samples::redis()));

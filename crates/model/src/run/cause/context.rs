@@ -70,11 +70,11 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(super) fn host(&self) -> &'a Host {
+    pub(in crate::run) fn host(&self) -> &'a Host {
         &self.record.header.host
     }
 
-    pub(super) fn baseline(&self) -> &'a str {
+    pub(in crate::run) fn baseline(&self) -> &'a str {
         &self.table.verdict.baseline
     }
 
@@ -83,13 +83,13 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the settings of an arm; none for a name that is not in the plan.
-    pub(super) fn settings(&self, arm: &str) -> Settings {
+    pub(in crate::run) fn settings(&self, arm: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == arm);
         found.map_or_else(Settings::default, |policy| policy.settings.clone())
     }
 
     /// Returns the mode of anonymous huge pages in force under an arm.
-    pub(super) fn mode(&self, arm: &str) -> &str {
+    pub(in crate::run) fn mode(&self, arm: &str) -> &str {
         match (self.settings(arm).thp, &self.host().thp) {
             (Some(Thp::Never), _) | (_, Err(_)) => "never",
             (Some(Thp::Madvise), _) => "madvise",
@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
         own.or_else(|| machine?.khugepaged.get(name).copied())
     }
 
-    pub(super) fn answer(&self, arm: &str) -> Option<Answer> {
+    pub(in crate::run) fn answer(&self, arm: &str) -> Option<Answer> {
         self.table.verdict.policies.get(arm).copied()
     }
 

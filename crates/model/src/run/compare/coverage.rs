@@ -1,7 +1,7 @@
 //! Whether two policies gave the program the same pages: the proof of treatment.
 
-use crate::run::compare::medians::arm_trials;
 use crate::run::compare::Why;
+use crate::run::compare::medians::arm_trials;
 use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
@@ -86,7 +86,9 @@ fn apart(kind: &Kind<'_>) -> f64 {
 
 /// How the pages of two policies were the same, by the kind of which most was huge.
 fn pages(read: &[Kind<'_>], faults: [f64; 2]) -> Why {
-    let largest = read.iter().max_by(|x, y| x.2.max(x.1).total_cmp(&y.2.max(y.1)));
+    let largest = read
+        .iter()
+        .max_by(|x, y| x.2.max(x.1).total_cmp(&y.2.max(y.1)));
     match largest {
         Some(&(_, there, here)) if there.max(here) > 0.0 => Why::AsMuchHuge {
             bytes: [there, here],

@@ -1,9 +1,9 @@
 //! Whether a policy is worse by its means alone: a tracer or a library applies it where no setting of the
 //! machine may be changed, and costs the program time without a single huge page.
 
-use super::{Answer, Why};
 use super::decision::{Decision, decide};
 use super::verdict::Evidence;
+use super::{Answer, Why};
 use crate::run::policy::{Policy, Preload, Tracer, realise};
 
 impl Evidence<'_> {

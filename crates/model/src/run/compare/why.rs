@@ -59,12 +59,14 @@ pub enum Why {
     },
 }
 
-
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = |value: f64| quantity(&Unit::Bytes, value);
         match self {
-            Self::AsMuchHuge { bytes: [there, here], faults } => write!(
+            Self::AsMuchHuge {
+                bytes: [there, here],
+                faults,
+            } => write!(
                 f,
                 "as much was huge under both ({} and {}); {} against {} minor faults",
                 bytes(*here),
@@ -84,7 +86,10 @@ impl fmt::Display for Why {
             Self::NotMeasured { reason } | Self::LeftOut { reason } => f.write_str(reason),
             Self::NoDirection => f.write_str("the metric has no better direction; choose another"),
             Self::ByMechanism { control } => {
-                write!(f, "what the mechanism alone costs ({control}) hides what huge pages do")
+                write!(
+                    f,
+                    "what the mechanism alone costs ({control}) hides what huge pages do"
+                )
             }
             Self::NoRound => f.write_str("no complete round"),
         }

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use crate::base::units::Unit;
+use crate::run::answer::Word;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
 use crate::run::plan::HostMemory;
 use crate::run::record::{Record, StopReason};
-use crate::run::answer::Word;
 use crate::run::report::Report;
 use crate::run::stats::{ALPHA, median, splits};
 use crate::text::number::quantity;

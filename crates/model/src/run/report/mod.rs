@@ -162,7 +162,8 @@ impl<'a> Report<'a> {
         let mut document = document(self.answer(), width, verbosity);
         if let Some(cells) = self.cells.as_ref().filter(|_| self.other.is_none()) {
             let drawings = cells.drawings().into_iter();
-            let drawings = drawings.map(|lines| Section::default().with_detail(Block::Lines(lines)));
+            let drawings =
+                drawings.map(|lines| Section::default().with_detail(Block::Lines(lines)));
             document.sections.extend(drawings);
             document.push(Section::default().with_detail(Block::Notes(cells.legend())));
         }

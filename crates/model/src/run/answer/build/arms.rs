@@ -7,8 +7,8 @@ use crate::run::cause::facts::{self, InForce};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Why};
 use crate::run::policy::Policy;
+use crate::run::policy::Settings;
 use crate::run::policy::realise::Realisation;
-use crate::run::policy::{Settings};
 
 /// Every arm, the baseline first.
 pub(super) fn arms(work: &Work<'_>) -> Vec<Arm> {
@@ -40,7 +40,8 @@ fn arm(work: &Work<'_>, policy: &Policy) -> Arm {
                 .flatten(),
         },
         applied: applied(work, name),
-        taken: facts::taken_by_chance(record, work.table(), name).map(|it| [it.taken as u64, it.of as u64]),
+        taken: facts::taken_by_chance(record, work.table(), name)
+            .map(|it| [it.taken as u64, it.of as u64]),
         dropped: removal.map(|it| (it.round, it.why.clone())),
     }
 }
@@ -76,7 +77,7 @@ fn applied(work: &Work<'_>, policy: &str) -> Applied {
             of: it.of as u32,
             detail: it.detail,
         },
-        Some(InForce::ReadBack { read, .. }) => Applied::ReadBack(read as u32),
+        Some(InForce::ReadBack { trials, .. }) => Applied::ReadBack(trials as u32),
         _ => Applied::Unknown,
     }
 }

@@ -13,7 +13,11 @@ use crate::run::record::COLD_REST;
 /// The choice; `None` when policies are not what is compared.
 pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Choice> {
     let verdict = &work.table().verdict;
-    let is_compared = work.table().comparisons.iter().any(|row| row.metric == verdict.metric && row.n > 0);
+    let is_compared = work
+        .table()
+        .comparisons
+        .iter()
+        .any(|row| row.metric == verdict.metric && row.n > 0);
     if !work.asks_about_pages() || verdict.policies.is_empty() || !is_compared {
         return None;
     }
@@ -42,7 +46,9 @@ fn keep(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_decided: bool
 }
 
 fn has_open(claims: &[Claim]) -> bool {
-    let mut judged = claims.iter().filter(|claim| claim.budget == super::Budget::Verdict);
+    let mut judged = claims
+        .iter()
+        .filter(|claim| claim.budget == super::Budget::Verdict);
     judged.any(|claim| claim.call.is_open())
 }
 
@@ -59,13 +65,16 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
     });
     // Variables and arguments that anybody can set need no hugewise; a machine's settings stand alone.
     let exec = exec(record, best, needs_system).filter(|_| by_hand.is_empty());
-    let ties = claims.iter().enumerate().filter_map(|(at, claim)| match &claim.contrast.against {
-        Against::Rival(arm) => Some(Tie {
-            arm: arm.clone(),
-            claim: ClaimId(at),
-        }),
-        _ => None,
-    });
+    let ties = claims
+        .iter()
+        .enumerate()
+        .filter_map(|(at, claim)| match &claim.contrast.against {
+            Against::Rival(arm) => Some(Tie {
+                arm: arm.clone(),
+                claim: ClaimId(at),
+            }),
+            _ => None,
+        });
     Choice {
         arm: Some(best.to_owned()),
         scope: scope(work, best),
@@ -96,12 +105,14 @@ pub(super) fn prices(work: &Work<'_>, claims: &[Claim], policy: &str) -> Vec<Cla
         contrast.arm == policy
             && contrast.against == Against::Baseline
             && contrast.when == When::BackToBack
-            && rows.iter().any(|row| {
-                row.metric == contrast.metric && row.statistic == contrast.statistic
-            })
+            && rows
+                .iter()
+                .any(|row| row.metric == contrast.metric && row.statistic == contrast.statistic)
     };
     let all = claims.iter().enumerate();
-    all.filter(|(_, claim)| of_row(claim)).map(|(at, _)| ClaimId(at)).collect()
+    all.filter(|(_, claim)| of_row(claim))
+        .map(|(at, _)| ClaimId(at))
+        .collect()
 }
 
 /// How a policy was reached, without what this machine did not need: clearing a switch that no parent had set.

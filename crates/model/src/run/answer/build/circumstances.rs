@@ -25,7 +25,10 @@ pub(super) fn circumstances(source: &Source<'_>) -> Vec<Circumstances> {
 
 fn of_record(record: &Record) -> Circumstances {
     let header = &record.header;
-    let touches = record.trials.iter().filter_map(|it| it.first_touch.as_ref());
+    let touches = record
+        .trials
+        .iter()
+        .filter_map(|it| it.first_touch.as_ref());
     let short = touches.filter(|it| it.wanted_bytes.is_some()).count();
     Circumstances {
         machine: machine(record),
@@ -85,14 +88,22 @@ fn disturbance(record: &Record) -> Disturbance {
     let kinds = record.count_marks().into_iter();
     Disturbance {
         trials: marked.count() as u32,
-        kinds: kinds.map(|(kind, count)| (kind.to_owned(), count as u32)).collect(),
+        kinds: kinds
+            .map(|(kind, count)| (kind.to_owned(), count as u32))
+            .collect(),
     }
 }
 
 fn continued(record: &Record) -> Vec<(u32, u64)> {
     let began = record.header.created_unix_ms;
     let all = record.continuations.iter();
-    all.map(|it| (it.round + 1, it.started_unix_ms.saturating_sub(began) / 60_000)).collect()
+    all.map(|it| {
+        (
+            it.round + 1,
+            it.started_unix_ms.saturating_sub(began) / 60_000,
+        )
+    })
+    .collect()
 }
 
 /// The program that did the work, when the command names another.
@@ -102,7 +113,10 @@ fn ran(record: &Record) -> Option<String> {
         return None;
     }
     let command = plan.command.first()?.split_whitespace().next()?;
-    let trees = record.trials.iter().filter_map(|it| it.read_back.tree.as_ref());
+    let trees = record
+        .trials
+        .iter()
+        .filter_map(|it| it.read_back.tree.as_ref());
     let mut programs = trees.map(|it| it.largest.program.as_str());
     let program = programs.find(|it| !it.is_empty())?;
     let name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);

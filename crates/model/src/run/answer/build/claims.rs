@@ -80,7 +80,9 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison)
         (Answer::Better, ..) => Call::Better,
         (Answer::Worse, ..) => Call::Worse,
         (Answer::NoDifference, ..) => Call::Same,
-        (Answer::Mixed, Some(runs), _) if is_rarely_worse(row, runs) => Call::RareSlow(runs.clone()),
+        (Answer::Mixed, Some(runs), _) if is_rarely_worse(row, runs) => {
+            Call::RareSlow(runs.clone())
+        }
         (Answer::Mixed, Some(runs), _) => Call::Mixed(runs.clone()),
         (Answer::DependsOnOrder, _, Some(order)) => Call::DependsOnOrder {
             p: order.p,
@@ -150,7 +152,6 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         };
         Some(Claim {
             contrast: Contrast {
-                program: None,
                 arm: policy.name.clone(),
                 against: Against::Baseline,
                 when: When::AfterIdle(COLD_REST.as_secs()),
@@ -175,7 +176,6 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let best = verdict.best.clone().unwrap_or_default();
     verdict.equals.iter().map(move |rival: &Rival| Claim {
         contrast: Contrast {
-            program: None,
             arm: best.clone(),
             against: Against::Rival(rival.policy.clone()),
             when: When::BackToBack,
@@ -183,7 +183,10 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             statistic: Statistic::Center,
         },
         effect: None,
-        interval: rival.low.zip(rival.high).map(|(low, high)| interval(low, high, Covers::Verdict)),
+        interval: rival
+            .low
+            .zip(rival.high)
+            .map(|(low, high)| interval(low, high, Covers::Verdict)),
         from: None,
         to: None,
         rounds: rival.rounds,
@@ -195,29 +198,41 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
 
 /// By how much more a program gains from a policy than the first one does.
 fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
-    work.table().interactions.iter().map(|it: &Interaction| Claim {
-        contrast: Contrast {
-            program: Some(it.program.clone()),
-            arm: it.policy.clone(),
-            against: Against::GainOfProgram(it.baseline_program.clone()),
-            when: When::BackToBack,
-            metric: work.table().verdict.metric.clone(),
-            statistic: Statistic::Center,
-        },
-        effect: it.points.map(Effect::Points),
-        interval: it.low.zip(it.high).map(|(low, high)| interval(low, high, Covers::Verdict)),
-        from: None,
-        to: None,
-        rounds: it.n,
-        agreeing: None,
-        call: match it.gain {
-            Gain::More => Call::Better,
-            Gain::Less => Call::Worse,
-            Gain::Alike => Call::Same,
-            Gain::NotDecided => Call::Open(Needs::default()),
-        },
-        budget: Budget::Own,
-    })
+    work.table()
+        .interactions
+        .iter()
+        .map(|it: &Interaction| Claim {
+            contrast: Contrast {
+                arm: arm_of(work, &it.program, &it.policy),
+                against: Against::GainOfProgram(it.baseline_program.clone()),
+                when: When::BackToBack,
+                metric: work.table().verdict.metric.clone(),
+                statistic: Statistic::Center,
+            },
+            effect: it.points.map(Effect::Points),
+            interval: it
+                .low
+                .zip(it.high)
+                .map(|(low, high)| interval(low, high, Covers::Verdict)),
+            from: None,
+            to: None,
+            rounds: it.n,
+            agreeing: None,
+            call: match it.gain {
+                Gain::More => Call::Better,
+                Gain::Less => Call::Worse,
+                Gain::Alike => Call::Same,
+                Gain::NotDecided => Call::Open(Needs::default()),
+            },
+            budget: Budget::Own,
+        })
+}
+
+/// The arm of a program under a policy.
+fn arm_of(work: &Work<'_>, program: &str, policy: &str) -> String {
+    let mut programs = work.record().header.plan.programs.iter();
+    let program = programs.find(|it| it.name == program);
+    program.map_or_else(|| policy.to_owned(), |it| it.under(policy))
 }
 
 /// One value a start, of servers that live for several trials.
@@ -229,7 +244,6 @@ fn per_start(work: &Work<'_>) -> Vec<Claim> {
     let found = starts(work.record(), &verdict.baseline, &verdict.metric);
     let claim = |it: Starts| Claim {
         contrast: Contrast {
-            program: None,
             arm: it.policy,
             against: Against::Baseline,
             when: When::PerStart(it.starts),
@@ -289,12 +303,12 @@ fn plain_call(change: Change, better: Better) -> Call {
 
 fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, call: Call) -> Claim {
     let plan = &work.record().header.plan;
-    let program = plan.program_of(&row.policy).map(|it| it.name.clone());
-    let other = plan.program_of(&row.baseline).map(|it| it.name.clone());
-    let against = match (work.source.other, other) {
-        (Some(_), _) => Against::OtherRecord,
-        (None, Some(other)) if program.is_some() => Against::Program(other),
-        _ => Against::Baseline,
+    let against = if work.source.other.is_some() {
+        Against::OtherRecord
+    } else if plan.programs.is_empty() {
+        Against::Baseline
+    } else {
+        Against::Program(row.baseline.clone())
     };
     let size = match row.scale {
         Scale::Ratio => row.ratio,
@@ -302,15 +316,17 @@ fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, cal
     };
     Claim {
         contrast: Contrast {
-            arm: plan.policy_of(&row.policy).to_owned(),
-            program,
+            arm: row.policy.clone(),
             against,
             when: When::BackToBack,
             metric: row.metric.clone(),
             statistic: row.statistic,
         },
         effect: size.map(|size| effect(row.scale, size)),
-        interval: row.low.zip(row.high).map(|(low, high)| interval(low, high, covers)),
+        interval: row
+            .low
+            .zip(row.high)
+            .map(|(low, high)| interval(low, high, covers)),
         from: row.baseline_value,
         to: row.policy_value,
         rounds: row.n,
@@ -353,7 +369,8 @@ fn agreeing(record: &Record, row: &Comparison) -> Option<u32> {
         }
     }
     let changes = rounds.values().filter_map(|(baseline, policy)| {
-        let usual = (!baseline.is_empty()).then(|| baseline.iter().sum::<f64>() / baseline.len() as f64)?;
+        let usual =
+            (!baseline.is_empty()).then(|| baseline.iter().sum::<f64>() / baseline.len() as f64)?;
         Some((*policy)? - usual)
     });
     let agree = changes.filter(|change| (*change > 0.0) == is_above && *change != 0.0);

@@ -1,9 +1,11 @@
 //! Commands to paste into a shell. Every word that comes from a record is quoted here.
 
 use crate::run::answer::{Command, Step};
-use crate::run::policy::realise::{EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer};
-use crate::run::policy::{Numa, Settings, environment};
 use crate::run::plan::service::CommandLine;
+use crate::run::policy::realise::{
+    EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
+};
+use crate::run::policy::{Numa, Settings, environment};
 use crate::run::record::{Header, Record};
 use crate::text::wrap::{plain, quoted, quoted_words};
 
@@ -32,7 +34,9 @@ pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Comman
         machine_wide: true,
     });
     let arguments = &realisation.arguments;
-    let placed = (!arguments.is_empty()).then(|| written(record, arguments)).flatten();
+    let placed = (!arguments.is_empty())
+        .then(|| written(record, arguments))
+        .flatten();
     let left = (placed.is_none() && !arguments.is_empty())
         .then(|| Step::Arguments(quoted_words(arguments)));
     let mut words: Vec<String> = environment(&realisation.environment, |_| None)
@@ -43,7 +47,10 @@ pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Comman
     words.push(workload(record, arguments));
     let command = (has_command && !realisation.is_traced()).then(|| Command::new(words.join(" ")));
     let call = prctl(realisation.prctl).map(|call| Step::Call(call.to_owned()));
-    let steps = call.into_iter().chain(surroundings(realisation)).chain(left);
+    let steps = call
+        .into_iter()
+        .chain(surroundings(realisation))
+        .chain(left);
     (files.chain(command).collect(), steps.collect())
 }
 
@@ -64,7 +71,10 @@ pub(super) fn exec(record: &Record, policy: &str, needs_system: bool) -> Option<
         false => "",
     };
     Some(Command {
-        line: format!("hugewise exec {system}--policy {} -- {workload}", quoted(&settings.to_string())),
+        line: format!(
+            "hugewise exec {system}--policy {} -- {workload}",
+            quoted(&settings.to_string())
+        ),
         as_root: needs_system,
         machine_wide: needs_system,
     })
@@ -115,7 +125,10 @@ fn input(header: &Header) -> Option<String> {
 
 /// A command that measures again, reading from where the first one did.
 pub(super) fn with_input(header: &Header, line: String) -> Command {
-    let has_flag = header.made_by.iter().any(|word| word.starts_with("--stdin"));
+    let has_flag = header
+        .made_by
+        .iter()
+        .any(|word| word.starts_with("--stdin"));
     let input = input(header).filter(|_| header.stdin_bytes.is_some() && !has_flag);
     Command::new(match input {
         Some(input) => format!("{line} < {input}"),
@@ -139,7 +152,11 @@ fn with_blanks(line: &str) -> String {
 }
 
 fn write(file: &FileWrite) -> String {
-    format!("echo {} > {}", quoted(&file.value), quoted(&format!("/{}", file.path)))
+    format!(
+        "echo {} > {}",
+        quoted(&file.value),
+        quoted(&format!("/{}", file.path))
+    )
 }
 
 /// How a policy is applied by hand, in the order of the steps, one sentence each.
@@ -162,25 +179,39 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     let arguments = &realisation.arguments;
     let among = || format!("{} among its arguments", quoted_words(arguments));
     steps.extend((!arguments.is_empty()).then(among));
-    steps.extend(realisation.files.iter().map(|file| format!("{} (as root)", write(file))));
+    steps.extend(
+        realisation
+            .files
+            .iter()
+            .map(|file| format!("{} (as root)", write(file))),
+    );
     steps
 }
 
 /// What bounds the program's memory, and the nodes it lies on.
 fn surroundings(realisation: &Realisation) -> impl Iterator<Item = Step> {
-    let MemoryLimits { max_bytes, high_bytes } = realisation.limits;
+    let MemoryLimits {
+        max_bytes,
+        high_bytes,
+    } = realisation.limits;
     let max = max_bytes.map(|bytes| format!("MemoryMax={bytes}"));
     let high = high_bytes.map(|bytes| format!("MemoryHigh={bytes}"));
     let limits: Vec<String> = [max, high].into_iter().flatten().collect();
     let group = (!limits.is_empty()).then_some(Step::CgroupLimits(limits));
-    let numa = realisation.numa.as_ref().map(Numa::numactl).map(Step::Prefix);
+    let numa = realisation
+        .numa
+        .as_ref()
+        .map(Numa::numactl)
+        .map(Step::Prefix);
     group.into_iter().chain(numa)
 }
 
 fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
     match prctl {
         ThpPrctl::Leave => None,
-        ThpPrctl::Clear => Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, if a parent set it"),
+        ThpPrctl::Clear => {
+            Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, if a parent set it")
+        }
         ThpPrctl::Disable => Some("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec"),
         ThpPrctl::ExceptAdvised => {
             Some("prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0) before exec")
@@ -192,7 +223,9 @@ fn tracer(tracer: &Tracer) -> Option<&'static str> {
     match tracer {
         Tracer::None => None,
         Tracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
-        Tracer::Huge => Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer"),
+        Tracer::Huge => {
+            Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
+        }
         Tracer::Sites(_) => Some("madvise(2) after the mmap of each site, by a tracer"),
     }
 }
@@ -203,17 +236,26 @@ fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
         let when = when.clause();
         format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
     });
-    let text = "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer";
-    collapse.into_iter().chain(realisation.text.map(|_| text.to_owned()))
+    let text =
+        "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer";
+    collapse
+        .into_iter()
+        .chain(realisation.text.map(|_| text.to_owned()))
 }
 
 fn variable(change: &EnvChange) -> String {
     match change {
         EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
-        EnvChange::Append { name, separator, value } => listed(name, value, "append after", *separator),
-        EnvChange::Prepend { name, separator, value } => {
-            listed(name, value, "put before it, with", *separator)
-        }
+        EnvChange::Append {
+            name,
+            separator,
+            value,
+        } => listed(name, value, "append after", *separator),
+        EnvChange::Prepend {
+            name,
+            separator,
+            value,
+        } => listed(name, value, "put before it, with", *separator),
     }
 }
 

@@ -2,21 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Work;
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::word::Decision;
-use super::Work;
 use crate::run::answer::{
     Against, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
 };
 use crate::run::cause::facts;
-use crate::run::compare::{
-    Answer, ControlOutcome, Runs, Statistic, Warning, host_differences,
-};
+use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host_differences};
+use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
 use crate::run::record::{Record, RemovalReason, StopReason};
 use crate::run::trial::{Pacing, Reading, Trial};
-use crate::run::metric::requests::suffix_metric;
 
 /// Servers have to be started as often as this before their starts tell anything.
 const STARTS: u32 = 5;
@@ -63,7 +61,8 @@ pub(super) fn doubts(
 fn left_behind(record: &Record) -> Vec<Doubt> {
     let end = record.end.iter();
     let left = end.flat_map(|end| &end.left_behind);
-    left.map(|text| Doubt::LeftBehind { text: text.clone() }).collect()
+    left.map(|text| Doubt::LeftBehind { text: text.clone() })
+        .collect()
 }
 
 fn two_records(work: &Work<'_>) -> Option<Doubt> {
@@ -76,7 +75,9 @@ fn two_records(work: &Work<'_>) -> Option<Doubt> {
 
 fn control(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     let control = work.table().control.as_ref()?;
-    let at = claims.iter().position(|claim| claim.contrast.against == Against::Itself)?;
+    let at = claims
+        .iter()
+        .position(|claim| claim.contrast.against == Against::Itself)?;
     let claim = ClaimId(at);
     match control.outcome(work.table().verdict.threshold, smallest_effect(work)) {
         ControlOutcome::Passed => None,
@@ -104,7 +105,10 @@ fn failed(record: &Record) -> Option<Doubt> {
         *by_arm.entry(&trial.policy).or_default() += 1;
     }
     Some(Doubt::FailedTrials {
-        by_arm: by_arm.into_iter().map(|(arm, count)| (arm.to_owned(), count)).collect(),
+        by_arm: by_arm
+            .into_iter()
+            .map(|(arm, count)| (arm.to_owned(), count))
+            .collect(),
         of: record.trials.len() as u32,
         first: first.outcome.to_string(),
         said: first.stderr_tail.as_deref().and_then(last_lines),
@@ -113,7 +117,10 @@ fn failed(record: &Record) -> Option<Doubt> {
 
 /// The last lines of what a program wrote, which say why it failed.
 fn last_lines(stderr: &str) -> Option<String> {
-    let lines: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = stderr
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let last = lines.get(lines.len().saturating_sub(3)..)?;
     (!last.is_empty()).then(|| last.join(" / "))
 }
@@ -137,12 +144,16 @@ fn not_applied(work: &Work<'_>) -> Vec<Doubt> {
 }
 
 fn afterwards(work: &Work<'_>) -> Option<Doubt> {
-    work.table().verdict.chosen_afterwards.then_some(Doubt::ChosenAfterwards)
+    work.table()
+        .verdict
+        .chosen_afterwards
+        .then_some(Doubt::ChosenAfterwards)
 }
 
 fn interrupted(record: &Record) -> Option<Doubt> {
     let end = record.end.as_ref();
-    end.is_some_and(|end| end.reason == StopReason::Interrupted).then_some(Doubt::Interrupted)
+    end.is_some_and(|end| end.reason == StopReason::Interrupted)
+        .then_some(Doubt::Interrupted)
 }
 
 fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt> {
@@ -155,13 +166,19 @@ fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt>
         matches!(claim.contrast.when, When::AfterIdle(_)) && claim.contrast.arm == arm
     };
     let claim = claims.iter().position(is_it).map(ClaimId);
-    Some(Doubt::OnlyBackToBack { arm, claim, seconds })
+    Some(Doubt::OnlyBackToBack {
+        arm,
+        claim,
+        seconds,
+    })
 }
 
 fn without_pages(work: &Work<'_>) -> Option<Doubt> {
     let best = work.table().verdict.best.as_deref()?;
     let is_vain = work.asks_about_pages() && is_malloc_without_pages(work.context, best);
-    is_vain.then(|| Doubt::GainWithoutPages { arm: best.to_owned() })
+    is_vain.then(|| Doubt::GainWithoutPages {
+        arm: best.to_owned(),
+    })
 }
 
 fn few_starts(claims: &[Claim]) -> Option<Doubt> {
@@ -195,7 +212,10 @@ fn by_chance(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
     let policy = header.plan.policies.iter().find(|it| it.name == arm)?;
     let glibc = advice_by_chance(policy, &header.host)?;
     let taken = facts::taken_by_chance(work.record(), work.table(), arm);
-    let bound = header.realisations.get(arm).is_some_and(Realisation::binds_at_start);
+    let bound = header
+        .realisations
+        .get(arm)
+        .is_some_and(Realisation::binds_at_start);
     Some(Doubt::TakenByChance {
         arm: arm.to_owned(),
         ratio: taken.as_ref().and_then(|it| it.ratio),
@@ -228,10 +248,12 @@ fn maybe_small(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     let claim = *decision.headline.first()?;
     let shown = &claims[claim.0];
     let threshold = work.table().verdict.threshold;
-    let (Some(Effect::Ratio(_)), Some(Interval { low, high, .. })) = (shown.effect, shown.interval) else {
+    let (Some(Effect::Ratio(_)), Some(Interval { low, high, .. })) = (shown.effect, shown.interval)
+    else {
         return None;
     };
-    let is_decided = matches!(shown.call, Call::Better | Call::Worse) && decision.word != Word::Compared;
+    let is_decided =
+        matches!(shown.call, Call::Better | Call::Worse) && decision.word != Word::Compared;
     let near = match low > 1.0 {
         true => low - 1.0,
         false => 1.0 - high,
@@ -260,20 +282,29 @@ fn left_out(work: &Work<'_>) -> Vec<Doubt> {
     let rows = rows.filter(|row| row.metric == *metric && row.statistic == Statistic::Center);
     let mut by_why: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows {
-        let told = row.warnings.iter().filter(|it| {
-            !matches!(it, Warning::Marked { .. } | Warning::Circumstances { .. })
-        });
+        let told = row
+            .warnings
+            .iter()
+            .filter(|it| !matches!(it, Warning::Marked { .. } | Warning::Circumstances { .. }));
         for warning in told {
-            by_why.entry(warning.to_string()).or_default().push(row.policy.clone());
+            by_why
+                .entry(warning.to_string())
+                .or_default()
+                .push(row.policy.clone());
         }
     }
-    by_why.into_iter().map(|(why, arms)| Doubt::LeftOut { arms, why }).collect()
+    by_why
+        .into_iter()
+        .map(|(why, arms)| Doubt::LeftOut { arms, why })
+        .collect()
 }
 
 fn load(work: &Work<'_>) -> Option<Doubt> {
     let limit = facts::load_limit(work.record())?;
     Some(Doubt::LoadIsTheLimit {
-        share: limit.bound_cpus.map(|cpus| limit.load_cpus / cpus.max(1) as f64),
+        share: limit
+            .bound_cpus
+            .map(|cpus| limit.load_cpus / cpus.max(1) as f64),
         parted: limit.parted,
     })
 }
@@ -282,10 +313,18 @@ fn latencies(work: &Work<'_>) -> Vec<Doubt> {
     let Some(source) = &work.record().header.plan.latency else {
         return Vec::new();
     };
-    let trials = || work.record().trials.iter().filter(|trial| trial.succeeded());
+    let trials = || {
+        work.record()
+            .trials
+            .iter()
+            .filter(|trial| trial.succeeded())
+    };
     let unread: Vec<&Trial> = trials().filter(|trial| trial.pacing.is_none()).collect();
     let why = unread.first().and_then(|first| {
-        let mut readings = first.readings.iter().filter(|(name, _)| suffix_metric(name).is_some());
+        let mut readings = first
+            .readings
+            .iter()
+            .filter(|(name, _)| suffix_metric(name).is_some());
         readings.find_map(|(_, reading)| match reading {
             Reading::Missing { missing } => Some(missing.to_string()),
             _ => None,
@@ -305,19 +344,28 @@ fn latencies(work: &Work<'_>) -> Vec<Doubt> {
 
 /// From a quarter of the trials on, what disturbed them may be in the interval.
 fn disturbed(record: &Record) -> Option<Doubt> {
-    let marked = record.trials.iter().filter(|it| !it.marks.is_empty()).count();
+    let marked = record
+        .trials
+        .iter()
+        .filter(|it| !it.marks.is_empty())
+        .count();
     let kinds = record.count_marks().into_iter();
     let is_many = marked > 0 && 4 * marked >= record.trials.len();
     is_many.then(|| Doubt::Disturbed {
         trials: marked as u32,
         of: record.trials.len() as u32,
-        kinds: kinds.map(|(kind, count)| (kind.to_owned(), count as u32)).collect(),
+        kinds: kinds
+            .map(|(kind, count)| (kind.to_owned(), count as u32))
+            .collect(),
     })
 }
 
 /// A policy without a difference may still have rare bad runs.
 fn unseen(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
-    let arm = decision.arm.as_ref().filter(|_| decision.word == Word::NoDifference)?;
+    let arm = decision
+        .arm
+        .as_ref()
+        .filter(|_| decision.word == Word::NoDifference)?;
     let runs: &Runs = work.table().verdict.runs.get(arm)?;
     Some(Doubt::RareRunsUnseen {
         arm: arm.clone(),
@@ -329,9 +377,9 @@ fn dropped(record: &Record) -> Vec<Doubt> {
     let removals = record.removals.iter();
     let removals = removals.filter(|it| !it.is_of_a_sham() && !it.why.is_about_time());
     let why = |why: &RemovalReason| match why {
-        RemovalReason::CannotAct(why) | RemovalReason::Fails(why) | RemovalReason::TellsNoMore(why) => {
-            why.clone()
-        }
+        RemovalReason::CannotAct(why)
+        | RemovalReason::Fails(why)
+        | RemovalReason::TellsNoMore(why) => why.clone(),
         _ => String::new(),
     };
     removals
@@ -363,5 +411,7 @@ fn nothing_decided(work: &Work<'_>) -> Option<Doubt> {
 fn warnings(work: &Work<'_>) -> Vec<Doubt> {
     let records = std::iter::once(work.record()).chain(work.source.other);
     let texts = records.flat_map(|record| &record.warnings);
-    texts.map(|text| Doubt::Warning { text: text.clone() }).collect()
+    texts
+        .map(|text| Doubt::Warning { text: text.clone() })
+        .collect()
 }

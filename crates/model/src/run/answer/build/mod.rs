@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{Answer, Budget, Claim, ClaimId, Judged, MetricFacts, Subject, SubjectKind};
 use crate::run::cause::{Context, causes};
 use crate::run::compare::labels::metric_of;
-use crate::run::compare::{Comparison, Statistic, Table, table, Options};
+use crate::run::compare::{Comparison, Options, Statistic, Table, table};
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
@@ -132,7 +132,10 @@ impl<'a> Work<'a> {
     /// What names the record in a command: its word, else its path.
     fn word(&self) -> Option<&'a str> {
         let beside = self.source.beside;
-        beside.word.as_deref().or(beside.paths.first().map(String::as_str))
+        beside
+            .word
+            .as_deref()
+            .or(beside.paths.first().map(String::as_str))
     }
 }
 
@@ -146,13 +149,17 @@ fn judged_row(table: &Table, policy: &str) -> Option<Comparison> {
     };
     let usual = found(Statistic::Center)?;
     match (verdict.judge_by, verdict.runs.get(policy)) {
-        (JudgeBy::P95, _) => Some(found(Statistic::Quantile(Quantile::P95)).cloned().unwrap_or(Comparison {
-            ratio: None,
-            difference: None,
-            low: None,
-            high: None,
-            ..usual.clone()
-        })),
+        (JudgeBy::P95, _) => Some(
+            found(Statistic::Quantile(Quantile::P95))
+                .cloned()
+                .unwrap_or(Comparison {
+                    ratio: None,
+                    difference: None,
+                    low: None,
+                    high: None,
+                    ..usual.clone()
+                }),
+        ),
         (JudgeBy::Mean, Some(runs)) if usual.ratio.is_some() => Some(Comparison {
             ratio: runs.mean,
             low: runs.mean_low,

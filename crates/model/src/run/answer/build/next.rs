@@ -48,7 +48,10 @@ pub(super) fn next(
         steps.extend(more_reach(work, decision));
         steps.extend(without_mechanism(work, claims, decision));
     }
-    if !steps.iter().any(|it: &Next| matches!(it.step, Step::Decide { .. })) {
+    if !steps
+        .iter()
+        .any(|it: &Next| matches!(it.step, Step::Decide { .. }))
+    {
         steps.extend(go_on(work));
     }
     steps.extend(not_tried(work));
@@ -65,8 +68,14 @@ fn step(step: Step, minutes: Option<u64>, command: Option<Command>) -> Next {
 }
 
 /// The time that would decide an open claim: of the word's policy, or the one with the most to gain.
-fn decide(work: &Work<'_>, claims: &[Claim], decision: &Decision, choice: Option<&Choice>) -> Option<Next> {
-    let is_chosen = choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
+fn decide(
+    work: &Work<'_>,
+    claims: &[Claim],
+    decision: &Decision,
+    choice: Option<&Choice>,
+) -> Option<Next> {
+    let is_chosen =
+        choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
     let is_open = matches!(
         decision.word,
         Word::Open | Word::TooFewRounds | Word::DependsOnOrder | Word::NotAboutPages
@@ -101,7 +110,8 @@ fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
         let width = row.high?.ln() - row.low?.ln();
         (2.0 * gain > width).then_some((gain, row))
     });
-    ends.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, row)| row)
+    ends.max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, row)| row)
 }
 
 /// The command that would decide a claim, when that is not too long.
@@ -119,7 +129,11 @@ fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) ->
             with_input(header, rerun(&header.made_by, &[&limit]))
         }
     };
-    Some(step(Step::Decide { claim: id }, Some(minutes), Some(command)))
+    Some(step(
+        Step::Decide { claim: id },
+        Some(minutes),
+        Some(command),
+    ))
 }
 
 /// Nobody is sent to wait for an effect within the threshold.
@@ -133,9 +147,10 @@ fn is_of_interest(work: &Work<'_>, claim: &Claim, row: &Comparison) -> bool {
 /// How many times the rounds so far are needed when there are too few to decide anything.
 fn too_few(claim: &Claim) -> Option<f64> {
     match claim.call {
-        Call::Open(Needs { fewest_rounds: Some(needed), .. }) => {
-            Some(f64::from(needed + 1) / f64::from(claim.rounds.max(1)))
-        }
+        Call::Open(Needs {
+            fewest_rounds: Some(needed),
+            ..
+        }) => Some(f64::from(needed + 1) / f64::from(claim.rounds.max(1))),
         _ => None,
     }
 }
@@ -143,9 +158,16 @@ fn too_few(claim: &Claim) -> Option<f64> {
 /// Seconds that the missing rounds take: an interval narrows with the square root of the rounds.
 fn missing_seconds(work: &Work<'_>, claim: &Claim, row: &Comparison) -> Option<f64> {
     let by_width = || {
-        let (low, high) = row.low.zip(row.high).filter(|_| row.scale == Scale::Ratio)?;
+        let (low, high) = row
+            .low
+            .zip(row.high)
+            .filter(|_| row.scale == Scale::Ratio)?;
         let half = (high / low).ln() / 2.0;
-        let wanted = row.ratio?.ln().abs().max(work.table().verdict.threshold.ln_1p());
+        let wanted = row
+            .ratio?
+            .ln()
+            .abs()
+            .max(work.table().verdict.threshold.ln_1p());
         Some((NARROWER * half / wanted).powi(2))
     };
     // Two single runs a round have no interval before the rounds that can decide.
@@ -185,8 +207,13 @@ fn after_idle(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Opt
         return None;
     }
     let runs = known.map_or(0, |claim| claim.rounds);
-    let time = work.record().time_of_more_cold_trials(arm).filter(|_| runs < ENOUGH_RUNS);
-    let next = Step::AfterIdle { arm: arm.to_owned() };
+    let time = work
+        .record()
+        .time_of_more_cold_trials(arm)
+        .filter(|_| runs < ENOUGH_RUNS);
+    let next = Step::AfterIdle {
+        arm: arm.to_owned(),
+    };
     if let (Some(time), Some(command)) = (time, continued(work)) {
         let minutes = minutes(time.max(USUAL_TIME).as_secs_f64());
         return Some(step(next, Some(minutes), Some(Command::new(command))));
@@ -201,7 +228,11 @@ fn minutes(seconds: f64) -> u64 {
 /// An experiment of its own whose runs all come after idle.
 fn measured_after_idle(work: &Work<'_>, arm: &str, next: Step) -> Next {
     let header = &work.record().header;
-    let wall = work.context.medians.get(arm, MetricId::WallSeconds).unwrap_or(0.0);
+    let wall = work
+        .context
+        .medians
+        .get(arm, MetricId::WallSeconds)
+        .unwrap_or(0.0);
     let minutes = minutes((wall + COLD_REST.as_secs_f64()) * ENOUGH_TRIALS);
     let rest = format!("--host-memory=rest:{}s", COLD_REST.as_secs());
     let limit = format!("--max-time={minutes}m");
@@ -210,7 +241,11 @@ fn measured_after_idle(work: &Work<'_>, arm: &str, next: Step) -> Next {
     let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
     let own = policies.find(|it| it.name == arm).filter(|_| is_usual);
     let own = own.map(|policy| format!("--policy={}", policy.settings));
-    let flags: Vec<&str> = own.iter().map(String::as_str).chain([rest.as_str(), limit.as_str()]).collect();
+    let flags: Vec<&str> = own
+        .iter()
+        .map(String::as_str)
+        .chain([rest.as_str(), limit.as_str()])
+        .collect();
     let left_out: &[&str] = match own {
         Some(_) => &["--host-memory", "--policy", "--matrix"],
         None => &["--host-memory"],
@@ -237,25 +272,45 @@ fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     let alone = policy.settings.malloc_alone()?;
     let open = matches!(decision.word, Word::NotAboutPages | Word::Open);
     let is_alone = |claim: &Claim| {
-        claim.contrast.arm == arm && matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_))
+        claim.contrast.arm == arm
+            && matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_))
     };
     if let Some(at) = claims.iter().position(is_alone) {
-        let row = work.table().pages_alone.iter().find(|it| it.comparison.policy == arm)?;
+        let row = work
+            .table()
+            .pages_alone
+            .iter()
+            .find(|it| it.comparison.policy == arm)?;
         let claim = &claims[at];
-        return claim.call.is_open().then(|| more_rounds(work, claim, ClaimId(at), &row.comparison))?;
+        return claim
+            .call
+            .is_open()
+            .then(|| more_rounds(work, claim, ClaimId(at), &row.comparison))?;
     }
     let flags = [&policy.settings, &alone].map(|it| format!("--policy={it}"));
     let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let line = rerun_without(&header.made_by, &POLICIES, &words);
-    let next = Step::PagesAlone { arm: arm.to_owned() };
-    open.then(|| step(next, Some(experiment_minutes(work, 3)), Some(with_input(header, line))))
+    let next = Step::PagesAlone {
+        arm: arm.to_owned(),
+    };
+    open.then(|| {
+        step(
+            next,
+            Some(experiment_minutes(work, 3)),
+            Some(with_input(header, line)),
+        )
+    })
 }
 
 /// About how long an experiment with so many policies takes.
 fn experiment_minutes(work: &Work<'_>, policies: u32) -> u64 {
     let plan = &work.record().header.plan;
     let fewest = crate::run::compare::first_answer(plan);
-    let wall = work.context.medians.get(work.baseline, MetricId::WallSeconds).unwrap_or(0.0);
+    let wall = work
+        .context
+        .medians
+        .get(work.baseline, MetricId::WallSeconds)
+        .unwrap_or(0.0);
     let trials = f64::from((policies + 1) * (fewest + 1));
     minutes((trials * wall).max(USUAL_TIME.as_secs_f64()))
 }
@@ -266,7 +321,8 @@ fn leave_on(work: &Work<'_>) -> Option<Next> {
     let reasons = &work.table().verdict.reasons;
     let found = header.plan.policies.iter().find_map(|policy| {
         reasons.get(&policy.name)?;
-        let mut acts = arm_trials(work.record(), &policy.name).filter_map(|it| it.read_back.own_act());
+        let mut acts =
+            arm_trials(work.record(), &policy.name).filter_map(|it| it.read_back.own_act());
         let program = acts.next()?.process().name.clone();
         let settings = left_on(&policy.settings, &program)?;
         policy.settings.args.is_empty().then_some(settings)
@@ -279,7 +335,11 @@ fn leave_on(work: &Work<'_>) -> Option<Next> {
         policy: found.to_string(),
         because: Reach::LeavesOn,
     };
-    Some(step(next, Some(experiment_minutes(work, 2)), Some(with_input(header, line))))
+    Some(step(
+        next,
+        Some(experiment_minutes(work, 2)),
+        Some(with_input(header, line)),
+    ))
 }
 
 /// The settings with the arguments that leave huge pages on in a program, when they are known.
@@ -309,17 +369,27 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
             policy: policy.to_owned(),
             because,
         };
-        step(next, None, Some(with_input(header, rerun(&header.made_by, &[flag]))))
+        step(
+            next,
+            None,
+            Some(with_input(header, rerun(&header.made_by, &[flag]))),
+        )
     };
     if same_huge_bytes(work.context).is_some() {
         return vec![try_it(Reach::SmallPages, "--policy=thp=never", "thp=never")];
     }
     let mut steps = Vec::new();
     if header.plan.not_tried.is_none() {
-        steps.extend(other_policy(header).map(|(because, flag, policy)| try_it(because, &flag, &policy)));
+        steps.extend(
+            other_policy(header).map(|(because, flag, policy)| try_it(because, &flag, &policy)),
+        );
     }
     if let Some(own) = own_setting(work) {
-        steps.push(try_it(Reach::OwnSetting, &format!("--policy={own}"), &own.to_string()));
+        steps.push(try_it(
+            Reach::OwnSetting,
+            &format!("--policy={own}"),
+            &own.to_string(),
+        ));
     }
     steps
 }
@@ -331,7 +401,8 @@ fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     let is_there = crate::run::plan::arguments::holds(&header.plan.command, &policy.settings.args);
     let is_told = header.fills_arguments() && !policy.settings.args.is_empty();
     let is_tried = header.realisations.contains_key(&policy.name);
-    (!is_there && !is_told && !is_tried && has_place(header, &policy.settings.args)).then_some(policy)
+    (!is_there && !is_told && !is_tried && has_place(header, &policy.settings.args))
+        .then_some(policy)
 }
 
 fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
@@ -342,14 +413,28 @@ fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
     }
     let later = collapsed_later();
     if realise(&later, &header.host, Means::Process).is_ok() {
-        return Some((Reach::Collapse, format!("--policy={later}"), later.to_string()));
+        return Some((
+            Reach::Collapse,
+            format!("--policy={later}"),
+            later.to_string(),
+        ));
     }
     let mut realisations = header.realisations.values();
     if realisations.any(|realisation| !realisation.tracer.is_none()) {
-        return Some((Reach::System, "--system".to_owned(), "thp=always".to_owned()));
+        return Some((
+            Reach::System,
+            "--system".to_owned(),
+            "thp=always".to_owned(),
+        ));
     }
     let has_no_malloc = policies.all(|policy| policy.settings.malloc.is_none());
-    has_no_malloc.then(|| (Reach::Allocator, "--policy=malloc=thp".to_owned(), "malloc=thp".to_owned()))
+    has_no_malloc.then(|| {
+        (
+            Reach::Allocator,
+            "--policy=malloc=thp".to_owned(),
+            "malloc=thp".to_owned(),
+        )
+    })
 }
 
 /// The same policy by the machine's setting, when its tracer or library costs something or it is open.
@@ -378,7 +463,9 @@ fn without_mechanism(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
         }
         None => line,
     };
-    let next = Step::WithoutMechanism { arm: "thp=always".to_owned() };
+    let next = Step::WithoutMechanism {
+        arm: "thp=always".to_owned(),
+    };
     Some(step(next, None, Some(as_root(with_input(header, line)))))
 }
 

@@ -1,8 +1,8 @@
 //! Which policies gave a program more huge pages than the baseline, and which fewer.
 
+use crate::run::cause::Context;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
-use crate::run::cause::Context;
 use crate::run::metric::MetricId;
 use crate::run::trial::{A_GOOD_PART, huge_memory};
 

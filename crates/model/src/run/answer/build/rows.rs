@@ -70,7 +70,8 @@ impl<'a, 'w> Table<'a, 'w> {
             let metric = metric_of(self.work.record(), &name);
             for statistic in self.statistics(&name) {
                 let mut row = self.row(&metric, statistic);
-                let decides = name == self.work.table().verdict.metric && statistic == Statistic::Center;
+                let decides =
+                    name == self.work.table().verdict.metric && statistic == Statistic::Center;
                 row.first_screen = decides || self.is_first(&metric, &row);
                 if decides || is_requested(&row) {
                     rows.push(row);
@@ -87,7 +88,9 @@ impl<'a, 'w> Table<'a, 'w> {
         let compared = self.work.table().comparisons.iter();
         present.extend(compared.map(|row| row.metric.as_str()));
         let printed = record.header.plan.printed.iter().map(|it| it.name.as_str());
-        let requests = present.iter().filter_map(|name| Some((order(name)?, *name)));
+        let requests = present
+            .iter()
+            .filter_map(|name| Some((order(name)?, *name)));
         let requests: BTreeMap<_, &str> = requests.collect();
         let mut names: Vec<&str> = std::iter::once(self.work.table().verdict.metric.as_str())
             .chain(printed)
@@ -102,10 +105,15 @@ impl<'a, 'w> Table<'a, 'w> {
 
     fn statistics(&self, metric: &str) -> BTreeSet<Statistic> {
         let rows = self.work.table().comparisons.iter();
-        let compared = rows.filter(|row| row.metric == metric).map(|row| row.statistic);
+        let compared = rows
+            .filter(|row| row.metric == metric)
+            .map(|row| row.statistic);
         let percentiles = PERCENTILES.map(Statistic::Quantile).into_iter();
         let percentiles = percentiles.filter(|_| self.counted.contains(metric));
-        compared.chain([Statistic::Center]).chain(percentiles).collect()
+        compared
+            .chain([Statistic::Center])
+            .chain(percentiles)
+            .collect()
     }
 
     fn row(&self, metric: &Metric, statistic: Statistic) -> Row {
@@ -143,15 +151,23 @@ impl<'a, 'w> Table<'a, 'w> {
                 let rows = self.comparisons(metric, statistic);
                 let mut known = rows.filter(|row| row.n > 0);
                 let value = match arm == self.work.baseline {
-                    true => known.max_by_key(|row| row.n).and_then(|row| row.baseline_value),
-                    false => known.find(|row| row.policy == arm).and_then(|row| row.policy_value),
+                    true => known
+                        .max_by_key(|row| row.n)
+                        .and_then(|row| row.baseline_value),
+                    false => known
+                        .find(|row| row.policy == arm)
+                        .and_then(|row| row.policy_value),
                 };
                 value.ok_or(Missing::TooFewValues)
             }
         }
     }
 
-    fn comparisons(&self, metric: &Metric, statistic: Statistic) -> impl Iterator<Item = &'a Comparison> {
+    fn comparisons(
+        &self,
+        metric: &Metric,
+        statistic: Statistic,
+    ) -> impl Iterator<Item = &'a Comparison> {
         let name = metric.name.to_string();
         let rows = self.work.table().comparisons.iter();
         rows.filter(move |row| row.metric == name && row.statistic == statistic)
@@ -163,7 +179,11 @@ impl<'a, 'w> Table<'a, 'w> {
             let mut rows = self.comparisons(metric, row.statistic);
             rows.any(|row| matches!(row.change, Change::Higher | Change::Lower))
         };
-        let above_zero = || row.cells.iter().any(|cell| cell.value.is_some_and(|it| it != 0.0));
+        let above_zero = || {
+            row.cells
+                .iter()
+                .any(|cell| cell.value.is_some_and(|it| it != 0.0))
+        };
         let is_shown = is_requested(row)
             && match metric.shown {
                 Shown::Always if counted => row.statistic != Statistic::Center,
@@ -186,7 +206,12 @@ fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
         MetricId::ServiceReadySeconds,
     ]);
     let is_aside = is_one_of(&[MetricId::SystemSeconds, MetricId::CgroupPeakBytes]);
-    let ends = ["_p90_seconds", "_p95_seconds", "_p99_9_seconds", "_max_seconds"];
+    let ends = [
+        "_p90_seconds",
+        "_p95_seconds",
+        "_p99_9_seconds",
+        "_max_seconds",
+    ];
     let is_other_tail = ends.iter().any(|end| row.metric.ends_with(end));
     let is_other_quantile = match row.statistic {
         Statistic::Center => false,
@@ -209,8 +234,13 @@ fn is_requested(row: &Row) -> bool {
 /// came and went between two samples.
 fn either_huge_pages_or_faults(rows: &mut [Row], huge_page_bytes: f64) {
     let most = |rows: &[Row], id: MetricId| {
-        let row = rows.iter().find(|row| row.metric == id.name() && row.first_screen);
-        let values = row.into_iter().flat_map(|row| &row.cells).filter_map(|cell| cell.value);
+        let row = rows
+            .iter()
+            .find(|row| row.metric == id.name() && row.first_screen);
+        let values = row
+            .into_iter()
+            .flat_map(|row| &row.cells)
+            .filter_map(|cell| cell.value);
         values.fold(0.0, f64::max)
     };
     let seen = most(rows, MetricId::HugeAnonPeakBytes);

@@ -41,9 +41,8 @@ pub(super) fn subject(source: &Source<'_>) -> Subject {
 pub fn program_name(record: &Record) -> &str {
     let plan = &record.header.plan;
     let first = plan.command.first();
-    let is_named = |line: &&String| {
-        !plan.shell || CommandLine::Line((*line).clone()).program().is_some()
-    };
+    let is_named =
+        |line: &&String| !plan.shell || CommandLine::Line((*line).clone()).program().is_some();
     let first = first.filter(is_named).and_then(|line| {
         let mut words = line.split_whitespace().skip_while(|word| *word == "exec");
         words.next()

@@ -67,7 +67,11 @@ fn nothing_measured(work: &Work<'_>) -> bool {
     let metric = &work.table().verdict.metric;
     let mut trials = work.record().trials.iter();
     !trials.any(|trial| {
-        trial.succeeded() && trial.readings.get(metric).is_some_and(|it| it.middle().is_ok())
+        trial.succeeded()
+            && trial
+                .readings
+                .get(metric)
+                .is_some_and(|it| it.middle().is_ok())
     })
 }
 
@@ -88,15 +92,25 @@ fn about_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Decision> {
     if let Some(decision) = shown(work, claims, &arms) {
         return Some(decision);
     }
-    let changing = || unconfirmed.iter().filter(|arm| is_telling(work.context, arm.more));
-    let beside_malloc: Vec<Arm<'_>> = changing().filter_map(|it| beside_malloc(work, it)).collect();
+    let changing = || {
+        unconfirmed
+            .iter()
+            .filter(|arm| is_telling(work.context, arm.more))
+    };
+    let beside_malloc: Vec<Arm<'_>> = changing()
+        .filter_map(|it| beside_malloc(work, it))
+        .collect();
     if let Some(decision) = shown_beside_malloc(&beside_malloc) {
         return Some(decision);
     }
     // An estimate of malloc and its pages together tells more than a policy without an answer.
     let is_estimated = changing().next().is_some();
     let has_reason = |arm: &Arm<'_>| work.table().verdict.reasons.contains_key(arm.policy);
-    let told: Vec<Arm<'_>> = arms.iter().copied().filter(|arm| !is_estimated || !has_reason(arm)).collect();
+    let told: Vec<Arm<'_>> = arms
+        .iter()
+        .copied()
+        .filter(|arm| !is_estimated || !has_reason(arm))
+        .collect();
     let decision = not_shown(work, claims, &told);
     Some(decision.unwrap_or_else(|| without_pages(work, claims, &arms)))
 }
@@ -108,11 +122,17 @@ fn arms_where<'a>(work: &Work<'a>, is_wanted: impl Fn(&Policy) -> bool) -> Vec<A
             policy: name,
             answer: *work.table().verdict.policies.get(name)?,
             more: more_huge_bytes(work.context, name)?,
-            effect: work.judged(name).and_then(|row| row.distance()).unwrap_or(0.0),
+            effect: work
+                .judged(name)
+                .and_then(|row| row.distance())
+                .unwrap_or(0.0),
         })
     };
     let policies = work.record().header.plan.policies.iter();
-    policies.filter(|policy| is_wanted(policy)).filter_map(arm).collect()
+    policies
+        .filter(|policy| is_wanted(policy))
+        .filter_map(arm)
+        .collect()
 }
 
 /// The same policy beside the same malloc with small pages, if that ran too.
@@ -130,10 +150,14 @@ fn beside_malloc<'a>(work: &Work<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
 fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
     let best = work.table().verdict.best.as_deref();
     let largest = |wanted: &[Answer], sign: f64| {
-        let fitting = arms.iter().filter(|arm| wanted.contains(&arm.answer) && arm.more * sign > 0.0);
+        let fitting = arms
+            .iter()
+            .filter(|arm| wanted.contains(&arm.answer) && arm.more * sign > 0.0);
         fitting.max_by(|a, b| {
             let is_best = |arm: &Arm<'_>| best == Some(arm.policy);
-            is_best(a).cmp(&is_best(b)).then(a.effect.total_cmp(&b.effect))
+            is_best(a)
+                .cmp(&is_best(b))
+                .then(a.effect.total_cmp(&b.effect))
         })
     };
     let of = |word, arm: &Arm<'_>| Decision::of(word, arm.policy.to_owned());
@@ -189,11 +213,17 @@ fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Deci
     let rank = |arm: &Arm<'_>| {
         let size = arm.more.abs();
         let gain = work.judged(arm.policy).and_then(|row| best_end(work, &row));
-        ((in_all(arm), size >= AS_MANY * most), gain.map_or(0.0, |end| end.ln().abs()), size)
+        (
+            (in_all(arm), size >= AS_MANY * most),
+            gain.map_or(0.0, |end| end.ln().abs()),
+            size,
+        )
     };
     let farthest = differing().max_by(|a, b| {
         let (a, b) = (rank(a), rank(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+        a.0.cmp(&b.0)
+            .then(a.1.total_cmp(&b.1))
+            .then(a.2.total_cmp(&b.2))
     })?;
     let word = match farthest.answer {
         Answer::NoDifference => Word::NoDifference,
@@ -206,7 +236,10 @@ fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Deci
 /// The word of an open claim.
 fn open(claims: &[Claim], arm: &str) -> Word {
     match verdict_of(claims, arm).map(|id| &claims[id.0].call) {
-        Some(Call::Open(Needs { fewest_rounds: Some(_), .. })) => Word::TooFewRounds,
+        Some(Call::Open(Needs {
+            fewest_rounds: Some(_),
+            ..
+        })) => Word::TooFewRounds,
         Some(Call::Failed(_)) => Word::Failed,
         Some(Call::NotApplied(_) | Call::NotRun(_)) => Word::CouldNotTry,
         _ => Word::Open,
@@ -218,13 +251,18 @@ fn open(claims: &[Claim], arm: &str) -> Word {
 fn is_little(work: &Work<'_>, arm: &Arm<'_>) -> bool {
     let verdict = &work.table().verdict;
     let baseline = work.context.settings(work.baseline);
-    let of_pages = work.context.settings(arm.policy).changes_pages_alone(&baseline);
+    let of_pages = work
+        .context
+        .settings(arm.policy)
+        .changes_pages_alone(&baseline);
     let mut alone = work.table().pages_alone.iter();
     let alone = alone.find(|it| it.comparison.policy == arm.policy);
     let small_alone = of_pages || alone.is_some_and(|it| can_only_be_small(work, &it.comparison));
     !verdict.reasons.contains_key(arm.policy)
         && small_alone
-        && work.judged(arm.policy).is_some_and(|row| can_only_be_small(work, &row))
+        && work
+            .judged(arm.policy)
+            .is_some_and(|row| can_only_be_small(work, &row))
 }
 
 /// Returns true when the whole interval lies within [`LITTLE`] thresholds.
@@ -248,17 +286,27 @@ pub(super) fn best_end(work: &Work<'_>, row: &Comparison) -> Option<f64> {
 /// No setting of pages alone changed a page. A policy that sets more may have: when it changed the time, pages
 /// need not be the reason.
 fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decision {
-    let others = arms_where(work, |policy| arms.iter().all(|arm| arm.policy != policy.name));
-    let others: Vec<Arm<'_>> =
-        others.into_iter().filter(|arm| is_telling(work.context, arm.more)).collect();
+    let others = arms_where(work, |policy| {
+        arms.iter().all(|arm| arm.policy != policy.name)
+    });
+    let others: Vec<Arm<'_>> = others
+        .into_iter()
+        .filter(|arm| is_telling(work.context, arm.more))
+        .collect();
     let undecided = [Answer::NotDecided, Answer::NoDifference];
     let is_shown = others.iter().any(|arm| !undecided.contains(&arm.answer));
     if !is_shown && let Some(decision) = not_shown(work, claims, &others) {
         return decision;
     }
     let verdict = &work.table().verdict;
-    let same = |arm: &Arm<'_>| arm.answer == Answer::NoEffect || verdict.policies.get(arm.policy).is_some() && arm.more == 0.0;
-    let word = match smallness(work).is_some() || arms.iter().any(same) || same_huge_bytes(work.context).is_some() {
+    let same = |arm: &Arm<'_>| {
+        arm.answer == Answer::NoEffect
+            || verdict.policies.get(arm.policy).is_some() && arm.more == 0.0
+    };
+    let word = match smallness(work).is_some()
+        || arms.iter().any(same)
+        || same_huge_bytes(work.context).is_some()
+    {
         true => Word::SamePages,
         false => Word::CouldNotTry,
     };
@@ -267,14 +315,22 @@ fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decisio
 
 /// The memory of the largest process and of a huge page, in bytes, when the first is less.
 pub(super) fn smallness(work: &Work<'_>) -> Option<(f64, f64)> {
-    let peak = work.context.medians.get(work.baseline, MetricId::PeakRssBytes).ok()?;
+    let peak = work
+        .context
+        .medians
+        .get(work.baseline, MetricId::PeakRssBytes)
+        .ok()?;
     let huge_page = work.context.host().pmd_bytes()? as f64;
     (peak < huge_page).then_some((peak, huge_page))
 }
 
 /// A policy that sets more than pages, changed them by more than one, and is the best or was shown to be worse,
 /// when pages alone are not decided.
-fn with_more_than_pages(work: &Work<'_>, claims: &[Claim], pages: Option<&Decision>) -> Option<String> {
+fn with_more_than_pages(
+    work: &Work<'_>,
+    claims: &[Claim],
+    pages: Option<&Decision>,
+) -> Option<String> {
     let verdict = &work.table().verdict;
     let pages = pages?;
     let is_asked = match pages.word {
@@ -286,7 +342,10 @@ fn with_more_than_pages(work: &Work<'_>, claims: &[Claim], pages: Option<&Decisi
     if !is_asked {
         return None;
     }
-    let best = verdict.best.as_ref().filter(|it| **it != verdict.baseline && pages.arm.as_ref() != Some(*it));
+    let best = verdict
+        .best
+        .as_ref()
+        .filter(|it| **it != verdict.baseline && pages.arm.as_ref() != Some(*it));
     // A policy that is there for its pages and made none is no answer when another one made some.
     let idle = |best: &str| pages.arm.is_some() && is_malloc_without_pages(work.context, best);
     let best = best.filter(|best| !idle(best));
@@ -297,7 +356,9 @@ fn with_more_than_pages(work: &Work<'_>, claims: &[Claim], pages: Option<&Decisi
         (Some(best), None) => changing.filter(|it| *it == best),
         (None, _) => changing.filter(worse),
     };
-    found.filter(|name| verdict_of(claims, name).is_some()).cloned()
+    found
+        .filter(|name| verdict_of(claims, name).is_some())
+        .cloned()
 }
 
 /// A policy that changed the pages by more than one, and sets something else too: the best, one that is worse,
@@ -322,11 +383,17 @@ fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
 /// No policy is about pages: the best one, or one that is worse, answers.
 fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
     let verdict = &work.table().verdict;
-    let best = verdict.best.as_ref().filter(|best| **best != verdict.baseline);
-    let mut policies = work.policies().filter(|it| !work.record().header.plan.is_sham(&it.name));
+    let best = verdict
+        .best
+        .as_ref()
+        .filter(|best| **best != verdict.baseline);
+    let mut policies = work
+        .policies()
+        .filter(|it| !work.record().header.plan.is_sham(&it.name));
     let worse = || {
         let mut all = verdict.policies.iter();
-        all.find(|(_, answer)| **answer == Answer::Worse).map(|(name, _)| name)
+        all.find(|(_, answer)| **answer == Answer::Worse)
+            .map(|(name, _)| name)
     };
     match best.or_else(worse) {
         Some(arm) => Decision::of(Word::NotAboutPages, arm.clone()),
@@ -365,13 +432,15 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
         let claim = &claims[id.0];
         claim.contrast.arm == *arm && fits(claim)
     };
-    let is_alone = |claim: &Claim| matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_));
+    let is_alone =
+        |claim: &Claim| matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_));
     let alone = all().find(|id| of_arm(id, &is_alone));
     let verdict = verdict_of(claims, arm);
     let is_idle = |claim: &Claim| {
         matches!(claim.contrast.when, When::AfterIdle(_)) && claim.call != Call::Better
     };
-    let idle = all().find(|id| of_arm(id, &is_idle) && claims[id.0].effect != Some(Effect::Ratio(1.0)));
+    let idle =
+        all().find(|id| of_arm(id, &is_idle) && claims[id.0].effect != Some(Effect::Ratio(1.0)));
     let first = match decision.pages_alone {
         true => [alone, None],
         false if decision.word == Word::NotAboutPages => [verdict, alone],

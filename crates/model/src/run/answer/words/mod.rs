@@ -9,8 +9,8 @@ use super::{
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
-use crate::run::compare::{Statistic, Why};
 use crate::run::compare::labels::effect_of_ratio;
+use crate::run::compare::{Statistic, Why};
 use crate::run::metric::Better;
 use crate::text::ends::{percent_beside, percent_ends};
 use crate::text::number::{Scaler, chosen_percent, counted, percent, percent_change, quantity};

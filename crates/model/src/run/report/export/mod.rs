@@ -7,8 +7,8 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Report;
-use crate::run::answer::program_name;
 use crate::base::parquet;
+use crate::run::answer::program_name;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::medians::arm_trials;
 use crate::run::gate::Gate;

@@ -95,7 +95,9 @@ fn parts(seconds: &Seconds) -> Vec<(String, f64)> {
         ("other page faults", seconds.other_faults),
     ];
     let is_timed = timed.iter().any(|(_, part)| part.is_some());
-    let timed = timed.into_iter().filter_map(|(label, part)| Some((label, part?)));
+    let timed = timed
+        .into_iter()
+        .filter_map(|(label, part)| Some((label, part?)));
     let kernel = match is_timed {
         true => "other kernel time",
         false => "kernel time",

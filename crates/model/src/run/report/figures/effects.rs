@@ -69,8 +69,15 @@ pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
         return None;
     }
     let others = report.answer().rows.iter().filter(|row| !row.first_screen);
-    let groups = others.filter_map(|row| group(report, row)).filter(Group::has_interval);
-    of_groups(report, OTHER_METRICS, "Other metrics", &groups.collect::<Vec<_>>())
+    let groups = others
+        .filter_map(|row| group(report, row))
+        .filter(Group::has_interval);
+    of_groups(
+        report,
+        OTHER_METRICS,
+        "Other metrics",
+        &groups.collect::<Vec<_>>(),
+    )
 }
 
 /// The changes of one metric.
@@ -87,7 +94,10 @@ fn group(report: &Report<'_>, row: &MetricRow) -> Option<Group> {
     };
     let claims = answer.claims.iter().filter(is_of_row);
     let rows: Vec<Row> = claims.map(|claim| of_claim(report, claim)).collect();
-    let better = answer.metrics.get(&row.metric).map_or(Better::Neither, |facts| facts.better);
+    let better = answer
+        .metrics
+        .get(&row.metric)
+        .map_or(Better::Neither, |facts| facts.better);
     (!rows.is_empty()).then(|| Group {
         heading: row.label.clone(),
         better,
@@ -145,9 +155,8 @@ impl Row {
 /// The baseline against itself.
 fn control(report: &Report<'_>) -> Option<Group> {
     let mut claims = report.answer().claims.iter();
-    let claim = claims.find(|claim| {
-        claim.contrast.against == Against::Itself && claim.effect.is_some()
-    })?;
+    let claim =
+        claims.find(|claim| claim.contrast.against == Against::Itself && claim.effect.is_some())?;
     let metric = metric_of(report.record, &claim.contrast.metric);
     Some(Group {
         heading: format!("The baseline against itself: {}", plain(&metric.label)),
@@ -163,9 +172,11 @@ pub(super) fn of_groups(
     groups: &[Group],
 ) -> Option<Figure> {
     let judged = &report.answer().judged;
-    let main = report.answer().rows.iter().find(|row| {
-        row.metric == judged.metric && row.statistic == Statistic::Center
-    });
+    let main = report
+        .answer()
+        .rows
+        .iter()
+        .find(|row| row.metric == judged.metric && row.statistic == Statistic::Center);
     let heading = main.map_or("", |row| row.label.as_str());
     let svg = draw(groups, heading, judged.threshold, title)?;
     Some(Figure {
@@ -201,14 +212,24 @@ fn table(groups: &[Group]) -> Grid {
                 None => "–".to_owned(),
             });
             let rounds = row.rounds.to_string();
-            grid.push([group.heading.clone(), row.name.clone(), from, to, row.text.clone(), rounds]);
+            grid.push([
+                group.heading.clone(),
+                row.name.clone(),
+                from,
+                to,
+                row.text.clone(),
+                rounds,
+            ]);
         }
     }
     grid
 }
 
 fn draw(groups: &[Group], judged: &str, threshold: f64, title: &str) -> Option<String> {
-    let height: f64 = groups.iter().map(|it| HEADING + ROW * it.rows.len() as f64).sum();
+    let height: f64 = groups
+        .iter()
+        .map(|it| HEADING + ROW * it.rows.len() as f64)
+        .sum();
     let top = if height > HIGH { AXIS } else { EDGE };
     let field = Field {
         left: LEFT,
@@ -216,9 +237,16 @@ fn draw(groups: &[Group], judged: &str, threshold: f64, title: &str) -> Option<S
         top,
         bottom: top + 6.0 + height,
     };
-    let logs: Vec<f64> = groups.iter().flat_map(|group| &group.rows).flat_map(Row::logs).collect();
+    let logs: Vec<f64> = groups
+        .iter()
+        .flat_map(|group| &group.rows)
+        .flat_map(Row::logs)
+        .collect();
     let deciding = groups.iter().filter(|group| group.heading == judged);
-    let must: Vec<f64> = deciding.flat_map(|group| &group.rows).flat_map(Row::logs).collect();
+    let must: Vec<f64> = deciding
+        .flat_map(|group| &group.rows)
+        .flat_map(Row::logs)
+        .collect();
     let changes = ChangeAxis::of(&logs, &must, threshold, field.across())?;
     let mut svg = Svg::default();
     let limit = threshold.ln_1p();

@@ -15,16 +15,17 @@ const BEFORE_AND_AFTER: [&str; 2] = ["before", "after"];
 pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     let other = report.other.as_ref()?;
     let records = [report.record, other.record];
-    let rows: Vec<Vec<Comparison>> =
-        records.into_iter().map(|record| running(record).unwrap_or_default()).collect();
+    let rows: Vec<Vec<Comparison>> = records
+        .into_iter()
+        .map(|record| running(record).unwrap_or_default())
+        .collect();
     let policies = report.record.header.plan.policies.iter();
     let groups = policies.filter_map(|policy| {
         let found = |rows: &[Comparison]| rows.iter().find(|it| it.policy == policy.name).cloned();
         let first = rows.iter().find_map(|rows| found(rows))?;
         let each = rows.iter().zip(records).zip(BEFORE_AND_AFTER);
-        let changes = each.filter_map(|((rows, record), name)| {
-            Row::of_comparison(record, &found(rows)?, name)
-        });
+        let changes = each
+            .filter_map(|((rows, record), name)| Row::of_comparison(record, &found(rows)?, name));
         Some(Group {
             heading: plain(&format!("{} against {}", policy.name, first.baseline)),
             better: metric_of(report.record, &first.metric).better,

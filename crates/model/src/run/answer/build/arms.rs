@@ -42,6 +42,10 @@ fn arm(work: &Work<'_>, policy: &Policy) -> Arm {
         applied: applied(work, name),
         taken: facts::taken_by_chance(record, work.table(), name)
             .map(|it| [it.taken as u64, it.of as u64]),
+        made_huge: facts::collapsed_later(record, name),
+        huge_code: facts::huge_code(record, name),
+        pool: facts::pool(record, name),
+        means: facts::mechanism(record, work.table(), name),
         dropped: removal.map(|it| (it.round, it.why.clone())),
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn next(
         if !shut_out {
             steps.extend(more_reach(work, decision));
         }
-        steps.extend(without_mechanism(work, claims, decision));
+        steps.extend(without_mechanism(work, claims));
     }
     if !steps
         .iter()
@@ -486,7 +486,7 @@ fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
 }
 
 /// The same policy by the machine's setting, when its tracer or library costs something or it is open.
-fn without_mechanism(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
+fn without_mechanism(work: &Work<'_>, claims: &[Claim]) -> Option<Next> {
     let header = &work.record().header;
     let best = work.table().verdict.best.as_deref();
     if best.is_some_and(|best| best != work.baseline && best != "thp=always") {

@@ -15,6 +15,7 @@ mod claim;
 mod doubt;
 mod next;
 mod row;
+mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};

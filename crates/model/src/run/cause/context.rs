@@ -70,26 +70,26 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(super) fn host(&self) -> &'a Host {
+    pub(crate) fn host(&self) -> &'a Host {
         &self.record.header.host
     }
 
-    pub(super) fn baseline(&self) -> &'a str {
+    pub(crate) fn baseline(&self) -> &'a str {
         &self.table.verdict.baseline
     }
 
-    pub(super) fn policies(&self) -> &'a [Policy] {
+    pub(crate) fn policies(&self) -> &'a [Policy] {
         &self.record.header.plan.policies
     }
 
     /// Returns the settings of an arm; none for a name that is not in the plan.
-    pub(super) fn settings(&self, arm: &str) -> Settings {
+    pub(crate) fn settings(&self, arm: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == arm);
         found.map_or_else(Settings::default, |policy| policy.settings.clone())
     }
 
     /// Returns the mode of anonymous huge pages in force under an arm.
-    pub(super) fn mode(&self, arm: &str) -> &str {
+    pub(crate) fn mode(&self, arm: &str) -> &str {
         match (self.settings(arm).thp, &self.host().thp) {
             (Some(Thp::Never), _) | (_, Err(_)) => "never",
             (Some(Thp::Madvise), _) => "madvise",
@@ -100,18 +100,18 @@ impl<'a> Context<'a> {
     }
 
     /// Returns a setting of khugepaged that holds under an arm.
-    pub(super) fn khugepaged(&self, arm: &str, name: &str) -> Option<u64> {
+    pub(crate) fn khugepaged(&self, arm: &str, name: &str) -> Option<u64> {
         let own = self.settings(arm).khugepaged.get(name).copied();
         let machine = self.host().thp.as_ref().ok();
         own.or_else(|| machine?.khugepaged.get(name).copied())
     }
 
-    pub(super) fn answer(&self, arm: &str) -> Option<Answer> {
+    pub(crate) fn answer(&self, arm: &str) -> Option<Answer> {
         self.table.verdict.policies.get(arm).copied()
     }
 
     /// Returns the comparison of a metric's middle under an arm with the baseline.
-    pub(super) fn comparison(&self, metric: impl AsRef<str>, arm: &str) -> Option<&'a Comparison> {
+    pub(crate) fn comparison(&self, metric: impl AsRef<str>, arm: &str) -> Option<&'a Comparison> {
         self.table.comparisons.iter().find(|it| {
             it.metric == metric.as_ref() && it.policy == arm && it.statistic == Statistic::Center
         })

@@ -1,6 +1,6 @@
 //! Answers made by hand, one for each situation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_model::base::units::Unit;
 use hugewise_model::run::answer::*;
@@ -14,7 +14,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// Returns every sample with its name.
 pub fn all() -> Vec<(&'static str, Answer)> {
-    vec![
+    let all = [
         ("dict", dict()),
         ("redis", redis()),
         ("allocators", allocators()),
@@ -25,7 +25,19 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         ("measured", measured()),
         ("failed", failed()),
         ("many policies", many_policies()),
-    ]
+    ];
+    all.map(|(name, answer)| (name, with_own_metrics(answer)))
+        .into()
+}
+
+/// The same with facts about those metrics alone that a claim or a row names.
+pub fn with_own_metrics(mut answer: Answer) -> Answer {
+    let claims = answer.claims.iter().map(|claim| &claim.contrast.metric);
+    let named = claims.chain(answer.rows.iter().map(|row| &row.metric));
+    let named: BTreeSet<String> = named.cloned().collect();
+    answer.metrics.retain(|name, _| named.contains(name));
+    answer.programs = answer.programs.into_iter().map(with_own_metrics).collect();
+    answer
 }
 
 /// A claim about the wall time of an arm against the baseline.
@@ -168,13 +180,24 @@ fn metrics() -> BTreeMap<String, MetricFacts> {
         ("peak_rss_bytes", "peak memory", Unit::Bytes, Lower),
         ("minor_faults_total", "minor faults", Unit::Count, Lower),
         ("huge_anon_peak_bytes", "huge pages", Unit::Bytes, Neither),
-        ("set_throughput_per_second", "SET throughput", rate(), Higher),
+        (
+            "set_throughput_per_second",
+            "SET throughput",
+            rate(),
+            Higher,
+        ),
         ("fork_seconds", "fork time", Unit::Seconds, Lower),
         ("set_latency_seconds", "SET latency", Unit::Seconds, Lower),
         ("alone_latency_seconds", "alone: p99", Unit::Seconds, Lower),
-        ("forked_latency_seconds", "forked: p99", Unit::Seconds, Lower),
+        (
+            "forked_latency_seconds",
+            "forked: p99",
+            Unit::Seconds,
+            Lower,
+        ),
     ];
-    let facts = all.map(|(name, label, unit, better)| (name.to_owned(), facts(label, unit, better)));
+    let facts =
+        all.map(|(name, label, unit, better)| (name.to_owned(), facts(label, unit, better)));
     facts.into_iter().collect()
 }
 
@@ -304,27 +327,67 @@ pub fn dict() -> Answer {
         claim("thp=always", 0.609, [0.563, 0.704], 14, Call::Better),
         silent("thp=never", faults),
         against(Against::Itself, itself),
-        of("user_seconds", 0.0841, claim("malloc=thp", 0.808, [0.61, 1.03], 6, open())),
-        of("user_seconds", 0.0841, claim("thp=always", 0.794, [0.71, 0.93], 14, Call::Better)),
-        of("system_seconds", 0.146, claim("malloc=thp", 0.577, [0.31, 0.73], 6, Call::Better)),
-        of("system_seconds", 0.146, claim("thp=always", 0.515, [0.44, 0.61], 14, Call::Better)),
-        of("peak_rss_bytes", 171.0 * MIB, claim("malloc=thp", 1.003, [0.999, 1.006], 6, Call::Same)),
-        of("peak_rss_bytes", 171.0 * MIB, claim("thp=always", 0.9998, [0.998, 1.001], 14, Call::Same)),
+        of(
+            "user_seconds",
+            0.0841,
+            claim("malloc=thp", 0.808, [0.61, 1.03], 6, open()),
+        ),
+        of(
+            "user_seconds",
+            0.0841,
+            claim("thp=always", 0.794, [0.71, 0.93], 14, Call::Better),
+        ),
+        of(
+            "system_seconds",
+            0.146,
+            claim("malloc=thp", 0.577, [0.31, 0.73], 6, Call::Better),
+        ),
+        of(
+            "system_seconds",
+            0.146,
+            claim("thp=always", 0.515, [0.44, 0.61], 14, Call::Better),
+        ),
+        of(
+            "peak_rss_bytes",
+            171.0 * MIB,
+            claim("malloc=thp", 1.003, [0.999, 1.006], 6, Call::Same),
+        ),
+        of(
+            "peak_rss_bytes",
+            171.0 * MIB,
+            claim("thp=always", 0.9998, [0.998, 1.001], 14, Call::Same),
+        ),
         more_huge("malloc=thp", 78.0),
         more_huge("thp=always", 78.0),
         against(rival, claim("malloc=thp", 1.02, [0.61, 1.38], 6, open())),
     ];
     let arms = |base: f64, malloc: f64, always: f64| {
-        [("as-is", base), ("malloc=thp", malloc), ("thp=always", always)]
+        [
+            ("as-is", base),
+            ("malloc=thp", malloc),
+            ("thp=always", always),
+        ]
     };
     Answer {
         headline: vec![ClaimId(0), ClaimId(1)],
         rows: vec![
             row(WALL, "wall time", &arms(0.224, 0.143, 0.136)),
             row("user_seconds", "user time", &arms(0.0841, 0.068, 0.0668)),
-            row("system_seconds", "system time", &arms(0.146, 0.0842, 0.0752)),
-            row("peak_rss_bytes", "peak memory", &arms(171.0 * MIB, 171.5 * MIB, 171.0 * MIB)),
-            row("huge_anon_peak_bytes", "huge pages", &arms(0.0, 78.0 * MIB, 78.0 * MIB)),
+            row(
+                "system_seconds",
+                "system time",
+                &arms(0.146, 0.0842, 0.0752),
+            ),
+            row(
+                "peak_rss_bytes",
+                "peak memory",
+                &arms(171.0 * MIB, 171.5 * MIB, 171.0 * MIB),
+            ),
+            row(
+                "huge_anon_peak_bytes",
+                "huge pages",
+                &arms(0.0, 78.0 * MIB, 78.0 * MIB),
+            ),
         ],
         arms: vec![
             arm("as-is", ArmRole::Baseline, Mechanism::Nothing, 0.0),
@@ -375,7 +438,11 @@ pub fn redis() -> Answer {
     });
     let fork = Claim {
         budget: Budget::Own,
-        ..of("fork_seconds", 0.00695, claim("thp=always", 0.119, [0.091, 0.162], 10, Call::Better))
+        ..of(
+            "fork_seconds",
+            0.00695,
+            claim("thp=always", 0.119, [0.091, 0.162], 10, Call::Better),
+        )
     };
     let claims = vec![
         judged(claim("thp=always", 0.95, [0.83, 1.07], 10, open())),
@@ -384,10 +451,21 @@ pub fn redis() -> Answer {
             to: None,
             ..judged(silent("as-is", same))
         },
-        against(Against::Itself, judged(claim("thp=never", 1.01, [0.87, 1.18], 10, open()))),
+        against(
+            Against::Itself,
+            judged(claim("thp=never", 1.01, [0.87, 1.18], 10, open())),
+        ),
         fork,
-        of("set_latency_seconds", 0.000_795, claim("thp=always", 1.131, [0.98, 1.35], 10, open())),
-        of("peak_rss_bytes", 210.0 * MIB, claim("thp=always", 1.029, [1.026, 1.046], 10, Call::Worse)),
+        of(
+            "set_latency_seconds",
+            0.000_795,
+            claim("thp=always", 1.131, [0.98, 1.35], 10, open()),
+        ),
+        of(
+            "peak_rss_bytes",
+            210.0 * MIB,
+            claim("thp=always", 1.029, [1.026, 1.046], 10, Call::Worse),
+        ),
         more_huge("thp=always", 197.0),
         against(
             Against::Baseline,
@@ -411,9 +489,21 @@ pub fn redis() -> Answer {
         rows: vec![
             row(rate, "SET throughput", &cells(53_268.0, 50_600.0)),
             row("fork_seconds", "fork time", &cells(0.00695, 0.000_827)),
-            row("set_latency_seconds", "SET latency", &cells(0.000_795, 0.000_899)),
-            row("peak_rss_bytes", "peak memory", &cells(210.0 * MIB, 216.0 * MIB)),
-            row("huge_anon_peak_bytes", "huge pages", &cells(0.0, 197.0 * MIB)),
+            row(
+                "set_latency_seconds",
+                "SET latency",
+                &cells(0.000_795, 0.000_899),
+            ),
+            row(
+                "peak_rss_bytes",
+                "peak memory",
+                &cells(210.0 * MIB, 216.0 * MIB),
+            ),
+            row(
+                "huge_anon_peak_bytes",
+                "huge pages",
+                &cells(0.0, 197.0 * MIB),
+            ),
         ],
         arms: vec![
             arm("thp=never", ArmRole::Baseline, Mechanism::Program, 0.0),
@@ -467,9 +557,20 @@ pub fn allocators() -> Answer {
         claim(mi, 0.548, [0.38, 0.83], 7, Call::Better),
         alone(tc, "tcmalloc", claim(tc, 0.91, [0.75, 1.1], 7, open())),
         alone(mi, "mimalloc", claim(mi, 0.69, [0.5, 0.92], 7, open())),
-        against(Against::Itself, claim("glibc", 1.03, [0.78, 1.37], 7, open())),
-        of("peak_rss_bytes", 806.0 * MIB, claim(tc, 1.085, [1.07, 1.1], 7, Call::Worse)),
-        of("peak_rss_bytes", 806.0 * MIB, claim(mi, 1.109, [1.09, 1.12], 7, Call::Worse)),
+        against(
+            Against::Itself,
+            claim("glibc", 1.03, [0.78, 1.37], 7, open()),
+        ),
+        of(
+            "peak_rss_bytes",
+            806.0 * MIB,
+            claim(tc, 1.085, [1.07, 1.1], 7, Call::Worse),
+        ),
+        of(
+            "peak_rss_bytes",
+            806.0 * MIB,
+            claim(mi, 1.109, [1.09, 1.12], 7, Call::Worse),
+        ),
         claim("tcmalloc", 0.9, [0.7, 1.2], 7, open()),
     ];
     let more_than_pages = |name: &str, role, more| Arm {
@@ -479,8 +580,16 @@ pub fn allocators() -> Answer {
     Answer {
         headline: vec![ClaimId(0), ClaimId(2)],
         rows: vec![
-            row(WALL, "wall time", &[("glibc", 2.46), (tc, 1.84), (mi, 1.35)]),
-            row("peak_rss_bytes", "peak memory", &[("glibc", 806.0 * MIB), (tc, 875.0 * MIB)]),
+            row(
+                WALL,
+                "wall time",
+                &[("glibc", 2.46), (tc, 1.84), (mi, 1.35)],
+            ),
+            row(
+                "peak_rss_bytes",
+                "peak memory",
+                &[("glibc", 806.0 * MIB), (tc, 875.0 * MIB)],
+            ),
         ],
         arms: vec![
             arm("glibc", ArmRole::Baseline, Mechanism::Nothing, 0.0),
@@ -493,7 +602,9 @@ pub fn allocators() -> Answer {
             mechanism: Mechanism::Machine,
             commands: vec![
                 machine_wide("echo always > /sys/kernel/mm/transparent_hugepage/enabled"),
-                command("LD_PRELOAD=/usr/lib/libtcmalloc_minimal.so.4 target/examples-churn 800000"),
+                command(
+                    "LD_PRELOAD=/usr/lib/libtcmalloc_minimal.so.4 target/examples-churn 800000",
+                ),
             ],
             prices: vec![ClaimId(5)],
             ..keep(true, tc)
@@ -542,8 +653,16 @@ pub fn bench() -> Answer {
         ..of(metric, from, made)
     };
     let claims = vec![
-        of("alone_latency_seconds", 576e-9, claim("2m", 0.662, [0.62, 0.74], 8, Call::Better)),
-        of("forked_latency_seconds", 5.24e-6, claim("2m", 1.015, [0.967, 1.052], 8, open())),
+        of(
+            "alone_latency_seconds",
+            576e-9,
+            claim("2m", 0.662, [0.62, 0.74], 8, Call::Better),
+        ),
+        of(
+            "forked_latency_seconds",
+            5.24e-6,
+            claim("2m", 1.015, [0.967, 1.052], 8, open()),
+        ),
     ];
     let cells = |a: f64, b: f64| [("4k", a), ("2m", b)];
     Answer {
@@ -554,8 +673,16 @@ pub fn bench() -> Answer {
         },
         headline: vec![ClaimId(0), ClaimId(1)],
         rows: vec![
-            row("alone_latency_seconds", "alone: p99", &cells(576e-9, 375e-9)),
-            row("forked_latency_seconds", "forked: p99", &cells(5.24e-6, 5.3e-6)),
+            row(
+                "alone_latency_seconds",
+                "alone: p99",
+                &cells(576e-9, 375e-9),
+            ),
+            row(
+                "forked_latency_seconds",
+                "forked: p99",
+                &cells(5.24e-6, 5.3e-6),
+            ),
         ],
         arms: vec![
             arm("4k", ArmRole::Baseline, Mechanism::Nothing, 0.0),
@@ -577,9 +704,16 @@ pub fn programs() -> Answer {
         headline: vec![ClaimId(0)],
         claims: vec![
             claim("thp=always", 0.803, [0.799, 0.807], 12, Call::Better),
-            against(Against::Itself, claim("as-is", 1.0, [0.995, 1.005], 12, Call::Same)),
+            against(
+                Against::Itself,
+                claim("as-is", 1.0, [0.995, 1.005], 12, Call::Same),
+            ),
         ],
-        rows: vec![row(WALL, "wall time", &[("as-is", 4.21), ("thp=always", 3.38)])],
+        rows: vec![row(
+            WALL,
+            "wall time",
+            &[("as-is", 4.21), ("thp=always", 3.38)],
+        )],
         arms: vec![
             arm("as-is", ArmRole::Baseline, Mechanism::Nothing, 0.0),
             arm("thp=always", ArmRole::Policy, Mechanism::Machine, 806.0),
@@ -587,7 +721,9 @@ pub fn programs() -> Answer {
         choice: Some(Choice {
             arm: Some("thp=always".to_owned()),
             mechanism: Mechanism::Machine,
-            commands: vec![machine_wide("echo always > /sys/kernel/mm/transparent_hugepage/enabled")],
+            commands: vec![machine_wide(
+                "echo always > /sys/kernel/mm/transparent_hugepage/enabled",
+            )],
             ..keep(true, "as-is")
         }),
         next: Vec::new(),
@@ -596,7 +732,10 @@ pub fn programs() -> Answer {
     };
     let new = |policy: &str, ratio: f64, ends: [f64; 2]| {
         let other = Against::Program(format!("old: {policy}"));
-        against(other, claim(&format!("new: {policy}"), ratio, ends, 12, Call::Better))
+        against(
+            other,
+            claim(&format!("new: {policy}"), ratio, ends, 12, Call::Better),
+        )
     };
     let gain = against(
         Against::GainOfProgram("old".to_owned()),
@@ -614,9 +753,14 @@ pub fn programs() -> Answer {
             new("thp=always", 0.992, [0.984, 0.9994]),
             gain,
         ],
-        arms: ["old: as-is", "new: as-is", "old: thp=always", "new: thp=always"]
-            .map(|name| arm(name, ArmRole::Policy, Mechanism::Nothing, 0.0))
-            .into(),
+        arms: [
+            "old: as-is",
+            "new: as-is",
+            "old: thp=always",
+            "new: thp=always",
+        ]
+        .map(|name| arm(name, ArmRole::Policy, Mechanism::Nothing, 0.0))
+        .into(),
         programs: vec![part("old"), part("new")],
         ..bare(SubjectKind::Programs, Word::Compared, "old: as-is")
     }
@@ -633,12 +777,24 @@ pub fn records() -> Answer {
         claims: vec![
             other(claim("as-is", 1.001, [0.996, 1.006], 12, Call::Same)),
             other(claim("thp=always", 1.232, [1.227, 1.237], 12, Call::Worse)),
-            other(of("user_seconds", 3.61, claim("as-is", 0.998, [0.994, 1.003], 12, Call::Same))),
-            other(of("user_seconds", 3.17, claim("thp=always", 1.0, [0.995, 1.003], 12, Call::Same))),
+            other(of(
+                "user_seconds",
+                3.61,
+                claim("as-is", 0.998, [0.994, 1.003], 12, Call::Same),
+            )),
+            other(of(
+                "user_seconds",
+                3.17,
+                claim("thp=always", 1.0, [0.995, 1.003], 12, Call::Same),
+            )),
         ],
         rows: vec![
             row(WALL, "wall time", &[("as-is", 0.224), ("thp=always", 0.18)]),
-            row("user_seconds", "user time", &[("as-is", 3.61), ("thp=always", 3.17)]),
+            row(
+                "user_seconds",
+                "user time",
+                &[("as-is", 3.61), ("thp=always", 3.17)],
+            ),
         ],
         arms: vec![
             arm("as-is", ArmRole::Baseline, Mechanism::Nothing, 0.0),
@@ -667,7 +823,12 @@ pub fn measured() -> Answer {
 pub fn failed() -> Answer {
     let first = "could not be started: No such file or directory".to_owned();
     Answer {
-        claims: vec![silent("thp=always", Call::Failed(Why::EveryTrialFailed { first: first.clone() }))],
+        claims: vec![silent(
+            "thp=always",
+            Call::Failed(Why::EveryTrialFailed {
+                first: first.clone(),
+            }),
+        )],
         arms: vec![
             arm("as-is", ArmRole::Baseline, Mechanism::Nothing, 0.0),
             Arm {
@@ -689,15 +850,20 @@ pub fn failed() -> Answer {
 pub fn many_policies() -> Answer {
     let base = dict();
     let name = |index: usize| format!("thp=always,malloc=jemalloc,decay={index}");
-    let claims = (0..9).map(|index| {
-        let ratio = 0.7 + index as f64 / 50.0;
-        claim(&name(index), ratio, [ratio - 0.1, ratio + 0.1], 9, Call::Better)
+    let ratio = |index: usize| 0.7 + index as f64 / 50.0;
+    let walls = (0..9).map(|index| {
+        let ends = [ratio(index) - 0.1, ratio(index) + 0.1];
+        claim(&name(index), ratio(index), ends, 9, Call::Better)
+    });
+    let users = (0..9).map(|index| {
+        let made = claim(&name(index), ratio(index), [0.5, 1.1], 9, open());
+        of("user_seconds", 0.0841, made)
     });
     let arms = (0..9).map(|index| arm(&name(index), ArmRole::Policy, Mechanism::Preload, 90.0));
     Answer {
         headline: vec![ClaimId(0)],
         arms: base.arms[..1].iter().cloned().chain(arms).collect(),
-        claims: claims.collect(),
+        claims: walls.chain(users).collect(),
         choice: Some(keep(true, "as-is")),
         doubts: redis().doubts[3..].to_vec(),
         ..base

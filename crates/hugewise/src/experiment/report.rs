@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_model::bench::plot;
 use hugewise_model::bench::plot::render_svg;
+use hugewise_model::run::answer::Doubt;
 use hugewise_model::run::gate::{Gate, Judgement};
 use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::report::Report;
@@ -119,26 +120,28 @@ fn failure_text(record: &Record) -> String {
 
 /// The exit code that a report deserves, with the reason on stderr.
 pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
-    let doubts = report.doubts();
+    let answer = report.answer();
     let gates: Vec<Judgement> = demands
         .fail_if
         .iter()
         .map(|gate| judged(gate, report, demands))
         .collect();
     let is_open = |gate: &Judgement| matches!(gate, Judgement::CannotTell(_));
-    for doubt in &doubts {
-        if demands.strict {
-            message(format_args!("--strict: {doubt}"));
+    for doubt in &answer.doubts {
+        let text = answer.doubt_text(doubt);
+        if demands.strict && doubt.forbids_strict() {
+            message(format_args!("--strict: {text}"));
         } else if doubt.is_serious() && !output.quiet {
-            message(doubt);
+            message(text);
         }
     }
+    let is_doubtful = answer.doubts.iter().any(Doubt::forbids_strict);
     if gates
         .iter()
         .any(|gate| matches!(gate, Judgement::Closed(_)))
     {
         Exit::Gate
-    } else if demands.strict && (!doubts.is_empty() || gates.iter().any(is_open)) {
+    } else if demands.strict && (is_doubtful || gates.iter().any(is_open)) {
         Exit::Doubtful
     } else {
         Exit::Done
@@ -147,7 +150,7 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
 
 /// Judges a gate, and explains on stderr why it is not open.
 fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
-    let judgement = gate.judge(&report.table);
+    let judgement = gate.judge(report.answer());
     // Under --strict an open question ends with its own exit code.
     let (flag, follows) = match demands.strict {
         true => ("--strict: ", ""),

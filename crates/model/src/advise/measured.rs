@@ -8,12 +8,12 @@ use super::rule::{Change, Effects, Rule};
 use super::subject::Kind;
 use super::tried::change_words;
 use crate::base::calendar::date;
+use crate::run::answer::build::pages::changed_no_page;
+use crate::run::cause::{Context, facts};
+use crate::run::compare::labels::{effect_of, label_of};
 use crate::run::compare::{Answer, Comparison, Options, Statistic, table};
-use crate::run::findings::Context;
-use crate::run::findings::win_with_a_loss::{prices, tell};
 use crate::run::policy::Settings;
 use crate::run::record::Record;
-use crate::run::report::pages::changed_no_page;
 
 /// The effect of a policy on a program, from a record on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,9 +87,9 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
             change,
             outcome: outcome(answer),
             changed_no_page,
-            prices: prices(&context, &row.policy)
+            prices: facts::prices(record, &table, &row.policy)
                 .into_iter()
-                .map(|price| tell(&context, price).replace(", ", " "))
+                .map(|price| price_text(record, price))
                 .collect(),
         })
     };
@@ -98,6 +98,12 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
         .filter(|row| !changes_nothing(record, &row.policy))
         .filter_map(of)
         .collect()
+}
+
+/// A price with its label, such as `peak memory +15.8 %`.
+fn price_text(record: &Record, row: &Comparison) -> String {
+    let label = label_of(record, &row.metric, row.statistic);
+    format!("{label} {}", effect_of(record, row)).replace(", ", " ")
 }
 
 /// Whether a policy sets how it is put in force and nothing else, so that it is no advice.

@@ -6,7 +6,6 @@
 //! are paired within rounds and have a control and intervals, as every metric has.
 
 pub mod arms;
-pub mod findings;
 pub mod growth;
 pub mod latency;
 pub mod line;
@@ -15,7 +14,6 @@ pub mod plot;
 pub mod prefault;
 pub mod slab;
 
-mod answer;
 mod view;
 
 pub use line::read;

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{answer, latency, plot};
+use super::{latency, plot};
 use crate::base::units::{Unit, bytes_text};
-use crate::run;
 use crate::run::cells::suite::{Suite, Words};
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::Table;
@@ -13,7 +12,7 @@ use crate::run::metric::cell_label::{varies, word};
 use crate::run::metric::cells::{CellMetric, PageKind};
 use crate::run::metric::{cell_label as label, cells as metric};
 use crate::run::record::Record;
-use crate::run::report::{CellRow, CellView, Conclusions, Report};
+use crate::run::report::{CellRow, CellView, Report};
 use crate::text::document::Level;
 use crate::text::figure::Figure;
 use crate::text::number::quantity;
@@ -22,12 +21,10 @@ use crate::text::wrap::plain;
 /// Pages that could not be read.
 pub(super) const UNKNOWN: &str = "not known";
 
-/// The report of any record: of a bench with its cells, and with what its suite shows.
+/// Makes the report of any record; that of a bench has its cells.
 #[must_use]
 pub fn report<'a>(record: &'a Record, table: Table, path: Option<String>) -> Report<'a> {
-    let rules = [run::findings::RULES, super::findings::RULES];
-    let findings = run::findings::judge_by(record, &table, &rules);
-    Report::new(record, table, findings, path).with_cells(view(record))
+    Report::new(record, table, path).with_cells(view(record))
 }
 
 /// What is drawn of the cells of a record; `None` where it has none, or of a suite that this
@@ -80,24 +77,33 @@ impl CellView for View<'_> {
         rows.collect()
     }
 
-    fn answer(&self, table: &Table, policy: &str) -> Option<String> {
-        answer::answer(self, table, policy)
+    fn has_same_pages(&self, metric: &str, policy: &str) -> bool {
+        let medians = Medians::of(self.record);
+        let baseline = &self.record.header.plan.baseline;
+        let cell = self.bench.cells.iter().find(|cell| {
+            let mut names = self.suite.shown();
+            names.any(|name| cell.reading(name) == metric)
+        });
+        let pages = |policy: &str, cell| pages_of_cell(self.record, policy, &medians, cell);
+        cell.is_some_and(|cell| {
+            let here = pages(policy, cell);
+            here != UNKNOWN && here == pages(baseline, cell)
+        })
     }
 
-    fn proof(&self, record: &Record, policy: &str) -> Option<String> {
-        proof(record, policy, self.bench)
-    }
-
-    fn legend(&self, conclusions: Conclusions) -> Vec<String> {
-        let mut lines = Vec::new();
+    fn legend(&self) -> Vec<String> {
+        let policies = self.record.header.plan.policies.iter();
+        let proofs = policies.filter_map(|policy| {
+            let pages = proof(self.record, &policy.name, self.bench)?;
+            Some(format!("Pages under {}: {pages}.", plain(&policy.name)))
+        });
+        let mut lines: Vec<String> = proofs.collect();
         lines.extend(zero_source(self.bench));
         lines.extend(common(self.bench, self.suite));
         lines.push(self.suite.counted.to_owned());
         lines.extend(harness(self.record));
         lines.extend(self.bench.left_out.clone());
-        if conclusions == Conclusions::Stated
-            && let Some(summary) = latency::summary(self.record)
-        {
+        if let Some(summary) = latency::summary(self.record) {
             lines.extend(summary.sentences());
         }
         lines
@@ -238,20 +244,6 @@ fn kinds_of_cell<'a>(
         }
     }
     buffers
-}
-
-/// Whether any page of a cell is larger than a base page.
-pub(super) fn has_huge_pages(
-    record: &Record,
-    policy: &str,
-    medians: &Medians<'_>,
-    cell: &Cell,
-) -> bool {
-    let is_larger =
-        |kind: &PageKind| !matches!(kind, PageKind::Small | PageKind::Zero | PageKind::Absent);
-    let buffers = kinds_of_cell(record, policy, medians, cell);
-    let mut kinds = buffers.values().flatten();
-    kinds.any(|(kind, bytes)| *bytes > 0.0 && is_larger(kind))
 }
 
 /// The pages of a cell: shares by kind, by buffer where these differ.

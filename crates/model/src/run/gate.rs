@@ -5,7 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::run::compare::{Comparison, Scale, Statistic, Table};
+use crate::run::answer::{Against, Answer, Claim, Covers, Effect, When};
+use crate::run::compare::Statistic;
 use crate::run::stats::Quantile;
 
 /// One condition.
@@ -46,7 +47,7 @@ pub enum Direction {
     Below,
 }
 
-/// What a gate says of a table.
+/// What a gate says of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// No policy crosses it.
@@ -58,11 +59,11 @@ pub enum Judgement {
 }
 
 impl Gate {
-    /// Judges every policy of the table, or every interaction.
+    /// Judges every policy of the answer, or every interaction.
     #[must_use]
-    pub fn judge(&self, table: &Table) -> Judgement {
+    pub fn judge(&self, answer: &Answer) -> Judgement {
         let (mut closed, mut unknown, mut seen) = (Vec::new(), Vec::new(), false);
-        for (name, crossed) in self.verdicts(table) {
+        for (name, crossed) in self.verdicts(answer) {
             seen = true;
             match crossed {
                 Some(true) => closed.push(name),
@@ -79,30 +80,35 @@ impl Gate {
         }
     }
 
-    /// What it is about in the table by name, each with whether it is across.
-    fn verdicts(&self, table: &Table) -> Vec<(String, Option<bool>)> {
-        let interactions = table.interactions.iter().map(|it| {
-            let name = format!("{} with {}", it.program, it.policy);
-            let ends = it.low.zip(it.high);
-            (name, self.beyond(ends, 100.0 * self.allowed))
-        });
-        let rows = table
-            .comparisons
-            .iter()
-            .filter(|row| row.metric == self.metric && row.statistic == self.statistic);
-        let rows = rows.map(|row| (row.policy.clone(), self.crossed(row)));
-        match self.subject {
-            Subject::Interaction => interactions.collect(),
-            Subject::Metric => rows.collect(),
+    /// The claims that it is about by name, each with whether it is across.
+    fn verdicts<'a>(
+        &'a self,
+        answer: &'a Answer,
+    ) -> impl Iterator<Item = (String, Option<bool>)> + 'a {
+        let claims = answer.claims.iter().filter(|claim| self.is_about(claim));
+        claims.map(|claim| (claim.contrast.arm.clone(), self.crossed(claim)))
+    }
+
+    fn is_about(&self, claim: &Claim) -> bool {
+        let contrast = &claim.contrast;
+        let is_metric = contrast.metric == self.metric && contrast.statistic == self.statistic;
+        match (self.subject, &contrast.against) {
+            (Subject::Interaction, Against::GainOfProgram(_)) => true,
+            (Subject::Metric, Against::Baseline | Against::Program(_) | Against::OtherRecord) => {
+                is_metric && contrast.when == When::BackToBack
+            }
+            _ => false,
         }
     }
 
-    fn crossed(&self, row: &Comparison) -> Option<bool> {
-        let limit = match row.scale {
-            Scale::Ratio => 1.0 + self.allowed,
-            Scale::Difference => self.allowed * row.baseline_value?,
+    fn crossed(&self, claim: &Claim) -> Option<bool> {
+        let limit = match claim.effect? {
+            Effect::Ratio(_) => 1.0 + self.allowed,
+            Effect::Difference(_) => self.allowed * claim.from?,
+            Effect::Points(_) => 100.0 * self.allowed,
         };
-        self.beyond(row.low.zip(row.high), limit)
+        let ends = claim.interval.filter(|it| it.covers != Covers::Range);
+        self.beyond(ends.map(|it| (it.low, it.high)), limit)
     }
 
     /// Whether the whole interval is across the limit (yes), or none of it is (no).
@@ -174,37 +180,40 @@ impl FromStr for Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::compare::{Change, Gain, Interaction, Verdict};
+    use crate::run::answer::{Budget, Call, Contrast, Interval, Needs};
 
-    fn table(low: f64, high: f64) -> Table {
-        Table {
-            pages_alone: Vec::new(),
-            comparisons: vec![Comparison {
+    fn claim(arm: &str, against: Against, effect: Effect, (low, high): (f64, f64)) -> Claim {
+        Claim {
+            contrast: Contrast {
+                arm: arm.to_owned(),
+                against,
+                when: When::BackToBack,
                 metric: "wall_seconds".to_owned(),
                 statistic: Statistic::Center,
-                policy: "thp=always".to_owned(),
-                baseline: "as-is".to_owned(),
-                baseline_value: Some(1.0),
-                policy_value: Some(low.midpoint(high)),
-                scale: Scale::Ratio,
-                ratio: Some(low.midpoint(high)),
-                difference: None,
-                low: Some(low),
-                high: Some(high),
-                p: None,
-                n: 10,
-                change: Change::CannotTell,
-                warnings: Vec::new(),
-            }],
-            control: None,
-            interactions: Vec::new(),
-            verdict: Verdict {
-                metric: "wall_seconds".to_owned(),
-                baseline: "as-is".to_owned(),
-                threshold: 0.01,
-                ..Verdict::default()
             },
+            effect: Some(effect),
+            interval: Some(Interval {
+                low,
+                high,
+                covers: Covers::Verdict,
+            }),
+            from: Some(1.0),
+            to: None,
+            rounds: 10,
+            agreeing: None,
+            call: Call::Open(Needs::default()),
+            budget: Budget::Verdict,
         }
+    }
+
+    fn answer(low: f64, high: f64) -> Answer {
+        let effect = Effect::Ratio(low.midpoint(high));
+        Answer::of_claims(vec![claim(
+            "thp=always",
+            Against::Baseline,
+            effect,
+            (low, high),
+        )])
     }
 
     #[test]
@@ -212,31 +221,31 @@ mod tests {
         let gate: Gate = "wall_seconds > +2%".parse().expect("a gate");
         let always = vec!["thp=always".to_owned()];
         assert_eq!(
-            gate.judge(&table(1.03, 1.05)),
+            gate.judge(&answer(1.03, 1.05)),
             Judgement::Closed(always.clone())
         );
         assert_eq!(
-            gate.judge(&table(1.01, 1.05)),
+            gate.judge(&answer(1.01, 1.05)),
             Judgement::CannotTell(always)
         );
-        assert_eq!(gate.judge(&table(0.99, 1.01)), Judgement::Open);
+        assert_eq!(gate.judge(&answer(0.99, 1.01)), Judgement::Open);
     }
 
     #[test]
     fn shrinking_can_fail_too() {
         let gate: Gate = "wall_seconds < -5 %".parse().expect("a gate");
         assert!(matches!(
-            gate.judge(&table(0.80, 0.90)),
+            gate.judge(&answer(0.80, 0.90)),
             Judgement::Closed(_)
         ));
-        assert_eq!(gate.judge(&table(0.96, 1.2)), Judgement::Open);
+        assert_eq!(gate.judge(&answer(0.96, 1.2)), Judgement::Open);
     }
 
     #[test]
     fn a_metric_that_was_not_compared_cannot_be_judged() {
         let gate: Gate = "minor_faults_total > 0%".parse().expect("a gate");
         assert_eq!(
-            gate.judge(&table(1.0, 1.0)),
+            gate.judge(&answer(1.0, 1.0)),
             Judgement::CannotTell(Vec::new())
         );
     }
@@ -245,26 +254,17 @@ mod tests {
     fn an_interaction_is_judged_in_points() {
         let gate: Gate = "interaction < -2%".parse().expect("a gate");
         let judged = |low: f64, high: f64| {
-            let mut table = table(0.8, 0.9);
-            table.interactions = vec![Interaction {
-                program: "new".to_owned(),
-                baseline_program: "old".to_owned(),
-                policy: "thp=always".to_owned(),
-                baseline: "as-is".to_owned(),
-                gain: Gain::NotDecided,
-                points: Some(low.midpoint(high)),
-                low: Some(low),
-                high: Some(high),
-                n: 12,
-            }];
-            gate.judge(&table)
+            let against = Against::GainOfProgram("old".to_owned());
+            let effect = Effect::Points(low.midpoint(high));
+            let gain = claim("new with thp=always", against, effect, (low, high));
+            gate.judge(&Answer::of_claims(vec![gain]))
         };
         let named = vec!["new with thp=always".to_owned()];
         assert_eq!(judged(-4.4, -2.1), Judgement::Closed(named.clone()));
         assert_eq!(judged(-4.4, -1.9), Judgement::CannotTell(named));
         assert_eq!(judged(-1.5, 3.0), Judgement::Open);
         assert_eq!(
-            gate.judge(&table(0.8, 0.9)),
+            gate.judge(&answer(0.8, 0.9)),
             Judgement::CannotTell(Vec::new())
         );
     }

@@ -36,9 +36,6 @@ pub mod gate;
 /// A trial of a service second by second, and its slow requests against its stalls.
 pub mod timeline;
 
-/// Why: rules that recognise a cause, or say that they cannot.
-pub mod findings;
-
 /// What was measured of one command, record after record, and where it changed.
 pub mod history;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::export::{Effect, Experiment, MOST_EXPERIMENTS};
+use hugewise_model::run::answer::program_name;
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::history::Entry;
-use hugewise_model::run::report::program_name;
 
 use crate::experiment::{recorder, records};
 

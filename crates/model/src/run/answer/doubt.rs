@@ -189,3 +189,23 @@ pub enum Doubt {
         text: String,
     },
 }
+
+impl Doubt {
+    /// Returns true if `--strict` must not pass with it.
+    #[must_use]
+    pub fn forbids_strict(&self) -> bool {
+        matches!(
+            self,
+            Self::ControlFailed { .. }
+                | Self::ControlWide { .. }
+                | Self::NotApplied { .. }
+                | Self::NothingDecided
+        )
+    }
+
+    /// Returns true if it is printed to stderr even without `--strict`.
+    #[must_use]
+    pub fn is_serious(&self) -> bool {
+        matches!(self, Self::ControlFailed { .. } | Self::NotApplied { .. })
+    }
+}

@@ -12,21 +12,23 @@ use crate::text::Verbosity;
 use crate::text::document::Document;
 
 mod arm;
+pub(crate) mod build;
 mod choice;
 mod circumstances;
 mod claim;
 mod doubt;
-mod next;
+pub(crate) mod next;
 mod row;
 mod screen;
 mod verbose;
-mod words;
+pub(in crate::run) mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
+pub use build::{Beside, Source, answer, describe, program_name};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
 pub use circumstances::{Circumstances, Disturbance, Machine};
 pub use claim::{
-    Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When, Why,
+    Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When,
 };
 pub use doubt::Doubt;
 pub use next::{Next, Reach, Step as NextStep};
@@ -155,10 +157,46 @@ pub struct Judged {
 }
 
 impl Answer {
+    /// Makes an answer of nothing but claims, for tests of what reads claims.
+    #[cfg(test)]
+    pub(crate) fn of_claims(claims: Vec<Claim>) -> Self {
+        Self {
+            subject: Subject {
+                kind: SubjectKind::Program,
+                name: "sort".to_owned(),
+                command: "sort".to_owned(),
+            },
+            word: Word::Open,
+            headline: Vec::new(),
+            judged: Judged {
+                metric: "wall_seconds".to_owned(),
+                property: crate::run::plan::JudgeBy::Shape,
+                threshold: 0.01,
+                baseline: "as-is".to_owned(),
+            },
+            arms: Vec::new(),
+            claims,
+            rows: Vec::new(),
+            metrics: BTreeMap::new(),
+            choice: None,
+            causes: Vec::new(),
+            doubts: Vec::new(),
+            next: Vec::new(),
+            circumstances: Vec::new(),
+            programs: Vec::new(),
+        }
+    }
+
     /// Returns a claim by its identifier.
     #[must_use]
     pub fn claim(&self, id: ClaimId) -> &Claim {
         &self.claims[id.0]
+    }
+
+    /// Returns a doubt as one line of text.
+    #[must_use]
+    pub fn doubt_text(&self, doubt: &Doubt) -> String {
+        words::doubt::doubt(self, doubt)
     }
 
     /// Returns an arm by its name.

@@ -16,7 +16,7 @@ use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::compare::rows::Estimate;
 use crate::run::compare::verdict::word;
 use crate::run::compare::{
-    CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, columns,
+    CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, Why, columns,
 };
 use crate::run::record::Record;
 use crate::run::trial::Trial;
@@ -129,7 +129,9 @@ impl<'a> Two<'a> {
             let answer = word(row.change, better);
             verdict.policies.insert(row.policy.clone(), answer);
             if row.low.is_none() {
-                let reason = "too few trials for an interval".to_owned();
+                let reason = Why::NotMeasured {
+                    reason: "too few trials for an interval".to_owned(),
+                };
                 verdict.reasons.insert(row.policy.clone(), reason);
             }
         }

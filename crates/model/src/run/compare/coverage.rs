@@ -1,15 +1,13 @@
 //! Whether two policies gave the program the same pages: the proof of treatment.
 
-use crate::base::units::Unit;
+use crate::run::compare::Why;
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::rounds::{Arm, Rounds};
-use crate::run::metric;
 use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::readings;
-use crate::text::number::{quantity, whole};
 
 /// Fewer rounds than these say nothing about what is typical.
 const FEWEST_ROUNDS: u32 = 3;
@@ -21,7 +19,7 @@ pub(in crate::run) const MANY_PAGES: f64 = 8.0;
 /// two samples, but not without its number of faults giving it away.
 pub(in crate::run) const FAULTS: f64 = 0.05;
 
-/// The sentence that says why `policy` had no effect on the program's pages, or `None` when it
+/// Returns why `policy` had no effect on the program's pages, or `None` when it
 /// had one, might have had one, or was never meant to differ from the baseline.
 ///
 /// Only policies that differ in nothing but pages are judged. For every kind of huge page and
@@ -34,7 +32,7 @@ pub(super) fn no_effect(
     rounds: &Rounds,
     baseline: &Policy,
     policy: &Policy,
-) -> Option<String> {
+) -> Option<Why> {
     let pages_only = policy.settings.differs_only_in_pages(&baseline.settings);
     if !pages_only || policy.settings == baseline.settings {
         return None;
@@ -66,11 +64,7 @@ pub(super) fn no_effect(
         return None;
     }
     let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
-    (apart(farthest) <= allowed).then(|| {
-        let pages = pages(&read, farthest, allowed);
-        let faults = [policy_faults, faults].map(whole);
-        format!("{pages}; {} against {} minor faults", faults[0], faults[1])
-    })
+    (apart(farthest) <= allowed).then(|| pages(&read, [faults, policy_faults]))
 }
 
 /// What a policy itself made huge in a typical trial, in bytes; it may be gone at the end.
@@ -90,28 +84,17 @@ fn apart(kind: &Kind<'_>) -> f64 {
     (kind.2 - kind.1).abs()
 }
 
-/// How the pages of two policies were the same.
-fn pages(read: &[Kind<'_>], farthest: &Kind<'_>, allowed: f64) -> String {
-    let label = |name: &str| metric::find(name).map_or(name.to_owned(), |it| it.label.into_owned());
-    let bytes = |value| quantity(&Unit::Bytes, value);
-    let largest = read.iter().max_by(|x, y| x.2.total_cmp(&y.2));
+/// How the pages of two policies were the same, by the kind of which most was huge.
+fn pages(read: &[Kind<'_>], faults: [f64; 2]) -> Why {
+    let largest = read
+        .iter()
+        .max_by(|x, y| x.2.max(x.1).total_cmp(&y.2.max(y.1)));
     match largest {
-        Some((kind, _, most)) if apart(farthest) == 0.0 && *most > 0.0 => {
-            format!(
-                "as much was huge under both ({}: {})",
-                label(kind),
-                bytes(*most)
-            )
-        }
-        _ if apart(farthest) == 0.0 => "no page was huge under either".to_owned(),
-        _ => format!(
-            "nearly as much was huge under both: {} differed most, {} against {} (up to {} counts \
-             as equal)",
-            label(farthest.0),
-            bytes(farthest.2),
-            bytes(farthest.1),
-            bytes(allowed)
-        ),
+        Some(&(_, there, here)) if there.max(here) > 0.0 => Why::AsMuchHuge {
+            bytes: [there, here],
+            faults,
+        },
+        _ => Why::NothingHuge { faults },
     }
 }
 

@@ -39,6 +39,7 @@ mod table;
 mod tests;
 mod verdict;
 mod warning;
+mod why;
 mod windows;
 
 pub use best::{Preference, Rival};
@@ -59,6 +60,7 @@ pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, deciding, table};
 pub use warning::Warning;
+pub use why::Why;
 pub use windows::{FEWEST_WINDOWS, Windows, windows};
 
 /// Why records cannot be compared.
@@ -240,7 +242,7 @@ pub struct Verdict {
     /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
     /// `not_decided`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub reasons: BTreeMap<String, String>,
+    pub reasons: BTreeMap<String, Why>,
     /// The runs of each policy that was measured, beside those of the baseline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,

@@ -8,7 +8,7 @@ use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
-use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
+use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict, Why};
 use crate::run::metric::requests::{is_count_of_requests, suffix_metric};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
@@ -29,7 +29,7 @@ pub(super) struct Evidence<'a> {
 /// A policy with its answer.
 pub(super) struct Judgement {
     pub(super) answer: Answer,
-    pub(super) reason: Option<String>,
+    pub(super) reason: Option<Why>,
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Option<Runs>,
@@ -119,7 +119,7 @@ impl Evidence<'_> {
             return Judgement::undecided(reason);
         }
         let Some(decision) = decide(&pairs.centers(), self.question) else {
-            return Judgement::undecided("no complete round".to_owned());
+            return Judgement::undecided(Why::NoRound);
         };
         let by_means = policy.filter(|_| decision.answer == Answer::Worse);
         if let Some(reason) = by_means.and_then(|policy| self.worse_by_means(policy)) {
@@ -205,35 +205,40 @@ impl Evidence<'_> {
     }
 
     /// Why no trial of a policy can be compared.
-    fn not_run(&self, policy: &str) -> Option<String> {
+    fn not_run(&self, policy: &str) -> Option<Why> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
         let Some(first) = trials().next() else {
-            return Some("no complete round".to_owned());
+            return Some(Why::NoRound);
         };
         let failed = !trials().any(Trial::succeeded);
-        failed.then(|| format!("every trial failed, the first: {}", first.outcome))
+        failed.then(|| Why::EveryTrialFailed {
+            first: first.outcome.to_string(),
+        })
     }
 
     /// Why the trials of a policy say nothing about the policy: in one of them it was not in force.
-    fn not_in_force(&self, policy: &str) -> Option<String> {
+    fn not_in_force(&self, policy: &str) -> Option<Why> {
         let trials = self.rounds.trials(Arm::Policy(policy));
         let mut marks = trials.flat_map(|trial| &trial.marks);
-        let mark = marks.find(|mark| matches!(mark, Mark::NotApplied { .. }));
-        mark.map(ToString::to_string)
+        marks.find_map(|mark| match mark {
+            Mark::NotApplied { detail } => Some(Why::ReadBackDiffers {
+                detail: detail.clone(),
+            }),
+            _ => None,
+        })
     }
 
     /// Why the numbers do not carry an answer.
-    fn not_measured(&self, pairs: &Pairs<'_>) -> Option<String> {
+    fn not_measured(&self, pairs: &Pairs<'_>) -> Option<Why> {
         if self.question.better == Better::Neither {
-            return Some(format!(
-                "{} has no better direction; choose another metric",
-                self.metric
-            ));
+            return Some(Why::NoDirection);
         }
         let warning = pairs.warnings().into_iter().next();
         warning
             .filter(|_| pairs.n() == 0)
-            .map(|warning| format!("{} was not measured: {warning}", self.metric))
+            .map(|warning| Why::NotMeasured {
+                reason: warning.to_string(),
+            })
     }
 }
 
@@ -288,7 +293,7 @@ fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
 }
 
 impl Judgement {
-    fn undecided(reason: String) -> Self {
+    fn undecided(reason: Why) -> Self {
         Self {
             answer: Answer::NotDecided,
             reason: Some(reason),

@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use crate::base::units::Unit;
+use crate::run::answer::Word;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, CompareError, Comparison, Statistic, Verdict, deciding};
 use crate::run::plan::HostMemory;
 use crate::run::record::{Record, StopReason};
-use crate::run::report::{HugePages, Report};
+use crate::run::report::Report;
 use crate::run::stats::{ALPHA, median, splits};
 use crate::text::number::quantity;
 use crate::text::wrap::{display_width, plain, shortened};
@@ -47,9 +48,8 @@ pub struct Entry {
     /// Why no further round was run; `None` where it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<StopReason>,
-    /// What huge pages do; `None` where no policy is about them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub huge_pages: Option<HugePages>,
+    /// The verdict in one word.
+    pub word: Word,
     /// The answer.
     pub verdict: Verdict,
     /// Each policy in the metric that decides.
@@ -64,8 +64,8 @@ impl Entry {
     pub fn of(record: &Record, path: String) -> Result<Self, CompareError> {
         let table = deciding(record)?;
         let header = &record.header;
-        let report = Report::new(record, table, Vec::new(), None);
-        let huge_pages = report.conclusion().map(|it| it.huge_pages);
+        let report = Report::new(record, table, None);
+        let word = report.answer().word;
         let table = report.table;
         let metric = &table.verdict.metric;
         let effects = table.comparisons.into_iter();
@@ -92,7 +92,7 @@ impl Entry {
             unit,
             effects: effects.collect(),
             ended: record.end.as_ref().map(|end| end.reason),
-            huge_pages,
+            word,
             verdict: table.verdict,
         })
     }
@@ -141,11 +141,12 @@ impl Entry {
 
     /// What is known where no policy is the best.
     fn without_best(&self) -> &'static str {
-        match self.huge_pages {
-            Some(HugePages::DoNotMatter) => "no difference",
-            Some(HugePages::HardlyMatter) => "hardly matters",
-            Some(HugePages::NotTried) => "could not be tried",
-            Some(HugePages::HelpSometimes) => "helps some runs",
+        match self.word {
+            Word::NoDifference => "no difference",
+            Word::Little => "matters little",
+            Word::SamePages => "same pages",
+            Word::CouldNotTry => "could not be tried",
+            Word::Mixed | Word::RareSlow | Word::DependsOnOrder => "helps some runs",
             _ => "not decided",
         }
     }

@@ -27,7 +27,7 @@ fn entry(at: u64, value: f64, ratio: f64) -> Entry {
         command: vec!["sort".to_owned()],
         bench: None,
         ended: None,
-        huge_pages: None,
+        word: crate::run::answer::Word::Open,
         kernel: "6.18".to_owned(),
         host_memory: HostMemory::AsIs,
         policies: vec!["as-is".to_owned(), "thp=always".to_owned()],

@@ -1,63 +1,36 @@
-//! For programs: the whole report as one object.
+//! The report for programs: the answer, and the readings that it rests on.
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, programs, starts};
+use super::Report;
 use crate::run::compare::summary;
-use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial, readings};
 
-/// Name and version of this format.
-pub const FORMAT: &str = "hugewise-report 1";
+/// Name and version of this format. Version 1 had comparisons, verdict, conclusion and findings in place of the answer.
+pub const FORMAT: &str = "hugewise-report 2";
 
 pub(super) fn json(report: &Report<'_>) -> String {
     let header = &report.record.header;
     let mut object = json!({
         "format": FORMAT,
+        "answer": value(report.answer()),
         "host": value(&header.host),
         "policies": policies(report.record),
-        "baseline": report.table.verdict.baseline,
         "trials": null,
-        "comparisons": value(&report.table.comparisons),
-        "control": value(&report.table.control),
-        "verdict": value(&report.table.verdict),
-        "conclusion": value(&report.conclusion()),
-        "findings": findings(report),
-        "answers": report.answers(),
         "summaries": summaries(report.record),
         "plan": value(&header.plan),
         "end": value(&report.record.end),
         "program": header.program,
-        "record": report.record_path,
-        "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
     // The macro would copy what it is given, and these are most of it.
     object["trials"] = trials(report.record, &report.record.trials).into();
-    if let Some(outcome) = report.control() {
-        object["control"]["outcome"] = value(&outcome);
-    }
-    if let Some(omission) = &header.plan.not_tried {
-        object["not_tried"] = json!({
-            "policies": omission.policies,
-            "reason": omission.reason(),
-            "command": omission.command(&header.made_by),
-        });
-    }
     if !report.record.cold.is_empty() {
         object["cold_trials"] = json!(trials(report.record, &report.record.cold));
     }
-    let starts = starts::of_all(report);
-    if !starts.is_empty() {
-        object["starts"] = value(starts);
-    }
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
-    }
-    if report.compares_programs() {
-        object["programs"] = json!(programs::json(report));
-        object["interactions"] = value(&report.table.interactions);
     }
     if !report.record.removals.is_empty() {
         object["dropped"] = value(&report.record.removals);
@@ -67,12 +40,12 @@ pub(super) fn json(report: &Report<'_>) -> String {
 }
 
 /// Infinities and NaN become `null` on the way.
-pub(super) fn value(part: &(impl serde::Serialize + ?Sized)) -> Value {
+fn value(part: &(impl serde::Serialize + ?Sized)) -> Value {
     serde_json::to_value(part).expect("all keys are strings or numbers, and no part can fail")
 }
 
-/// The trials as in the record, with the name of their program where several are compared; what is
-/// missing says so in words too.
+/// The trials as in the record, with the name of their program when several are compared; a missing reading has its
+/// reason in words too.
 fn trials(record: &Record, trials: &[Trial]) -> Vec<Value> {
     let trial = |trial: &Trial| {
         let mut object = value(trial);
@@ -89,18 +62,8 @@ fn trials(record: &Record, trials: &[Trial]) -> Vec<Value> {
     trials.iter().map(trial).collect()
 }
 
-/// The findings, each with what its rule claims and what would refute it.
-pub(super) fn findings(report: &Report<'_>) -> Vec<Value> {
-    let finding = |finding: &Finding| {
-        let mut object = value(finding);
-        object["explain"] = json!(finding.explanation);
-        object
-    };
-    report.findings.iter().map(finding).collect()
-}
-
-/// Every metric that was read under each policy, by itself.
-pub(super) fn summaries(record: &Record) -> Vec<Value> {
+/// Every metric that was read under each policy: its median over trials with its interval.
+fn summaries(record: &Record) -> Vec<Value> {
     let metrics = readings::names(record.trials.iter().map(|trial| &trial.readings));
     let mut summaries = Vec::new();
     for policy in &record.header.plan.policies {

@@ -1,128 +1,58 @@
-//! The report of an experiment, drawn as a document, JSON or CSV.
-//!
-//! The answer comes first, then what to set, the table, the causes and the circumstances.
+//! The report of an experiment: its answer, drawn as a document, JSON, CSV or a page.
 
 use std::cell::OnceCell;
 
 use crate::base::table;
-use crate::run::compare::{ControlOutcome, Starts, Table};
-use crate::run::findings::Finding;
+use crate::run::answer::{Answer, Beside, Source, answer, document};
+use crate::run::compare::Table;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::text::Verbosity;
 use crate::text::csv;
-use crate::text::document::{Document, Level};
+use crate::text::document::{Block, Document, Level, Section};
 use crate::text::figure::Figure;
-use crate::text::wrap::plain;
 
-pub mod advice;
-mod history;
-
-mod answer;
 mod arms;
-mod blocks;
-mod change;
-mod circumstances;
-mod conclusion;
-mod control;
-mod document;
-mod doubt;
-mod equals;
 mod export;
-mod failures;
 mod figures;
-mod interval;
 mod json;
 mod long;
-mod names;
-mod notes;
 mod page;
-pub(crate) mod pages;
-mod programs;
-mod requests;
-mod rows;
-mod screen;
-mod section;
-mod service;
-mod starts;
 mod trials;
-mod typical;
 
-use advice::more_reach;
-pub use conclusion::{Conclusion, HugePages};
-pub use doubt::Doubt;
-pub use export::{Export, program_name};
+pub use export::Export;
 pub use json::FORMAT;
-use names::Names;
 pub use trials::trials;
 
-/// Everything that a rendering may say.
+/// The report of one record, or of two.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// What was done and seen.
+    /// The record; of two, the earlier.
     pub record: &'a Record,
-    /// The second record, where two are compared. What one record alone can say is then said
-    /// of the first; doubts are those of both.
+    /// The second of two records that are compared.
     pub other: Option<Other<'a>>,
-    /// What differs.
+    /// The comparisons.
     pub table: Table,
-    /// Why.
-    pub findings: Vec<Finding>,
-    /// Where the record lies, as it is shown to the user.
-    pub record_path: Option<String>,
-    /// The word that names the record in a command, where that is shorter than its path.
-    word: Option<String>,
-    /// What earlier records of the same experiment say: together with this one in a line, and in another
-    /// those on other host memory.
-    together: Vec<String>,
-    /// The program's own setting that may reach pages which no policy did.
-    own_setting: Option<Policy>,
-    /// Who makes the program and keeps huge pages from it, as `Redis (vendor, 2020-10-27)`.
-    against: Option<String>,
-    /// Of a bench: what is drawn of its cells.
+    /// The cells of a bench.
     pub cells: Option<Box<dyn CellView + 'a>>,
-    /// Whether it stands beside those of other programs, and has little room.
-    is_part: bool,
-    /// What many parts of it ask for, and thousands of trials take long to tell.
-    known: Known,
+    beside: Beside,
+    answer: OnceCell<Answer>,
 }
 
-/// What was worked out of a report.
-#[derive(Debug, Default)]
-struct Known {
-    conclusion: OnceCell<Option<Conclusion>>,
-    shown_with_more_than_pages: OnceCell<Option<String>>,
-    names: OnceCell<Names>,
-    starts: OnceCell<Vec<Starts>>,
-}
-
-/// The cells of a bench, as its report shows them. The spine knows that a trial may have cells;
-/// what they mean is known to [`bench`](crate::bench).
+/// The cells of a bench. The spine knows that a trial may have cells; [`bench`](crate::bench) knows what they mean.
 pub trait CellView: std::fmt::Debug {
-    /// The rows of the table.
+    /// Returns the rows of the table.
     fn rows(&self) -> Vec<CellRow>;
-    /// Which pages lay under the cells of a policy; `None` where nobody could look.
-    fn proof(&self, record: &Record, policy: &str) -> Option<String>;
-    /// What a policy changes in the cells whose pages it changes: a sentence.
-    fn answer(&self, table: &Table, policy: &str) -> Option<String>;
-    /// What the table leaves out and what its numbers count. Conclusions are left out where two
-    /// records are compared.
-    fn legend(&self, conclusions: Conclusions) -> Vec<String>;
-    /// The curves, as lines of text.
+    /// Returns true if a policy and the baseline have the same pages under a cell.
+    fn has_same_pages(&self, metric: &str, policy: &str) -> bool;
+    /// Returns what the numbers count, and which cells were left out.
+    fn legend(&self) -> Vec<String>;
+    /// Returns the curves, as lines of text.
     fn drawings(&self) -> Vec<Vec<String>>;
-    /// The curves, as pictures.
+    /// Returns the curves, as pictures.
     fn figures(&self) -> Vec<Figure>;
-    /// What only programs are given: a key and its value.
+    /// Returns a key and its value for JSON.
     fn json(&self) -> Option<(&'static str, serde_json::Value)>;
-}
-
-/// Whether a legend says what follows from the cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conclusions {
-    /// It does.
-    Stated,
-    /// It does not.
-    LeftOut,
 }
 
 /// A row of a bench.
@@ -132,197 +62,145 @@ pub struct CellRow {
     pub metric: String,
     /// What the row is called.
     pub label: String,
-    /// Whether it is on the first screen.
+    /// Where it is shown.
     pub level: Level,
 }
 
 impl<'a> Report<'a> {
-    /// The report of one experiment.
+    /// Makes the report of one record; `path` names its file.
     #[must_use]
-    pub fn new(
-        record: &'a Record,
-        table: Table,
-        findings: Vec<Finding>,
-        record_path: Option<String>,
-    ) -> Self {
+    pub fn new(record: &'a Record, table: Table, path: Option<String>) -> Self {
         Self {
             record,
             other: None,
             table,
-            findings,
-            record_path,
-            word: None,
-            together: Vec::new(),
-            own_setting: None,
-            against: None,
             cells: None,
-            is_part: false,
-            known: Known::default(),
+            beside: Beside {
+                paths: path.into_iter().collect(),
+                ..Beside::default()
+            },
+            answer: OnceCell::new(),
         }
     }
 
-    /// The report of two experiments against each other: `table` compares each policy of
-    /// `other` with the same policy of `record`.
+    /// Makes the report of two records: `table` compares each policy of `other` with the same of `record`.
     #[must_use]
     pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
+        let paths = other.paths.to_vec();
+        let report = Self::new(record, table, None);
         Self {
-            record_path: Some(other.paths.join(", ")),
             other: Some(other),
-            ..Self::new(record, table, Vec::new(), None)
+            beside: Beside {
+                paths,
+                ..Beside::default()
+            },
+            ..report
         }
     }
 
-    /// The same with the word that names the record in a command.
+    /// Names the record in commands by a word, such as `last`.
     #[must_use]
     pub fn called(self, word: Option<String>) -> Self {
-        Self { word, ..self }
+        self.beside(|beside| beside.word = word)
     }
 
-    /// The same with what earlier records say of the policy of the answer.
+    /// Adds what earlier records say about the policy of the answer.
     #[must_use]
-    pub fn beside_earlier(self, together: impl Fn(&str) -> Vec<String>) -> Self {
-        let policy = self.conclusion().and_then(|it| it.policy);
-        Self {
-            together: policy.map_or_else(Vec::new, |policy| together(&policy)),
-            ..self
-        }
+    pub fn beside_earlier(self, earlier: impl Fn(&str) -> Vec<String>) -> Self {
+        let id = self.answer().headline.first().copied();
+        let arm = id.map(|id| self.answer().claim(id).contrast.arm.clone());
+        self.beside(|beside| beside.earlier = arm.map_or_else(Vec::new, |arm| earlier(&arm)))
     }
 
-    /// The same with what the program itself can be told, where no policy could be tried. `find` takes
-    /// the program's name.
+    /// Adds the setting of the program's own that `find` knows by the program's name.
     #[must_use]
     pub fn with_own_setting(self, find: impl Fn(&str) -> Option<Policy>) -> Self {
-        let conclusion = self.conclusion();
-        let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotTried);
-        let find = || more_reach::own_setting(self.record, find);
-        Self {
-            own_setting: is_open.then(find).flatten(),
-            ..self
-        }
+        let own = find(self.program());
+        self.beside(|beside| beside.own_setting = own)
     }
 
-    /// The same with who makes the program and keeps huge pages from it, where a policy is recommended. `find` takes the
-    /// program's name.
+    /// Adds who makes the program and advises against huge pages, as `find` knows by the program's name.
     #[must_use]
     pub fn with_objection(self, find: impl Fn(&str) -> Option<String>) -> Self {
-        let verdict = &self.table.verdict;
-        let best = verdict.best.as_ref();
-        let chosen = best.filter(|best| **best != verdict.baseline);
-        Self {
-            against: chosen.and_then(|_| find(program_name(self.record))),
-            ..self
-        }
+        let objection = find(self.program());
+        self.beside(|beside| beside.objection = objection)
     }
 
-    /// What names the record in a command: its word, else its path.
-    fn word(&self) -> Option<&str> {
-        self.word.as_deref().or(self.record_path.as_deref())
-    }
-
-    /// The same with what is drawn of the cells of a bench.
+    /// Adds the cells of a bench.
     #[must_use]
     pub fn with_cells(self, cells: Option<Box<dyn CellView + 'a>>) -> Self {
         Self { cells, ..self }
     }
 
-    /// Whether it is about several programs.
-    fn compares_programs(&self) -> bool {
-        self.other.is_none() && !self.record.header.plan.programs.is_empty()
+    fn beside(mut self, change: impl FnOnce(&mut Beside)) -> Self {
+        change(&mut self.beside);
+        self.answer.take();
+        self
     }
 
-    /// The lines below the table of a bench.
-    fn cell_legend(&self, section: &section::Section<'_>) -> Vec<String> {
-        let Some(cells) = &self.cells else {
-            return Vec::new();
-        };
-        let columns = section.columns.iter();
-        let proofs = columns.filter_map(|column| {
-            let pages = cells.proof(column.record, column.policy)?;
-            Some(format!("Pages under {}: {pages}.", plain(column.name)))
-        });
-        let conclusions = match self.other {
-            Some(_) => Conclusions::LeftOut,
-            None => Conclusions::Stated,
-        };
-        proofs.chain(cells.legend(conclusions)).collect()
+    fn program(&self) -> &str {
+        crate::run::answer::program_name(self.record)
     }
 
-    /// The curves of a bench.
-    fn drawings(&self) -> Vec<Vec<String>> {
-        let cells = self.cells.as_ref().filter(|_| self.other.is_none());
-        cells.map_or_else(Vec::new, |cells| cells.drawings())
-    }
-
-    /// Whether huge pages help; `None` where no policy is about them, for two records, several
-    /// programs and a bench.
+    /// Returns the answer, which is decided once.
     #[must_use]
-    pub fn conclusion(&self) -> Option<Conclusion> {
-        conclusion::conclude(self)
+    pub fn answer(&self) -> &Answer {
+        self.answer.get_or_init(|| {
+            answer(&Source {
+                record: self.record,
+                table: &self.table,
+                other: self.other.as_ref().map(|other| other.record),
+                cells: self.cells.as_deref(),
+                beside: &self.beside,
+            })
+        })
     }
 
-    /// What the control shows; `None` where none was run.
-    #[must_use]
-    pub fn control(&self) -> Option<ControlOutcome> {
-        control::outcome(self)
-    }
-
-    /// What keeps a pipeline from resting on the result.
-    #[must_use]
-    pub fn doubts(&self) -> Vec<Doubt> {
-        doubt::doubts(self)
-    }
-
-    /// The answer, sentence by sentence.
-    #[must_use]
-    pub fn answers(&self) -> Vec<String> {
-        answer::answers(self)
-    }
-
-    /// The report for people, its tables laid out for so many columns of text. What only those see
-    /// who ask for details may be absent for others.
+    /// Draws the report for people, its tables laid out for so many columns of text.
     #[must_use]
     pub fn document(&self, width: usize, verbosity: Verbosity) -> Document {
-        match self.compares_programs() {
-            true => programs::document(self, width),
-            false => document::document(self, width, verbosity),
+        let mut document = document(self.answer(), width, verbosity);
+        if let Some(cells) = self.cells.as_ref().filter(|_| self.other.is_none()) {
+            let drawings = cells.drawings().into_iter();
+            let drawings =
+                drawings.map(|lines| Section::default().with_detail(Block::Lines(lines)));
+            document.sections.extend(drawings);
+            document.push(Section::default().with_detail(Block::Notes(cells.legend())));
         }
+        document
     }
 
-    /// The pictures of it, each with its numbers; only those that the record has something for.
+    /// Returns the pictures for which the record has data, each with its numbers.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         figures::figures(self)
     }
 
-    /// The report as one HTML file; `record` is the bytes of the record's file, which it holds.
-    /// Where that file lies and what lies beside it are left out, so that the same record gives the
-    /// same page.
+    /// Draws the report as one HTML file, which holds `record`, the bytes of the record's file. The place of that file is
+    /// left out, so that the same record gives the same page.
     #[must_use]
     pub fn page(self, record: &[u8]) -> String {
-        let nowhere = Self {
-            record_path: None,
-            word: None,
-            together: Vec::new(),
-            ..self
-        };
+        let nowhere = self.beside(|beside| {
+            beside.paths.clear();
+            beside.word = None;
+            beside.earlier.clear();
+        });
         page::page(&nowhere, nowhere.figures(), record)
     }
 
-    /// One row per trial and metric, in long form: a trial that printed many values of a metric
-    /// has a row for each of them.
+    /// Returns one row per trial and metric; a trial with many values of a metric has a row for each.
     #[must_use]
     pub fn long_form(&self) -> table::Table {
         long::table(self)
     }
 
-    /// That table as CSV.
+    /// Returns that table as CSV.
     #[must_use]
     pub fn csv(&self) -> String {
         csv::of_table(&self.long_form())
     }
 
-    /// The whole report as one JSON object. Numbers are finite: what is not known is `null` or
-    /// absent.
+    /// Returns the report as one JSON object.
     #[must_use]
     pub fn json(&self) -> String {
         json::json(self)
@@ -332,11 +210,8 @@ impl<'a> Report<'a> {
 /// The second of two records that are compared.
 #[derive(Clone, Debug)]
 pub struct Other<'a> {
-    /// What was done and seen.
+    /// The record.
     pub record: &'a Record,
     /// The files of the first and the second.
     pub paths: [String; 2],
 }
-
-/// What the two records are called in the report: their paths are too long for columns.
-const BEFORE_AND_AFTER: [&str; 2] = ["before", "after"];

@@ -31,7 +31,7 @@ pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option
 }
 
 /// Returns the effect and its interval: `−5.0 % [−17, +7]`.
-pub(in crate::run::answer) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
+pub(in crate::run) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
     let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
     match interval(answer, claim) {
         Some(interval) => format!("{change} {interval}"),

@@ -5,9 +5,9 @@ use super::{
 };
 use crate::base::units::Unit;
 use crate::run::answer::{
-    Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Why, Word,
+    Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word,
 };
-use crate::run::compare::{Runs, Stratum};
+use crate::run::compare::{Runs, Stratum, Why};
 use crate::run::metric::Better;
 use crate::text::ends::percent_ends;
 use crate::text::number::{MINUS, chosen_percent, counted, percent, percent_change, quantity};

@@ -6,11 +6,11 @@ use std::ops::Not as _;
 
 use super::{
     Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, SubjectKind, When,
-    Why,
+
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
-use crate::run::compare::Statistic;
+use crate::run::compare::{Statistic, Why};
 use crate::run::metric::Better;
 use crate::text::number::{chosen_percent, counted, quantity};
 

@@ -10,7 +10,7 @@ use crate::text::{Style, to_text, xml_escaped};
 pub(super) fn render(report: &Report<'_>, gates: &[Gate]) -> String {
     let judged: Vec<(&Gate, Judgement)> = gates
         .iter()
-        .map(|gate| (gate, gate.judge(&report.table)))
+        .map(|gate| (gate, gate.judge(report.answer())))
         .collect();
     let count = |wanted: fn(&Judgement) -> bool| {
         judged

@@ -8,6 +8,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Report;
 use crate::base::parquet;
+use crate::run::answer::program_name;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::medians::arm_trials;
 use crate::run::gate::Gate;
@@ -98,15 +99,6 @@ fn trials(record: &Record) -> impl Iterator<Item = (&str, Vec<&Trial>)> {
         let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
         (policy.name.as_str(), trials.collect())
     })
-}
-
-/// The last part of the path of a record's program.
-#[must_use]
-pub fn program_name(record: &Record) -> &str {
-    let first = record.header.plan.command.first();
-    let first = first.and_then(|line| line.split_whitespace().next());
-    let name = first.and_then(|path| path.rsplit('/').next());
-    name.filter(|name| !name.is_empty()).unwrap_or("command")
 }
 
 fn command_line(record: &Record) -> String {

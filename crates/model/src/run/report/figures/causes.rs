@@ -2,11 +2,12 @@
 
 use super::super::Report;
 use crate::base::units::Unit;
-use crate::run::compare::Change;
-use crate::run::findings::{Context, signed, time_parts};
+use crate::run::answer::{Against, Arm, Call, When};
+use crate::run::cause::{Seconds, facts};
 use crate::run::metric::MetricId;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
+use crate::text::number::Scaler;
 use crate::text::svg::{Anchor, Axis, Field, Svg, WIDTH, fitted};
 use crate::text::wrap::plain;
 
@@ -61,19 +62,55 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
 
 /// The policies whose difference is decided.
 fn sums(report: &Report<'_>) -> Vec<Sum> {
-    let context = Context::new(report.record, &report.table);
-    let policies = report.record.header.plan.policies.iter();
-    let decided = policies.filter(|policy| {
-        let change = context.change(MetricId::WallSeconds, &policy.name);
-        matches!(change, Some(Change::Higher | Change::Lower))
-    });
-    let sums = decided.filter_map(|policy| {
+    let answer = report.answer();
+    let is_decided = |arm: &&Arm| {
+        answer.claims.iter().any(|claim| {
+            let contrast = &claim.contrast;
+            contrast.arm == arm.name
+                && contrast.metric == MetricId::WallSeconds.name()
+                && contrast.when == When::BackToBack
+                && contrast.against == Against::Baseline
+                && matches!(claim.call, Call::Better | Call::Worse)
+        })
+    };
+    let decided = answer.arms.iter().filter(is_decided);
+    let sums = decided.filter_map(|arm| {
+        let seconds = facts::seconds(report.record, &answer.judged.baseline, &arm.name)?;
         Some(Sum {
-            name: plain(&policy.name),
-            parts: time_parts(&context, &policy.name)?,
+            name: plain(&arm.name),
+            parts: parts(&seconds),
         })
     });
     sums.collect()
+}
+
+/// The parts that add up to the whole; those that did not change are left out.
+fn parts(seconds: &Seconds) -> Vec<(String, f64)> {
+    let timed = [
+        ("compaction", seconds.compaction),
+        ("reclaim", seconds.reclaim),
+        ("reclaim of the cgroup", seconds.cgroup_reclaim),
+        ("zeroing", seconds.zeroing),
+        ("splits", seconds.splits),
+        ("other page faults", seconds.other_faults),
+    ];
+    let is_timed = timed.iter().any(|(_, part)| part.is_some());
+    let timed = timed
+        .into_iter()
+        .filter_map(|(label, part)| Some((label, part?)));
+    let kernel = match is_timed {
+        true => "other kernel time",
+        false => "kernel time",
+    };
+    let all = std::iter::once(("user mode", seconds.user))
+        .chain(timed.filter(|(_, part)| *part != 0.0))
+        .chain([(kernel, seconds.other_kernel), ("off-CPU", seconds.off_cpu)]);
+    all.map(|(label, part)| (label.to_owned(), part)).collect()
+}
+
+/// A change in seconds, with its sign.
+fn signed(seconds: f64) -> String {
+    Scaler::for_row(&Unit::Seconds, &[seconds]).show_change(seconds)
 }
 
 fn table(sums: &[Sum]) -> Grid {

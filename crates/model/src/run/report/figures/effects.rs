@@ -1,57 +1,61 @@
 //! How much each policy changes: every metric with its interval, as a forest plot.
 
 use super::super::Report;
-use super::super::change::{Detail, change_text};
-use super::super::notes::{DIFFERENCE, UNKNOWN};
-use super::super::rows::{MetricRow, rows};
-use super::super::section::{Section, sections};
 use super::index_of;
-use crate::run::compare::labels::{label_with_scope, metric_of};
-use crate::run::compare::{Change, Comparison, Statistic};
+use crate::run::answer::{Against, Call, Claim, Effect, Row as MetricRow, When, words};
+use crate::run::compare::labels::metric_of;
+use crate::run::compare::{Comparison, Statistic};
 use crate::run::metric::Better;
-use crate::text::document::Level;
+use crate::run::record::Record;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{Scaler, chosen_percent};
 use crate::text::svg::{Anchor, ChangeAxis, Field, Fill, Place, Shape, Svg, WIDTH, colour, fitted};
 use crate::text::wrap::plain;
 
-/// Where changes are drawn; names stand to the left, numbers to the right.
+/// Changes are drawn between these; names stand to the left, numbers to the right.
 const LEFT: f64 = 160.0;
 const RIGHT: f64 = 500.0;
 /// The id of the figure that is a detail.
 pub(in super::super) const OTHER_METRICS: &str = "effects-others";
-/// A row, and a heading with the room above it.
+/// Height of a row, and of a heading with the room above it.
 const ROW: f64 = 18.0;
 const HEADING: f64 = 24.0;
 /// Room above the rows, with and without an axis there.
 const AXIS: f64 = 22.0;
 const EDGE: f64 = 4.0;
-/// Rows above which the axis stands above them too.
+/// Height of rows above which the axis stands above them too.
 const HIGH: f64 = 300.0;
 
 /// Changes that belong together.
-pub(super) struct Group<'a> {
+pub(super) struct Group {
     pub(super) heading: String,
     /// Which direction is good; of a control none is.
     pub(super) better: Better,
-    pub(super) rows: Vec<Row<'a>>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// One change.
-pub(super) struct Row<'a> {
-    pub(super) name: String,
+pub(super) struct Row {
+    name: String,
     /// The place of its policy in the plan.
-    pub(super) index: usize,
-    pub(super) comparison: &'a Comparison,
-    pub(super) scaler: Scaler,
+    index: usize,
+    /// The ratio with the ends of its interval; empty for a change that is a difference.
+    ratios: Vec<f64>,
+    /// Typical values before and after.
+    values: [Option<f64>; 2],
+    text: String,
+    rounds: u32,
+    is_decided: bool,
+    scaler: Scaler,
 }
 
 /// The metrics of the first screen, after the control.
 pub(super) fn main(report: &Report<'_>) -> Option<Figure> {
-    let shown = groups(report, Level::First);
-    let shown = shown.into_iter().map(|(_, group)| group);
-    let groups: Vec<Group<'_>> = control(report).into_iter().chain(shown).collect();
+    let answer = report.answer();
+    let shown = answer.rows.iter().filter(|row| row.first_screen);
+    let shown = shown.filter_map(|row| group(report, row));
+    let groups: Vec<Group> = control(report).into_iter().chain(shown).collect();
     let title = match report.other {
         Some(_) => "What changed from the first record to the second",
         None => "What each policy changes",
@@ -64,95 +68,100 @@ pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
     if report.cells.is_some() {
         return None;
     }
-    let first: Vec<Metric> = groups(report, Level::First)
-        .into_iter()
-        .map(|it| it.0)
-        .collect();
-    let all = groups(report, Level::Detail).into_iter();
-    let others = all.filter(|(metric, group)| !first.contains(metric) && group.has_interval());
-    let groups: Vec<Group<'_>> = others.map(|(_, group)| group).collect();
-    of_groups(report, OTHER_METRICS, "Other metrics", &groups)
+    let others = report.answer().rows.iter().filter(|row| !row.first_screen);
+    let groups = others
+        .filter_map(|row| group(report, row))
+        .filter(Group::has_interval);
+    of_groups(
+        report,
+        OTHER_METRICS,
+        "Other metrics",
+        &groups.collect::<Vec<_>>(),
+    )
 }
 
-/// A metric, and the property of its sample.
-type Metric = (String, Statistic);
+/// The changes of one metric.
+fn group(report: &Report<'_>, row: &MetricRow) -> Option<Group> {
+    let answer = report.answer();
+    let is_of_row = |claim: &&Claim| {
+        let contrast = &claim.contrast;
+        let is_plain = matches!(
+            contrast.against,
+            Against::Baseline | Against::Program(_) | Against::OtherRecord
+        );
+        let is_metric = contrast.metric == row.metric && contrast.statistic == row.statistic;
+        is_metric && is_plain && contrast.when == When::BackToBack && claim.effect.is_some()
+    };
+    let claims = answer.claims.iter().filter(is_of_row);
+    let rows: Vec<Row> = claims.map(|claim| of_claim(report, claim)).collect();
+    let better = answer
+        .metrics
+        .get(&row.metric)
+        .map_or(Better::Neither, |facts| facts.better);
+    (!rows.is_empty()).then(|| Group {
+        heading: row.label.clone(),
+        better,
+        rows,
+    })
+}
 
-impl Group<'_> {
-    fn has_interval(&self) -> bool {
-        let mut rows = self.rows.iter();
-        rows.any(|row| row.comparison.ratio.is_some() && row.comparison.low.is_some())
-    }
-
-    fn draw_heading(&self, svg: &mut Svg, y: f64) {
-        let direction = match self.better {
-            Better::Lower => "less is better",
-            Better::Higher => "more is better",
-            Better::Neither => "",
-        };
-        svg.heading((0.0, y), &fitted(&self.heading, RIGHT - 130.0), direction);
+fn of_claim(report: &Report<'_>, claim: &Claim) -> Row {
+    let values = [claim.from, claim.to];
+    let metric = metric_of(report.record, &claim.contrast.metric);
+    let known: Vec<f64> = values.into_iter().flatten().collect();
+    let ratios = match (claim.effect, claim.interval) {
+        (Some(Effect::Ratio(ratio)), Some(ends)) => vec![ratio, ends.low, ends.high],
+        (Some(Effect::Ratio(ratio)), None) => vec![ratio],
+        _ => Vec::new(),
+    };
+    Row {
+        name: plain(&claim.contrast.arm),
+        index: index_of(report.record, &claim.contrast.arm),
+        ratios,
+        values,
+        text: words::change_with_interval(report.answer(), claim),
+        rounds: claim.rounds,
+        is_decided: !matches!(claim.call, Call::Open(_)),
+        scaler: Scaler::for_row(&metric.unit, &known),
     }
 }
 
-fn groups<'a>(report: &'a Report<'_>, level: Level) -> Vec<(Metric, Group<'a>)> {
-    let mut groups: Vec<(Metric, Group<'a>)> = Vec::new();
-    for section in sections(report) {
-        for row in rows(report, &section, level) {
-            let metric = (row.metric.name.to_string(), row.statistic);
-            let found = of_row(report, &section, &row);
-            match groups.iter_mut().find(|(known, _)| *known == metric) {
-                Some((_, group)) => group.rows.extend(found),
-                None => groups.push((
-                    metric,
-                    Group {
-                        heading: heading(&row),
-                        better: row.metric.better,
-                        rows: found,
-                    },
-                )),
-            }
-        }
-    }
-    groups.retain(|(_, group)| !group.rows.is_empty());
-    groups
-}
-
-fn heading(row: &MetricRow<'_>) -> String {
-    match row.metric.is_of_cell() {
-        true => row.label.clone(),
-        false => label_with_scope(&row.metric, row.statistic),
-    }
-}
-
-fn of_row<'a>(report: &Report<'_>, section: &Section<'_>, row: &MetricRow<'a>) -> Vec<Row<'a>> {
-    let columns = section.columns.iter().skip(1).zip(&row.comparisons);
-    let known = columns.filter_map(|(column, comparison)| {
-        let comparison = (*comparison)?;
-        comparison.ratio.or(comparison.difference)?;
-        Some(Row {
-            name: plain(column.policy),
-            index: index_of(report.record, column.policy),
-            comparison,
-            scaler: row.scaler(),
+impl Row {
+    /// The change of a comparison in a record of its own.
+    pub(super) fn of_comparison(record: &Record, row: &Comparison, name: &str) -> Option<Self> {
+        let ratio = row.ratio?;
+        let metric = metric_of(record, &row.metric);
+        let values = [row.baseline_value, row.policy_value];
+        let known: Vec<f64> = values.into_iter().flatten().collect();
+        let ends = row.low.zip(row.high);
+        let interval = ends.map(|(low, high)| {
+            let [low, high] = crate::text::ends::percent_ends(low - 1.0, high - 1.0);
+            format!(" [{low}, {high}]")
+        });
+        let effect = crate::run::compare::labels::effect_of_ratio(ratio);
+        Some(Self {
+            name: name.to_owned(),
+            index: index_of(record, &row.policy),
+            ratios: ends.map_or(vec![ratio], |(low, high)| vec![ratio, low, high]),
+            values,
+            text: format!("{effect}{}", interval.unwrap_or_default()),
+            rounds: row.n,
+            is_decided: row.change != crate::run::compare::Change::CannotTell,
+            scaler: Scaler::for_row(&metric.unit, &known),
         })
-    });
-    known.collect()
+    }
 }
 
-fn control<'a>(report: &'a Report<'_>) -> Option<Group<'a>> {
-    let comparison = &report.table.control.as_ref()?.comparison;
-    comparison.ratio.or(comparison.difference)?;
-    let metric = metric_of(report.record, &comparison.metric);
-    let values = [comparison.baseline_value, comparison.policy_value];
-    let values: Vec<f64> = values.into_iter().flatten().collect();
+/// The baseline against itself.
+fn control(report: &Report<'_>) -> Option<Group> {
+    let mut claims = report.answer().claims.iter();
+    let claim =
+        claims.find(|claim| claim.contrast.against == Against::Itself && claim.effect.is_some())?;
+    let metric = metric_of(report.record, &claim.contrast.metric);
     Some(Group {
-        heading: format!("Control, the baseline again: {}", plain(&metric.label)),
+        heading: format!("The baseline against itself: {}", plain(&metric.label)),
         better: Better::Neither,
-        rows: vec![Row {
-            name: plain(&comparison.policy),
-            index: index_of(report.record, &comparison.policy),
-            scaler: Scaler::for_row(&metric.unit, &values),
-            comparison,
-        }],
+        rows: vec![of_claim(report, claim)],
     })
 }
 
@@ -160,60 +169,63 @@ pub(super) fn of_groups(
     report: &Report<'_>,
     id: &str,
     title: &str,
-    groups: &[Group<'_>],
+    groups: &[Group],
 ) -> Option<Figure> {
-    let threshold = report.table.verdict.threshold;
-    let svg = draw(groups, &report.table.verdict.metric, threshold, title)?;
+    let judged = &report.answer().judged;
+    let main = report
+        .answer()
+        .rows
+        .iter()
+        .find(|row| row.metric == judged.metric && row.statistic == Statistic::Center);
+    let heading = main.map_or("", |row| row.label.as_str());
+    let svg = draw(groups, heading, judged.threshold, title)?;
     Some(Figure {
         id: id.to_owned(),
         title: title.to_owned(),
-        caption: caption(groups, threshold),
+        caption: caption(groups, judged.threshold),
         svg,
         table: table(groups),
     })
 }
 
-/// How to read the marks, and the signs that are there.
-fn caption(groups: &[Group<'_>], threshold: f64) -> String {
-    let rows = || groups.iter().flat_map(|group| &group.rows);
-    let has = |sign: &str| rows().any(|row| row.text().contains(sign));
+/// How to read the marks that are there.
+fn caption(groups: &[Group], threshold: f64) -> String {
     let marks = format!(
-        "A line is the 95 % interval; a filled mark is decided, a hollow one is not; the band is ±{} \
+        "A line is the 95 % interval. A filled mark is decided, a hollow one is not. The band is ±{} \
          %, the smallest change of interest. An arrow leads beyond the edge.",
         chosen_percent(threshold)
     );
-    let signs = [
-        ("=", " = lies within the band."),
-        (UNKNOWN, " ? has too few rounds for an interval."),
-        (DIFFERENCE, " Δ is an absolute change, which has no mark."),
-    ];
-    let signs = signs.into_iter().filter(|(sign, _)| has(sign));
-    signs.fold(marks, |text, (_, meaning)| text + meaning)
+    let mut rows = groups.iter().flat_map(|group| &group.rows);
+    match rows.any(|row| row.ratios.is_empty()) {
+        true => marks + " An absolute change has no mark.",
+        false => marks,
+    }
 }
 
-fn table(groups: &[Group<'_>]) -> Grid {
+fn table(groups: &[Group]) -> Grid {
     let heads = ["metric", "policy", "from", "to", "change", "rounds"];
     let mut grid = Grid::headed(&heads);
     for group in groups {
         for row in &group.rows {
-            let value = |value: Option<f64>| match value {
+            let [from, to] = row.values.map(|value| match value {
                 Some(value) => row.scaler.show(value),
                 None => "–".to_owned(),
-            };
+            });
+            let rounds = row.rounds.to_string();
             grid.push([
                 group.heading.clone(),
                 row.name.clone(),
-                value(row.comparison.baseline_value),
-                value(row.comparison.policy_value),
-                row.text(),
-                row.comparison.n.to_string(),
+                from,
+                to,
+                row.text.clone(),
+                rounds,
             ]);
         }
     }
     grid
 }
 
-fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Option<String> {
+fn draw(groups: &[Group], judged: &str, threshold: f64, title: &str) -> Option<String> {
     let height: f64 = groups
         .iter()
         .map(|it| HEADING + ROW * it.rows.len() as f64)
@@ -225,10 +237,16 @@ fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Opti
         top,
         bottom: top + 6.0 + height,
     };
-    let rows = || groups.iter().flat_map(|group| &group.rows);
-    let logs: Vec<f64> = rows().flat_map(Row::logs).collect();
-    let deciding = rows().filter(|row| row.comparison.metric == judged);
-    let must: Vec<f64> = deciding.flat_map(Row::logs).collect();
+    let logs: Vec<f64> = groups
+        .iter()
+        .flat_map(|group| &group.rows)
+        .flat_map(Row::logs)
+        .collect();
+    let deciding = groups.iter().filter(|group| group.heading == judged);
+    let must: Vec<f64> = deciding
+        .flat_map(|group| &group.rows)
+        .flat_map(Row::logs)
+        .collect();
     let changes = ChangeAxis::of(&logs, &must, threshold, field.across())?;
     let mut svg = Svg::default();
     let limit = threshold.ln_1p();
@@ -252,30 +270,38 @@ fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Opti
     (!groups.is_empty()).then(|| svg.finish(title, field.bottom + 24.0))
 }
 
-impl Row<'_> {
-    fn text(&self) -> String {
-        change_text(self.comparison, &self.scaler, Detail::Interval)
+impl Group {
+    fn has_interval(&self) -> bool {
+        self.rows.iter().any(|row| row.ratios.len() > 1)
     }
 
+    fn draw_heading(&self, svg: &mut Svg, y: f64) {
+        let direction = match self.better {
+            Better::Lower => "less is better",
+            Better::Higher => "more is better",
+            Better::Neither => "",
+        };
+        svg.heading((0.0, y), &fitted(&self.heading, RIGHT - 130.0), direction);
+    }
+}
+
+impl Row {
     /// The logarithms of the change and of the ends of its interval.
     fn logs(&self) -> Vec<f64> {
-        let it = self.comparison;
-        let all = it.ratio.map(|ratio| [Some(ratio), it.low, it.high]);
-        let known = all.into_iter().flatten().flatten();
-        known.filter(|ratio| *ratio > 0.0).map(f64::ln).collect()
+        let known = self.ratios.iter().filter(|ratio| **ratio > 0.0);
+        known.map(|ratio| ratio.ln()).collect()
     }
 
     fn draw(&self, svg: &mut Svg, changes: &ChangeAxis, y: f64) {
-        let text = self.text();
         let name = fitted(&self.name, LEFT - 24.0);
         svg.text("", Anchor::Start, (12.0, y + 4.0), &name);
         let logs = self.logs();
         // A change without a mark has the room of the marks too.
         let from = if logs.is_empty() { LEFT } else { RIGHT };
-        let shown = fitted(&text, WIDTH - from - 12.0);
+        let shown = fitted(&self.text, WIDTH - from - 12.0);
         svg.text("", Anchor::End, (WIDTH, y + 4.0), &shown);
         let Some(&log) = logs.first() else { return };
-        let title = format!("{}: {text}", self.name);
+        let title = format!("{}: {}", self.name, self.text);
         svg.group(&colour(self.index), |svg| {
             if let [_, low, high] = logs[..] {
                 let place = |log: f64| (changes.axis.place(log), y);
@@ -290,9 +316,9 @@ impl Row<'_> {
     }
 
     fn fill(&self) -> Fill {
-        match self.comparison.change {
-            Change::CannotTell => Fill::Hollow,
-            Change::Higher | Change::Lower | Change::NoDifference => Fill::Full,
+        match self.is_decided {
+            true => Fill::Full,
+            false => Fill::Hollow,
         }
     }
 }

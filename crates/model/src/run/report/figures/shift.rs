@@ -33,7 +33,7 @@ impl Line {
 
 pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     // Programs are compared under the same policy, not with one baseline.
-    if report.compares_programs() {
+    if !report.record.header.plan.programs.is_empty() {
         return None;
     }
     let verdict = &report.table.verdict;

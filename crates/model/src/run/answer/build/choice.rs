@@ -1,0 +1,134 @@
+//! The policy to use, and how to set it.
+
+use super::commands::{by_hand, exec};
+use super::pages::is_malloc_without_pages;
+use super::word::Decision;
+use super::{Work, arms};
+use crate::base::host::ThpDisable;
+use crate::run::answer::{Against, Choice, Claim, ClaimId, Mechanism, Scope, Tie, When};
+use crate::run::cause::facts;
+use crate::run::policy::realise::{Realisation, ThpPrctl};
+use crate::run::record::COLD_REST;
+
+/// The choice; `None` when policies are not what is compared.
+pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Choice> {
+    let verdict = &work.table().verdict;
+    let is_compared = work
+        .table()
+        .comparisons
+        .iter()
+        .any(|row| row.metric == verdict.metric && row.n > 0);
+    if !work.asks_about_pages() || verdict.policies.is_empty() || !is_compared {
+        return None;
+    }
+    let best = verdict.best.as_deref();
+    let vain = best.is_some_and(|best| is_malloc_without_pages(work.context, best));
+    // Nothing recommends a policy whose huge pages are not the reason for its gain.
+    match best.filter(|best| *best != verdict.baseline && !vain) {
+        Some(best) => Some(set(work, claims, best)),
+        None => Some(keep(work, claims, decision, best.is_some() && !vain)),
+    }
+}
+
+/// The baseline stays: for good when everything is decided, else for now.
+fn keep(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_decided: bool) -> Choice {
+    let alone_decided = decision.pages_alone && !has_open(claims);
+    Choice {
+        arm: (is_decided || alone_decided).then(|| work.baseline.to_owned()),
+        scope: Scope::AnyRun,
+        mechanism: Mechanism::Nothing,
+        commands: Vec::new(),
+        steps: Vec::new(),
+        prices: Vec::new(),
+        ties: Vec::new(),
+        preference: None,
+    }
+}
+
+fn has_open(claims: &[Claim]) -> bool {
+    let mut judged = claims
+        .iter()
+        .filter(|claim| claim.budget == super::Budget::Verdict);
+    judged.any(|claim| claim.call.is_open())
+}
+
+fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
+    let record = work.record();
+    let verdict = &work.table().verdict;
+    let mut policies = record.header.plan.policies.iter();
+    let policy = policies.find(|it| it.name == best);
+    let realisation = own(work, needed(work, best));
+    let needs_system = !realisation.files.is_empty();
+    let (by_hand, steps) = by_hand(record, &realisation);
+    let mechanism = policy.map_or(Mechanism::Nothing, |it| {
+        arms::mechanism(record.header.realisations.get(best), it)
+    });
+    // Variables and arguments that anybody can set need no hugewise; a machine's settings stand alone.
+    let exec = exec(record, best, needs_system).filter(|_| by_hand.is_empty());
+    let ties = claims
+        .iter()
+        .enumerate()
+        .filter_map(|(at, claim)| match &claim.contrast.against {
+            Against::Rival(arm) => Some(Tie {
+                arm: arm.clone(),
+                claim: ClaimId(at),
+            }),
+            _ => None,
+        });
+    Choice {
+        arm: Some(best.to_owned()),
+        scope: scope(work, best),
+        mechanism,
+        commands: by_hand.into_iter().chain(exec).collect(),
+        steps,
+        prices: prices(work, claims, best),
+        ties: ties.collect(),
+        preference: verdict.preference,
+    }
+}
+
+/// The runs that a policy is for.
+pub(super) fn scope(work: &Work<'_>, policy: &str) -> Scope {
+    let rested = facts::rested(work.record(), work.baseline, policy);
+    let limited = rested.is_some_and(|it| it.is_for_back_to_back_runs());
+    match limited && work.record().header.plan.service.is_none() {
+        true => Scope::BackToBack(COLD_REST.as_secs()),
+        false => Scope::AnyRun,
+    }
+}
+
+/// The claims of what a policy makes worse.
+pub(super) fn prices(work: &Work<'_>, claims: &[Claim], policy: &str) -> Vec<ClaimId> {
+    let rows = facts::prices(work.record(), work.table(), policy);
+    let of_row = |claim: &Claim| {
+        let contrast = &claim.contrast;
+        contrast.arm == policy
+            && contrast.against == Against::Baseline
+            && contrast.when == When::BackToBack
+            && rows
+                .iter()
+                .any(|row| row.metric == contrast.metric && row.statistic == contrast.statistic)
+    };
+    let all = claims.iter().enumerate();
+    all.filter(|(_, claim)| of_row(claim))
+        .map(|(at, _)| ClaimId(at))
+        .collect()
+}
+
+/// How a policy was reached, without what this machine did not need: clearing a switch that no parent had set.
+fn needed(work: &Work<'_>, policy: &str) -> Realisation {
+    let header = &work.record().header;
+    let mut realisation = header.realisations.get(policy).cloned().unwrap_or_default();
+    if realisation.prctl == ThpPrctl::Clear && header.host.thp_disable == ThpDisable::Off {
+        realisation.prctl = ThpPrctl::Leave;
+    }
+    realisation
+}
+
+/// The same without the settings of the machine that the baseline ran with as well.
+fn own(work: &Work<'_>, mut realisation: Realisation) -> Realisation {
+    let baseline = work.record().header.realisations.get(work.baseline);
+    let is_common = |file: &_| baseline.is_some_and(|it| it.files.contains(file));
+    realisation.files.retain(|file| !is_common(file));
+    realisation
+}

@@ -1,0 +1,378 @@
+//! Every effect of an experiment as a claim.
+
+use std::collections::BTreeMap;
+
+use super::Work;
+use crate::run::answer::{
+    Against, Budget, Call, Claim, Contrast, Covers, Effect, Interval, Needs, When,
+};
+use crate::run::compare::labels::metric_of;
+use crate::run::compare::{
+    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Runs, Scale, Starts,
+    Statistic, starts,
+};
+use crate::run::metric::{Better, MetricId};
+use crate::run::plan::JudgeBy;
+use crate::run::record::{COLD_REST, Record};
+use crate::run::stats::{ALPHA, Quantile, median, unpaired};
+use crate::run::trial::Role;
+
+/// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
+/// after idle, starts, and all other metrics.
+pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    claims.extend(verdicts(work));
+    claims.extend(pages_alone(work));
+    claims.extend(control(work));
+    claims.extend(after_idle(work));
+    claims.extend(rivals(work));
+    claims.extend(gains(work));
+    claims.extend(per_start(work));
+    claims.extend(rows(work));
+    claims
+}
+
+/// The judged metric of every policy.
+fn verdicts<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    let names = work.table().verdict.policies.iter();
+    let in_order: BTreeMap<usize, (&String, &Answer)> = names
+        .map(|(name, answer)| {
+            let mut policies = work.record().header.plan.policies.iter();
+            let at = policies.position(|policy| policy.name == *name);
+            (at.unwrap_or(usize::MAX), (name, answer))
+        })
+        .collect();
+    in_order.into_values().filter_map(|(name, answer)| {
+        let row = work.judged(name)?;
+        let call = verdict_call(work, name, *answer, &row);
+        if work.source.other.is_some() {
+            return Some(of_row(work, &row, Budget::Uncorrected, Covers::Row, call));
+        }
+        let mut claim = of_row(work, &row, Budget::Verdict, Covers::Verdict, call);
+        claim.agreeing = agreeing(work.record(), &row);
+        if let Some(shown) = provisional(work, name, &row.metric) {
+            let needs = Needs {
+                fewest_rounds: Some(shown.needed),
+                ..Needs::default()
+            };
+            claim.effect = Some(effect(shown.scale, shown.estimate));
+            claim.interval = Some(interval(shown.least, shown.most, Covers::Range));
+            claim.agreeing = Some(shown.same_direction);
+            claim.call = Call::Open(needs);
+        }
+        Some(claim)
+    })
+}
+
+fn provisional<'a>(work: &Work<'a>, policy: &str, metric: &str) -> Option<&'a Provisional> {
+    let shown = work.table().verdict.provisional.get(policy)?;
+    shown.iter().find(|it| it.metric == metric)
+}
+
+/// What may be said of a policy.
+fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison) -> Call {
+    let verdict = &work.table().verdict;
+    if let Some(why) = verdict.reasons.get(policy) {
+        return super::arms::without_answer(work, policy, answer, why);
+    }
+    let runs = verdict.runs.get(policy);
+    match (answer, runs, &verdict.order) {
+        (Answer::Better, ..) => Call::Better,
+        (Answer::Worse, ..) => Call::Worse,
+        (Answer::NoDifference, ..) => Call::Same,
+        (Answer::Mixed, Some(runs), _) if is_rarely_worse(row, runs) => {
+            Call::RareSlow(runs.clone())
+        }
+        (Answer::Mixed, Some(runs), _) => Call::Mixed(runs.clone()),
+        (Answer::DependsOnOrder, _, Some(order)) => Call::DependsOnOrder {
+            p: order.p,
+            strata: order.strata.clone(),
+        },
+        _ => Call::Open(Needs::default()),
+    }
+}
+
+/// Returns true when the usual run is the same and more runs are worse than better.
+fn is_rarely_worse(row: &Comparison, runs: &Runs) -> bool {
+    row.change == Change::NoDifference && runs.worse > runs.better
+}
+
+/// Huge pages alone: a policy against the same malloc with small pages.
+fn pages_alone<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    work.table().pages_alone.iter().map(|it| {
+        let row = &it.comparison;
+        let call = match it.answer {
+            Answer::Better => Call::Better,
+            Answer::Worse => Call::Worse,
+            Answer::NoDifference => Call::Same,
+            _ => Call::Open(Needs::default()),
+        };
+        let mut claim = of_row(work, row, Budget::Own, Covers::Verdict, call);
+        claim.contrast.against = Against::SmallPagesSameMalloc(row.baseline.clone());
+        claim.agreeing = agreeing(work.record(), row);
+        claim
+    })
+}
+
+/// The baseline against itself.
+fn control(work: &Work<'_>) -> Option<Claim> {
+    let row = &work.table().control.as_ref()?.comparison;
+    let metric = metric_of(work.record(), &row.metric);
+    let call = plain_call(row.change, metric.better);
+    let mut claim = of_row(work, row, Budget::Own, Covers::Row, call);
+    claim.contrast.against = Against::Itself;
+    Some(claim)
+}
+
+/// Runs after idle, of every policy that has some.
+fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    let record = work.record();
+    let is_program = work.asks_about_pages();
+    let policies = work.policies().filter(move |_| is_program);
+    policies.filter_map(move |policy| {
+        let baseline = record.rested_walls(work.baseline);
+        let own = record.rested_walls(&policy.name);
+        if baseline.is_empty() || own.is_empty() {
+            return None;
+        }
+        let usual = median(&baseline)?;
+        let shift = unpaired(&baseline, &own, ALPHA);
+        let ratio = |seconds: f64| 1.0 + seconds / usual;
+        let ends = shift.as_ref().and_then(|it| it.interval);
+        let call = match ends {
+            Some((low, _)) if low > 0.0 => Call::Worse,
+            Some((_, high)) if high < 0.0 => Call::Better,
+            _ => Call::Open(Needs::default()),
+        };
+        let estimate = shift.map(|it| it.estimate);
+        let slower = own.iter().filter(|wall| **wall > usual).count();
+        let agreeing = match estimate {
+            Some(estimate) if estimate > 0.0 => slower,
+            _ => own.len() - slower,
+        };
+        Some(Claim {
+            contrast: Contrast {
+                arm: policy.name.clone(),
+                against: Against::Baseline,
+                when: When::AfterIdle(COLD_REST.as_secs()),
+                metric: MetricId::WallSeconds.name().to_owned(),
+                statistic: Statistic::Center,
+            },
+            effect: estimate.map(|it| Effect::Ratio(ratio(it))),
+            interval: ends.map(|(low, high)| interval(ratio(low), ratio(high), Covers::Row)),
+            from: Some(usual),
+            to: median(&own),
+            rounds: own.len() as u32,
+            agreeing: Some(agreeing as u32),
+            call,
+            budget: Budget::Own,
+        })
+    })
+}
+
+/// Policies that were not shown to differ from the best one.
+fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    let verdict = &work.table().verdict;
+    let best = verdict.best.clone().unwrap_or_default();
+    verdict.equals.iter().map(move |rival: &Rival| Claim {
+        contrast: Contrast {
+            arm: best.clone(),
+            against: Against::Rival(rival.policy.clone()),
+            when: When::BackToBack,
+            metric: verdict.metric.clone(),
+            statistic: Statistic::Center,
+        },
+        effect: None,
+        interval: rival
+            .low
+            .zip(rival.high)
+            .map(|(low, high)| interval(low, high, Covers::Verdict)),
+        from: None,
+        to: None,
+        rounds: rival.rounds,
+        agreeing: None,
+        call: Call::Open(Needs::default()),
+        budget: Budget::Own,
+    })
+}
+
+/// By how much more a program gains from a policy than the first one does.
+fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    work.table()
+        .interactions
+        .iter()
+        .map(|it: &Interaction| Claim {
+            contrast: Contrast {
+                arm: arm_of(work, &it.program, &it.policy),
+                against: Against::GainOfProgram(it.baseline_program.clone()),
+                when: When::BackToBack,
+                metric: work.table().verdict.metric.clone(),
+                statistic: Statistic::Center,
+            },
+            effect: it.points.map(Effect::Points),
+            interval: it
+                .low
+                .zip(it.high)
+                .map(|(low, high)| interval(low, high, Covers::Verdict)),
+            from: None,
+            to: None,
+            rounds: it.n,
+            agreeing: None,
+            call: match it.gain {
+                Gain::More => Call::Better,
+                Gain::Less => Call::Worse,
+                Gain::Alike => Call::Same,
+                Gain::NotDecided => Call::Open(Needs::default()),
+            },
+            budget: Budget::Own,
+        })
+}
+
+/// The arm of a program under a policy.
+fn arm_of(work: &Work<'_>, program: &str, policy: &str) -> String {
+    let mut programs = work.record().header.plan.programs.iter();
+    let program = programs.find(|it| it.name == program);
+    program.map_or_else(|| policy.to_owned(), |it| it.under(policy))
+}
+
+/// One value a start, of servers that live for several trials.
+fn per_start(work: &Work<'_>) -> Vec<Claim> {
+    if work.source.other.is_some() {
+        return Vec::new();
+    }
+    let verdict = &work.table().verdict;
+    let found = starts(work.record(), &verdict.baseline, &verdict.metric);
+    let claim = |it: Starts| Claim {
+        contrast: Contrast {
+            arm: it.policy,
+            against: Against::Baseline,
+            when: When::PerStart(it.starts),
+            metric: it.metric,
+            statistic: it.statistic,
+        },
+        effect: Some(Effect::Ratio(it.ratio)),
+        interval: Some(interval(it.low, it.high, Covers::Range)),
+        from: None,
+        to: None,
+        rounds: it.starts,
+        agreeing: Some(it.same_direction),
+        call: Call::Open(Needs::default()),
+        budget: Budget::Uncorrected,
+    };
+    found.into_iter().map(claim).collect()
+}
+
+/// All metrics but the judged property.
+fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
+    let verdict = &work.table().verdict;
+    let judged = match verdict.judge_by {
+        JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
+        _ => Statistic::Center,
+    };
+    let rows = work.table().comparisons.iter();
+    let others = rows.filter(move |row| row.metric != verdict.metric || row.statistic != judged);
+    others.map(|row| {
+        let metric = metric_of(work.record(), &row.metric);
+        let user_time = row.metric == MetricId::UserSeconds.name()
+            && row.statistic == Statistic::Center
+            && verdict.user_time.contains_key(&row.policy);
+        let budget = match user_time {
+            true => Budget::Own,
+            false => Budget::Uncorrected,
+        };
+        let call = plain_call(row.change, metric.better);
+        let mut claim = of_row(work, row, budget, Covers::Row, call);
+        if user_time {
+            claim.agreeing = agreeing(work.record(), row);
+        }
+        claim
+    })
+}
+
+/// The call of a row by itself.
+fn plain_call(change: Change, better: Better) -> Call {
+    match (change, better) {
+        (Change::NoDifference, _) => Call::Same,
+        (Change::CannotTell, _) => Call::Open(Needs::default()),
+        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Call::Better,
+        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Call::Worse,
+        (Change::Higher, Better::Neither) => Call::Higher,
+        (Change::Lower, Better::Neither) => Call::Lower,
+    }
+}
+
+fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, call: Call) -> Claim {
+    let plan = &work.record().header.plan;
+    let against = if work.source.other.is_some() {
+        Against::OtherRecord
+    } else if plan.programs.is_empty() {
+        Against::Baseline
+    } else {
+        Against::Program(row.baseline.clone())
+    };
+    let size = match row.scale {
+        Scale::Ratio => row.ratio,
+        Scale::Difference => row.difference,
+    };
+    Claim {
+        contrast: Contrast {
+            arm: row.policy.clone(),
+            against,
+            when: When::BackToBack,
+            metric: row.metric.clone(),
+            statistic: row.statistic,
+        },
+        effect: size.map(|size| effect(row.scale, size)),
+        interval: row
+            .low
+            .zip(row.high)
+            .map(|(low, high)| interval(low, high, covers)),
+        from: row.baseline_value,
+        to: row.policy_value,
+        rounds: row.n,
+        agreeing: None,
+        call,
+        budget,
+    }
+}
+
+fn effect(scale: Scale, size: f64) -> Effect {
+    match scale {
+        Scale::Ratio => Effect::Ratio(size),
+        Scale::Difference => Effect::Difference(size),
+    }
+}
+
+fn interval(low: f64, high: f64, covers: Covers) -> Interval {
+    Interval { low, high, covers }
+}
+
+/// Whole rounds in which the arm lies on the side of its effect; `None` without an effect.
+fn agreeing(record: &Record, row: &Comparison) -> Option<u32> {
+    let is_above = match (row.ratio, row.difference) {
+        (Some(ratio), _) => ratio > 1.0,
+        (None, Some(difference)) => difference > 0.0,
+        (None, None) => return None,
+    };
+    let mut rounds: BTreeMap<u32, (Vec<f64>, Option<f64>)> = BTreeMap::new();
+    let whole = record.whole_rounds();
+    let trials = record.trials.iter();
+    for trial in trials.filter(|it| it.succeeded() && whole.contains(&it.round)) {
+        let Some(value) = trial.value(&row.metric) else {
+            continue;
+        };
+        let (baseline, policy) = rounds.entry(trial.round).or_default();
+        if trial.policy == row.baseline {
+            baseline.push(value);
+        } else if trial.policy == row.policy && trial.role == Role::Arm {
+            *policy = Some(value);
+        }
+    }
+    let changes = rounds.values().filter_map(|(baseline, policy)| {
+        let usual =
+            (!baseline.is_empty()).then(|| baseline.iter().sum::<f64>() / baseline.len() as f64)?;
+        Some((*policy)? - usual)
+    });
+    let agree = changes.filter(|change| (*change > 0.0) == is_above && *change != 0.0);
+    Some(agree.count() as u32)
+}

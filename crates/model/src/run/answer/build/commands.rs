@@ -1,0 +1,269 @@
+//! Commands to paste into a shell. Every word that comes from a record is quoted here.
+
+use crate::run::answer::{Command, Step};
+use crate::run::plan::service::CommandLine;
+use crate::run::policy::realise::{
+    EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
+};
+use crate::run::policy::{Numa, Settings, environment};
+use crate::run::record::{Header, Record};
+use crate::text::wrap::{plain, quoted, quoted_words};
+
+/// Longer workloads are left for the reader to put in.
+const WORKLOAD_WIDTH: usize = 200;
+
+/// Stands for a workload that is left for the reader to put in.
+const WORKLOAD: &str = "COMMAND";
+
+impl Command {
+    /// A line that changes nothing but what it starts.
+    pub(super) fn new(line: String) -> Self {
+        Self {
+            line,
+            as_root: false,
+            machine_wide: false,
+        }
+    }
+}
+
+/// The commands that put a policy in force by hand, and the steps that no command does.
+pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Command>, Vec<Step>) {
+    let files = realisation.files.iter().map(|file| Command {
+        line: write(file),
+        as_root: true,
+        machine_wide: true,
+    });
+    let arguments = &realisation.arguments;
+    let placed = (!arguments.is_empty())
+        .then(|| written(record, arguments))
+        .flatten();
+    let left = (placed.is_none() && !arguments.is_empty())
+        .then(|| Step::Arguments(quoted_words(arguments)));
+    let mut words: Vec<String> = environment(&realisation.environment, |_| None)
+        .into_iter()
+        .map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)))
+        .collect();
+    let has_command = !words.is_empty() || placed.is_some();
+    words.push(workload(record, arguments));
+    let command = (has_command && !realisation.is_traced()).then(|| Command::new(words.join(" ")));
+    let call = prctl(realisation.prctl).map(|call| Step::Call(call.to_owned()));
+    let steps = call
+        .into_iter()
+        .chain(surroundings(realisation))
+        .chain(left);
+    (files.chain(command).collect(), steps.collect())
+}
+
+/// The command that runs the workload under a policy by `hugewise exec`; `None` when its arguments are all.
+pub(super) fn exec(record: &Record, policy: &str, needs_system: bool) -> Option<Command> {
+    let plan = &record.header.plan;
+    let policy = plan.policies.iter().find(|known| known.name == policy)?;
+    let workload = workload(record, &policy.settings.args);
+    let settings = Settings {
+        args: Vec::new(),
+        ..policy.settings.clone()
+    };
+    if settings == Settings::default() {
+        return None;
+    }
+    let system = match needs_system {
+        true => "--system ",
+        false => "",
+    };
+    Some(Command {
+        line: format!(
+            "hugewise exec {system}--policy {} -- {workload}",
+            quoted(&settings.to_string())
+        ),
+        as_root: needs_system,
+        machine_wide: needs_system,
+    })
+}
+
+/// The workload with the arguments of a policy, as a shell takes it.
+pub(super) fn workload(record: &Record, arguments: &[String]) -> String {
+    written(record, arguments).unwrap_or_else(|| WORKLOAD.to_owned())
+}
+
+/// A command as a shell takes it, with its input; `None` when it is too long.
+fn written(record: &Record, arguments: &[String]) -> Option<String> {
+    let header = &record.header;
+    let command = header.command_with(arguments);
+    let line = command.first().filter(|_| header.plan.shell);
+    // A line that begins with its program is pasted as it is.
+    let is_plain = |line: &&String| {
+        CommandLine::Line((*line).clone()).program().is_some() && plain(line) == **line
+    };
+    let mut words = match (line.filter(is_plain), header.plan.shell) {
+        (Some(line), _) => line.clone(),
+        (None, true) => format!("/bin/sh -c {}", quoted_words(&command)),
+        (None, false) => quoted_words(&command),
+    };
+    if let Some(input) = input(header) {
+        words = format!("{words} < {input}");
+    }
+    if header.plan.service.is_some() {
+        words = with_blanks(&words);
+    }
+    (words.chars().count() <= WORKLOAD_WIDTH).then_some(words)
+}
+
+/// What each trial read from: the file of `--stdin`, or a stdin whose name is not known.
+fn input(header: &Header) -> Option<String> {
+    let mut words = header.made_by.iter().take_while(|word| *word != "--");
+    let file = words.find_map(|word| match word.strip_prefix("--stdin") {
+        Some("") => Some(None),
+        Some(path) => Some(path.strip_prefix('=').map(str::to_owned)),
+        None => None,
+    });
+    match file {
+        Some(Some(path)) => Some(quoted(&path)),
+        Some(None) => words.next().map(|path| quoted(path)),
+        None => header.stdin_bytes.map(|_| "INPUT".to_owned()),
+    }
+}
+
+/// A command that measures again, reading from where the first one did.
+pub(super) fn with_input(header: &Header, line: String) -> Command {
+    let has_flag = header
+        .made_by
+        .iter()
+        .any(|word| word.starts_with("--stdin"));
+    let input = input(header).filter(|_| header.stdin_bytes.is_some() && !has_flag);
+    Command::new(match input {
+        Some(input) => format!("{line} < {input}"),
+        None => line,
+    })
+}
+
+/// `-p PORT` of `-p {port}`: each server has its own, so the reader puts it in.
+fn with_blanks(line: &str) -> String {
+    let mut pieces = line.split('{');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let place = piece.split_once('}');
+        let place = place.filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
+        match place {
+            Some((name, rest)) => filled.extend([&name.to_ascii_uppercase(), rest]),
+            None => filled.extend(["{", piece]),
+        }
+    }
+    filled
+}
+
+fn write(file: &FileWrite) -> String {
+    format!(
+        "echo {} > {}",
+        quoted(&file.value),
+        quoted(&format!("/{}", file.path))
+    )
+}
+
+/// How a policy is applied by hand, in the order of the steps, one sentence each.
+#[must_use]
+pub fn describe(realisation: &Realisation) -> Vec<String> {
+    let mut steps: Vec<String> = prctl(realisation.prctl)
+        .into_iter()
+        .chain(tracer(&realisation.tracer))
+        .map(str::to_owned)
+        .collect();
+    steps.extend(surroundings(realisation).map(|step| match step {
+        Step::CgroupLimits(limits) => format!(
+            "a cgroup of its own, as by systemd-run --scope -p {}",
+            limits.join(" -p ")
+        ),
+        Step::Call(text) | Step::Prefix(text) | Step::Arguments(text) => text,
+    }));
+    steps.extend(later(realisation));
+    steps.extend(realisation.environment.iter().map(variable));
+    let arguments = &realisation.arguments;
+    let among = || format!("{} among its arguments", quoted_words(arguments));
+    steps.extend((!arguments.is_empty()).then(among));
+    steps.extend(
+        realisation
+            .files
+            .iter()
+            .map(|file| format!("{} (as root)", write(file))),
+    );
+    steps
+}
+
+/// What bounds the program's memory, and the nodes it lies on.
+fn surroundings(realisation: &Realisation) -> impl Iterator<Item = Step> {
+    let MemoryLimits {
+        max_bytes,
+        high_bytes,
+    } = realisation.limits;
+    let max = max_bytes.map(|bytes| format!("MemoryMax={bytes}"));
+    let high = high_bytes.map(|bytes| format!("MemoryHigh={bytes}"));
+    let limits: Vec<String> = [max, high].into_iter().flatten().collect();
+    let group = (!limits.is_empty()).then_some(Step::CgroupLimits(limits));
+    let numa = realisation
+        .numa
+        .as_ref()
+        .map(Numa::numactl)
+        .map(Step::Prefix);
+    group.into_iter().chain(numa)
+}
+
+fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
+    match prctl {
+        ThpPrctl::Leave => None,
+        ThpPrctl::Clear => {
+            Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, if a parent set it")
+        }
+        ThpPrctl::Disable => Some("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec"),
+        ThpPrctl::ExceptAdvised => {
+            Some("prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0) before exec")
+        }
+    }
+}
+
+fn tracer(tracer: &Tracer) -> Option<&'static str> {
+    match tracer {
+        Tracer::None => None,
+        Tracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
+        Tracer::Huge => {
+            Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
+        }
+        Tracer::Sites(_) => Some("madvise(2) after the mmap of each site, by a tracer"),
+    }
+}
+
+/// What is made huge while the program runs.
+fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
+    let collapse = realisation.collapse.map(|when| {
+        let when = when.clause();
+        format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
+    });
+    let text =
+        "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer";
+    collapse
+        .into_iter()
+        .chain(realisation.text.map(|_| text.to_owned()))
+}
+
+fn variable(change: &EnvChange) -> String {
+    match change {
+        EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
+        EnvChange::Append {
+            name,
+            separator,
+            value,
+        } => listed(name, value, "append after", *separator),
+        EnvChange::Prepend {
+            name,
+            separator,
+            value,
+        } => listed(name, value, "put before it, with", *separator),
+    }
+}
+
+fn listed(name: &str, value: &str, how: &str, separator: char) -> String {
+    format!(
+        "{}={} (if it is set already: {how} `{}`)",
+        plain(name),
+        quoted(value),
+        plain(&separator.to_string())
+    )
+}

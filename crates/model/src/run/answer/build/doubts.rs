@@ -1,0 +1,417 @@
+//! Reasons not to rely on the answer, the gravest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Work;
+use super::pages::{is_malloc_without_pages, more_huge_bytes};
+use super::word::Decision;
+use crate::run::answer::{
+    Against, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
+};
+use crate::run::cause::facts;
+use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host_differences};
+use crate::run::metric::requests::suffix_metric;
+use crate::run::policy::advice_by_chance;
+use crate::run::policy::realise::Realisation;
+use crate::run::record::{Record, RemovalReason, StopReason};
+use crate::run::trial::{Pacing, Reading, Trial};
+
+/// Servers have to be started as often as this before their starts tell anything.
+const STARTS: u32 = 5;
+/// Two starts change alike by chance in half of the cases.
+const FEWEST_STARTS: u32 = 3;
+/// So many runs beyond 95 % of the baseline's are no chance of one in twenty.
+const FEW: f64 = 0.1;
+
+/// All doubts.
+pub(super) fn doubts(
+    work: &Work<'_>,
+    claims: &[Claim],
+    decision: &Decision,
+    choice: Option<&Choice>,
+) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    doubts.extend(left_behind(work.record()));
+    doubts.extend(two_records(work));
+    doubts.extend(control(work, claims));
+    doubts.extend(failed(work.record()));
+    doubts.extend(not_applied(work));
+    doubts.extend(afterwards(work));
+    doubts.extend(interrupted(work.record()));
+    doubts.extend(only_back_to_back(claims, choice));
+    doubts.extend(without_pages(work));
+    doubts.extend(few_starts(claims));
+    doubts.extend(order(work));
+    doubts.extend(by_chance(work, choice));
+    doubts.extend(mechanism_cost(work, claims, decision));
+    doubts.extend(maybe_small(work, claims, decision));
+    doubts.extend(some_runs_worse(work, decision));
+    doubts.extend(left_out(work));
+    doubts.extend(load(work));
+    doubts.extend(latencies(work));
+    doubts.extend(disturbed(work.record()));
+    doubts.extend(unseen(work, decision));
+    doubts.extend(dropped(work.record()));
+    doubts.extend(objection(work, choice));
+    doubts.extend(nothing_decided(work));
+    doubts.extend(warnings(work));
+    doubts
+}
+
+fn left_behind(record: &Record) -> Vec<Doubt> {
+    let end = record.end.iter();
+    let left = end.flat_map(|end| &end.left_behind);
+    left.map(|text| Doubt::LeftBehind { text: text.clone() })
+        .collect()
+}
+
+fn two_records(work: &Work<'_>) -> Option<Doubt> {
+    let other = work.source.other?;
+    let (before, after) = (&work.record().header, &other.header);
+    Some(Doubt::NotOneExperiment {
+        differences: host_differences(&before.host, &after.host),
+    })
+}
+
+fn control(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
+    let control = work.table().control.as_ref()?;
+    let at = claims
+        .iter()
+        .position(|claim| claim.contrast.against == Against::Itself)?;
+    let claim = ClaimId(at);
+    match control.outcome(work.table().verdict.threshold, smallest_effect(work)) {
+        ControlOutcome::Passed => None,
+        ControlOutcome::Failed => Some(Doubt::ControlFailed { claim }),
+        ControlOutcome::TooWide => Some(Doubt::ControlWide { claim }),
+    }
+}
+
+/// The smallest effect that may be behind what is reported as better or worse.
+fn smallest_effect(work: &Work<'_>) -> Option<f64> {
+    let plan = &work.record().header.plan;
+    let policies = work.table().verdict.policies.iter();
+    let decided = policies.filter(|(name, answer)| {
+        matches!(answer, Answer::Better | Answer::Worse) && !plan.is_sham(name)
+    });
+    let effects = decided.filter_map(|(name, _)| work.judged(name)?.least_distance());
+    effects.min_by(f64::total_cmp)
+}
+
+fn failed(record: &Record) -> Option<Doubt> {
+    let failed = || record.trials.iter().filter(|trial| !trial.succeeded());
+    let first = failed().next()?;
+    let mut by_arm: BTreeMap<&str, u32> = BTreeMap::new();
+    for trial in failed() {
+        *by_arm.entry(&trial.policy).or_default() += 1;
+    }
+    Some(Doubt::FailedTrials {
+        by_arm: by_arm
+            .into_iter()
+            .map(|(arm, count)| (arm.to_owned(), count))
+            .collect(),
+        of: record.trials.len() as u32,
+        first: first.outcome.to_string(),
+        said: first.stderr_tail.as_deref().and_then(last_lines),
+    })
+}
+
+/// The last lines of what a program wrote, which say why it failed.
+fn last_lines(stderr: &str) -> Option<String> {
+    let lines: Vec<&str> = stderr
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = lines.get(lines.len().saturating_sub(3)..)?;
+    (!last.is_empty()).then(|| last.join(" / "))
+}
+
+fn not_applied(work: &Work<'_>) -> Vec<Doubt> {
+    let reasons = &work.table().verdict.reasons;
+    let trials = work.record().trials.iter();
+    let marked = trials.filter(|trial| trial.lacked_its_policy());
+    let arms: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
+    let told = arms.into_iter().filter(|arm| !reasons.contains_key(*arm));
+    told.filter_map(|arm| {
+        let it = facts::not_applied(work.record(), arm)?;
+        Some(Doubt::NotApplied {
+            arm: arm.to_owned(),
+            trials: it.trials as u32,
+            of: it.of as u32,
+            detail: it.detail,
+        })
+    })
+    .collect()
+}
+
+fn afterwards(work: &Work<'_>) -> Option<Doubt> {
+    work.table()
+        .verdict
+        .chosen_afterwards
+        .then_some(Doubt::ChosenAfterwards)
+}
+
+fn interrupted(record: &Record) -> Option<Doubt> {
+    let end = record.end.as_ref();
+    end.is_some_and(|end| end.reason == StopReason::Interrupted)
+        .then_some(Doubt::Interrupted)
+}
+
+fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt> {
+    let choice = choice?;
+    let Scope::BackToBack(seconds) = choice.scope else {
+        return None;
+    };
+    let arm = choice.arm.clone()?;
+    let is_it = |claim: &Claim| {
+        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.contrast.arm == arm
+    };
+    let claim = claims.iter().position(is_it).map(ClaimId);
+    Some(Doubt::OnlyBackToBack {
+        arm,
+        claim,
+        seconds,
+    })
+}
+
+fn without_pages(work: &Work<'_>) -> Option<Doubt> {
+    let best = work.table().verdict.best.as_deref()?;
+    let is_vain = work.asks_about_pages() && is_malloc_without_pages(work.context, best);
+    is_vain.then(|| Doubt::GainWithoutPages {
+        arm: best.to_owned(),
+    })
+}
+
+fn few_starts(claims: &[Claim]) -> Option<Doubt> {
+    let starts = claims.iter().filter_map(|claim| match claim.contrast.when {
+        When::PerStart(starts) => Some(starts),
+        _ => None,
+    });
+    let starts = starts.max()?;
+    (starts < FEWEST_STARTS).then_some(Doubt::FewStarts {
+        starts,
+        wanted: STARTS,
+    })
+}
+
+/// The order mattered, and a policy that it may matter for is open.
+fn order(work: &Work<'_>) -> Option<Doubt> {
+    let verdict = &work.table().verdict;
+    let order = verdict.order.as_ref().filter(|order| order.matters())?;
+    let open = |name: &&String| verdict.policies.get(*name) == Some(&Answer::NotDecided);
+    let arm = order.policies.iter().find(open)?;
+    Some(Doubt::MayDependOnOrder {
+        arm: arm.clone(),
+        p: order.p,
+        strata: order.strata.clone(),
+    })
+}
+
+fn by_chance(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
+    let arm = choice?.arm.as_deref()?;
+    let header = &work.record().header;
+    let policy = header.plan.policies.iter().find(|it| it.name == arm)?;
+    let glibc = advice_by_chance(policy, &header.host)?;
+    let taken = facts::taken_by_chance(work.record(), work.table(), arm);
+    let bound = header
+        .realisations
+        .get(arm)
+        .is_some_and(Realisation::binds_at_start);
+    Some(Doubt::TakenByChance {
+        arm: arm.to_owned(),
+        ratio: taken.as_ref().and_then(|it| it.ratio),
+        taken: taken.map(|it| [it.taken as u64, it.of as u64]),
+        glibc,
+        bound,
+    })
+}
+
+/// What the mechanism costs, when that was shown or the policy is open.
+fn mechanism_cost(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Doubt> {
+    let arm = decision.arm.as_deref()?;
+    let realisation = work.record().header.realisations.get(arm)?;
+    if !realisation.is_traced() && realisation.library.is_none() {
+        return None;
+    }
+    let plan = &work.record().header.plan;
+    let control = plan.policies.iter().find(|policy| policy.is_idle_means())?;
+    let claim = super::verdict_of(claims, &control.name)?;
+    let is_shown = claims[claim.0].call.is_shown();
+    let is_open = super::verdict_of(claims, arm).is_some_and(|id| claims[id.0].call.is_open());
+    (is_shown || is_open).then(|| Doubt::MechanismCost {
+        arm: arm.to_owned(),
+        claim,
+    })
+}
+
+/// The direction is known, and the near end of the interval is within the threshold.
+fn maybe_small(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Doubt> {
+    let claim = *decision.headline.first()?;
+    let shown = &claims[claim.0];
+    let threshold = work.table().verdict.threshold;
+    let (Some(Effect::Ratio(_)), Some(Interval { low, high, .. })) = (shown.effect, shown.interval)
+    else {
+        return None;
+    };
+    let is_decided =
+        matches!(shown.call, Call::Better | Call::Worse) && decision.word != Word::Compared;
+    let near = match low > 1.0 {
+        true => low - 1.0,
+        false => 1.0 - high,
+    };
+    (is_decided && near < threshold).then_some(Doubt::MaybeSmall { claim })
+}
+
+fn some_runs_worse(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
+    let verdict = &work.table().verdict;
+    let arm = decision.arm.as_ref()?;
+    let is_better = verdict.policies.get(arm) == Some(&Answer::Better);
+    let runs = verdict.runs.get(arm).filter(|_| is_better)?;
+    let many = runs.worse >= 2 && f64::from(runs.worse) > FEW * f64::from(runs.of);
+    many.then(|| Doubt::SomeRunsWorse {
+        arm: arm.clone(),
+        worse: runs.worse,
+        of: runs.of,
+        ratio: runs.worse_ratio,
+    })
+}
+
+/// Rounds or readings of the judged metric that are missing.
+fn left_out(work: &Work<'_>) -> Vec<Doubt> {
+    let metric = &work.table().verdict.metric;
+    let rows = work.table().comparisons.iter();
+    let rows = rows.filter(|row| row.metric == *metric && row.statistic == Statistic::Center);
+    let mut by_why: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let told = row
+            .warnings
+            .iter()
+            .filter(|it| !matches!(it, Warning::Marked { .. } | Warning::Circumstances { .. }));
+        for warning in told {
+            by_why
+                .entry(warning.to_string())
+                .or_default()
+                .push(row.policy.clone());
+        }
+    }
+    by_why
+        .into_iter()
+        .map(|(why, arms)| Doubt::LeftOut { arms, why })
+        .collect()
+}
+
+fn load(work: &Work<'_>) -> Option<Doubt> {
+    let limit = facts::load_limit(work.record())?;
+    Some(Doubt::LoadIsTheLimit {
+        share: limit
+            .bound_cpus
+            .map(|cpus| limit.load_cpus / cpus.max(1) as f64),
+        parted: limit.parted,
+    })
+}
+
+fn latencies(work: &Work<'_>) -> Vec<Doubt> {
+    let Some(source) = &work.record().header.plan.latency else {
+        return Vec::new();
+    };
+    let trials = || {
+        work.record()
+            .trials
+            .iter()
+            .filter(|trial| trial.succeeded())
+    };
+    let unread: Vec<&Trial> = trials().filter(|trial| trial.pacing.is_none()).collect();
+    let why = unread.first().and_then(|first| {
+        let mut readings = first
+            .readings
+            .iter()
+            .filter(|(name, _)| suffix_metric(name).is_some());
+        readings.find_map(|(_, reading)| match reading {
+            Reading::Missing { missing } => Some(missing.to_string()),
+            _ => None,
+        })
+    });
+    let unread = why.map(|why| Doubt::NoLatencies {
+        trials: unread.len() as u32,
+        of: trials().count() as u32,
+        why,
+    });
+    let closed = trials().any(|trial| trial.pacing == Some(Pacing::Closed));
+    let closed = closed.then(|| Doubt::ClosedLoop {
+        program: source.reader.program().to_owned(),
+    });
+    unread.into_iter().chain(closed).collect()
+}
+
+/// From a quarter of the trials on, what disturbed them may be in the interval.
+fn disturbed(record: &Record) -> Option<Doubt> {
+    let marked = record
+        .trials
+        .iter()
+        .filter(|it| !it.marks.is_empty())
+        .count();
+    let kinds = record.count_marks().into_iter();
+    let is_many = marked > 0 && 4 * marked >= record.trials.len();
+    is_many.then(|| Doubt::Disturbed {
+        trials: marked as u32,
+        of: record.trials.len() as u32,
+        kinds: kinds
+            .map(|(kind, count)| (kind.to_owned(), count as u32))
+            .collect(),
+    })
+}
+
+/// A policy without a difference may still have rare bad runs.
+fn unseen(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
+    let arm = decision
+        .arm
+        .as_ref()
+        .filter(|_| decision.word == Word::NoDifference)?;
+    let runs: &Runs = work.table().verdict.runs.get(arm)?;
+    Some(Doubt::RareRunsUnseen {
+        arm: arm.clone(),
+        at_most: runs.worse_at_most,
+    })
+}
+
+fn dropped(record: &Record) -> Vec<Doubt> {
+    let removals = record.removals.iter();
+    let removals = removals.filter(|it| !it.is_of_a_sham() && !it.why.is_about_time());
+    let why = |why: &RemovalReason| match why {
+        RemovalReason::CannotAct(why)
+        | RemovalReason::Fails(why)
+        | RemovalReason::TellsNoMore(why) => why.clone(),
+        _ => String::new(),
+    };
+    removals
+        .map(|it| Doubt::Dropped {
+            arm: it.policy.clone(),
+            rounds: it.round,
+            why: why(&it.why),
+        })
+        .collect()
+}
+
+fn objection(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
+    let who = work.source.beside.objection.clone()?;
+    let arm = choice?.arm.as_deref()?;
+    let more = more_huge_bytes(work.context, arm).is_some_and(|more| more > 0.0);
+    (arm != work.baseline && more).then(|| Doubt::VendorObjects {
+        who,
+        program: super::program_name(work.record()).to_owned(),
+    })
+}
+
+fn nothing_decided(work: &Work<'_>) -> Option<Doubt> {
+    let answers = &work.table().verdict.policies;
+    let is_open = |answer: &Answer| matches!(answer, Answer::NotDecided | Answer::DependsOnOrder);
+    let is_nothing = !answers.is_empty() && answers.values().all(is_open);
+    is_nothing.then_some(Doubt::NothingDecided)
+}
+
+fn warnings(work: &Work<'_>) -> Vec<Doubt> {
+    let records = std::iter::once(work.record()).chain(work.source.other);
+    let texts = records.flat_map(|record| &record.warnings);
+    texts
+        .map(|text| Doubt::Warning { text: text.clone() })
+        .collect()
+}

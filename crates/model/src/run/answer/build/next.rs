@@ -1,0 +1,505 @@
+//! What to run next, the most useful first.
+
+use super::circumstances::seconds;
+use super::commands::with_input;
+use super::pages::{more_huge_bytes, same_huge_bytes};
+use super::word::{Decision, best_end, smallness};
+use super::{Work, program_name, verdict_of};
+use crate::run::answer::next::{Reach, Step};
+use crate::run::answer::{
+    Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, Scope, When, Word,
+};
+use crate::run::compare::medians::arm_trials;
+use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};
+use crate::run::metric::MetricId;
+use crate::run::plan::USUAL_TIME;
+use crate::run::plan::arguments::in_line;
+use crate::run::policy::realise::{Reach as Means, realise};
+use crate::run::policy::{Omission, Policy, Settings, Thp, collapsed_later, rerun, rerun_without};
+use crate::run::record::{COLD_REST, Header, StopReason};
+use crate::run::trial::remedy;
+use crate::text::wrap::quoted;
+
+/// Nobody is sent to wait for longer, in minutes.
+const MOST_MINUTES: u64 = 60;
+/// An effect of the size that is seen is decided once its interval is so much narrower.
+const NARROWER: f64 = 1.3;
+/// Runs of each after idle: when so many left it open, as many again hardly tell.
+const ENOUGH_RUNS: u32 = 8;
+/// Twenty rounds of the policy, the baseline and the control.
+const ENOUGH_TRIALS: f64 = 60.0;
+/// Flags that choose policies.
+const POLICIES: [&str; 3] = ["--policy", "--matrix", "--baseline"];
+
+/// All next steps.
+pub(super) fn next(
+    work: &Work<'_>,
+    claims: &[Claim],
+    decision: &Decision,
+    choice: Option<&Choice>,
+) -> Vec<Next> {
+    let mut steps = Vec::new();
+    if work.asks_about_pages() {
+        steps.extend(leave_on(work));
+        steps.extend(pages_alone(work, claims, decision));
+        steps.extend(decide(work, claims, decision, choice));
+        steps.extend(judge_typical(work, decision));
+        steps.extend(after_idle(work, claims, choice));
+        steps.extend(more_reach(work, decision));
+        steps.extend(without_mechanism(work, claims, decision));
+    }
+    if !steps
+        .iter()
+        .any(|it: &Next| matches!(it.step, Step::Decide { .. }))
+    {
+        steps.extend(go_on(work));
+    }
+    steps.extend(not_tried(work));
+    steps.extend(verbose(work));
+    steps
+}
+
+fn step(step: Step, minutes: Option<u64>, command: Option<Command>) -> Next {
+    Next {
+        step,
+        minutes,
+        command,
+    }
+}
+
+/// The time that would decide an open claim: of the word's policy, or the one with the most to gain.
+fn decide(
+    work: &Work<'_>,
+    claims: &[Claim],
+    decision: &Decision,
+    choice: Option<&Choice>,
+) -> Option<Next> {
+    let is_chosen =
+        choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
+    let is_open = matches!(
+        decision.word,
+        Word::Open | Word::TooFewRounds | Word::DependsOnOrder | Word::NotAboutPages
+    );
+    if is_chosen || !is_open && choice.is_some_and(|it| it.arm.is_some()) {
+        return None;
+    }
+    let of_word = || {
+        let arm = decision.arm.as_deref()?;
+        work.judged(arm).filter(|_| is_undecided(work, arm))
+    };
+    let row = most_to_gain(work).or_else(of_word)?;
+    let claim = verdict_of(claims, &row.policy)?;
+    more_rounds(work, &claims[claim.0], claim, &row)
+}
+
+fn is_undecided(work: &Work<'_>, arm: &str) -> bool {
+    let verdict = &work.table().verdict;
+    verdict.policies.get(arm) == Some(&Answer::NotDecided) && !verdict.reasons.contains_key(arm)
+}
+
+/// Of the open policies that of which most may be gained, and not less than may be lost.
+fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
+    let plan = &work.record().header.plan;
+    let open = work.policies().filter(|policy| {
+        let untouched = more_huge_bytes(work.context, &policy.name) == Some(0.0);
+        !plan.is_sham(&policy.name) && !untouched && is_undecided(work, &policy.name)
+    });
+    let ends = open.filter_map(|policy| {
+        let row = work.judged(&policy.name)?;
+        let gain = best_end(work, &row)?.ln().abs();
+        let width = row.high?.ln() - row.low?.ln();
+        (2.0 * gain > width).then_some((gain, row))
+    });
+    ends.max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, row)| row)
+}
+
+/// The command that would decide a claim, when that is not too long.
+fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) -> Option<Next> {
+    let needs = missing_seconds(work, claim, row).filter(|_| is_of_interest(work, claim, row))?;
+    let minutes = ((needs / 60.0).ceil() as u64).max(2);
+    if minutes > MOST_MINUTES {
+        return Some(step(Step::TooLong { claim: id }, Some(minutes), None));
+    }
+    let command = match continued(work) {
+        Some(command) => Command::new(format!("{command} --max-time {minutes}m")),
+        None => {
+            let header = &work.record().header;
+            let limit = format!("--max-time={minutes}m");
+            with_input(header, rerun(&header.made_by, &[&limit]))
+        }
+    };
+    Some(step(
+        Step::Decide { claim: id },
+        Some(minutes),
+        Some(command),
+    ))
+}
+
+/// Nobody is sent to wait for an effect within the threshold.
+fn is_of_interest(work: &Work<'_>, claim: &Claim, row: &Comparison) -> bool {
+    let threshold = work.table().verdict.threshold.ln_1p();
+    too_few(claim).is_some()
+        || row.low.is_none()
+        || row.ratio.is_none_or(|ratio| ratio.ln().abs() > threshold)
+}
+
+/// How many times the rounds so far are needed when there are too few to decide anything.
+fn too_few(claim: &Claim) -> Option<f64> {
+    match claim.call {
+        Call::Open(Needs {
+            fewest_rounds: Some(needed),
+            ..
+        }) => Some(f64::from(needed + 1) / f64::from(claim.rounds.max(1))),
+        _ => None,
+    }
+}
+
+/// Seconds that the missing rounds take: an interval narrows with the square root of the rounds.
+fn missing_seconds(work: &Work<'_>, claim: &Claim, row: &Comparison) -> Option<f64> {
+    let by_width = || {
+        let (low, high) = row
+            .low
+            .zip(row.high)
+            .filter(|_| row.scale == Scale::Ratio)?;
+        let half = (high / low).ln() / 2.0;
+        let wanted = row
+            .ratio?
+            .ln()
+            .abs()
+            .max(work.table().verdict.threshold.ln_1p());
+        Some((NARROWER * half / wanted).powi(2))
+    };
+    // Two single runs a round have no interval before the rounds that can decide.
+    let by_count = || {
+        let of_single_runs = row.baseline != work.table().verdict.baseline;
+        let needed = f64::from(fewest_rounds_of_single_runs() + 1);
+        (of_single_runs && row.n > 0).then(|| needed / f64::from(row.n))
+    };
+    let factor = too_few(claim).or_else(by_width).or_else(by_count)?;
+    Some(seconds(work.record())? * (factor - 1.0).max(1.0))
+}
+
+/// The command by which an experiment goes on.
+fn continued(work: &Work<'_>) -> Option<String> {
+    let verb = work.record().header.made_by.get(1);
+    let path = work.word().filter(|_| verb.is_some_and(|it| it == "run"));
+    path.map(|path| format!("hugewise run --continue {}", quoted(path)))
+}
+
+fn go_on(work: &Work<'_>) -> Option<Next> {
+    let end = work.record().end.as_ref();
+    let is_cut = end.is_some_and(|end| end.reason == StopReason::Interrupted);
+    let command = continued(work).filter(|_| is_cut)?;
+    Some(step(Step::Continue, None, Some(Command::new(command))))
+}
+
+/// Runs after idle that were not measured, or left it open.
+fn after_idle(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Option<Next> {
+    let choice = choice?;
+    let arm = choice.arm.as_deref().filter(|arm| *arm != work.baseline)?;
+    let is_idle = |claim: &&Claim| {
+        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.contrast.arm == arm
+    };
+    let known = claims.iter().find(is_idle);
+    let is_open = known.is_some_and(|claim| claim.call.is_open());
+    if known.is_some() && !is_open || known.is_none() && choice.scope == Scope::AnyRun {
+        return None;
+    }
+    let runs = known.map_or(0, |claim| claim.rounds);
+    let time = work
+        .record()
+        .time_of_more_cold_trials(arm)
+        .filter(|_| runs < ENOUGH_RUNS);
+    let next = Step::AfterIdle {
+        arm: arm.to_owned(),
+    };
+    if let (Some(time), Some(command)) = (time, continued(work)) {
+        let minutes = minutes(time.max(USUAL_TIME).as_secs_f64());
+        return Some(step(next, Some(minutes), Some(Command::new(command))));
+    }
+    Some(measured_after_idle(work, arm, next))
+}
+
+fn minutes(seconds: f64) -> u64 {
+    (seconds / 60.0).ceil() as u64
+}
+
+/// An experiment of its own whose runs all come after idle.
+fn measured_after_idle(work: &Work<'_>, arm: &str, next: Step) -> Next {
+    let header = &work.record().header;
+    let wall = work
+        .context
+        .medians
+        .get(arm, MetricId::WallSeconds)
+        .unwrap_or(0.0);
+    let minutes = minutes((wall + COLD_REST.as_secs_f64()) * ENOUGH_TRIALS);
+    let rest = format!("--host-memory=rest:{}s", COLD_REST.as_secs());
+    let limit = format!("--max-time={minutes}m");
+    let plan = &header.plan;
+    let mut policies = plan.policies.iter();
+    let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
+    let own = policies.find(|it| it.name == arm).filter(|_| is_usual);
+    let own = own.map(|policy| format!("--policy={}", policy.settings));
+    let flags: Vec<&str> = own
+        .iter()
+        .map(String::as_str)
+        .chain([rest.as_str(), limit.as_str()])
+        .collect();
+    let left_out: &[&str] = match own {
+        Some(_) => &["--host-memory", "--policy", "--matrix"],
+        None => &["--host-memory"],
+    };
+    let line = rerun_without(&header.made_by, left_out, &flags);
+    step(next, Some(minutes), Some(with_input(header, line)))
+}
+
+/// Judge by the usual run, when the slow runs are rare.
+fn judge_typical(work: &Work<'_>, decision: &Decision) -> Option<Next> {
+    let word = work.word().map_or("RECORD".into(), quoted);
+    let goes_both_ways = matches!(decision.word, Word::RareSlow | Word::Mixed);
+    goes_both_ways.then(|| {
+        let line = format!("hugewise report --judge-by typical {word}");
+        step(Step::JudgeTypical, None, Some(Command::new(line)))
+    })
+}
+
+/// The same malloc with small pages beside it, when that did not run.
+fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
+    let arm = decision.arm.as_deref()?;
+    let header = &work.record().header;
+    let policy = header.plan.policies.iter().find(|it| it.name == arm)?;
+    let alone = policy.settings.malloc_alone()?;
+    let open = matches!(decision.word, Word::NotAboutPages | Word::Open);
+    let is_alone = |claim: &Claim| {
+        claim.contrast.arm == arm
+            && matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_))
+    };
+    if let Some(at) = claims.iter().position(is_alone) {
+        let row = work
+            .table()
+            .pages_alone
+            .iter()
+            .find(|it| it.comparison.policy == arm)?;
+        let claim = &claims[at];
+        return claim
+            .call
+            .is_open()
+            .then(|| more_rounds(work, claim, ClaimId(at), &row.comparison))?;
+    }
+    let flags = [&policy.settings, &alone].map(|it| format!("--policy={it}"));
+    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let line = rerun_without(&header.made_by, &POLICIES, &words);
+    let next = Step::PagesAlone {
+        arm: arm.to_owned(),
+    };
+    open.then(|| {
+        step(
+            next,
+            Some(experiment_minutes(work, 3)),
+            Some(with_input(header, line)),
+        )
+    })
+}
+
+/// About how long an experiment with so many policies takes.
+fn experiment_minutes(work: &Work<'_>, policies: u32) -> u64 {
+    let plan = &work.record().header.plan;
+    let fewest = crate::run::compare::first_answer(plan);
+    let wall = work
+        .context
+        .medians
+        .get(work.baseline, MetricId::WallSeconds)
+        .unwrap_or(0.0);
+    let trials = f64::from((policies + 1) * (fewest + 1));
+    minutes((trials * wall).max(USUAL_TIME.as_secs_f64()))
+}
+
+/// The setting that leaves huge pages on in a program that switches them off for itself.
+fn leave_on(work: &Work<'_>) -> Option<Next> {
+    let header = &work.record().header;
+    let reasons = &work.table().verdict.reasons;
+    let found = header.plan.policies.iter().find_map(|policy| {
+        reasons.get(&policy.name)?;
+        let mut acts =
+            arm_trials(work.record(), &policy.name).filter_map(|it| it.read_back.own_act());
+        let program = acts.next()?.process().name.clone();
+        let settings = left_on(&policy.settings, &program)?;
+        policy.settings.args.is_empty().then_some(settings)
+    })?;
+    if !has_place(header, &found.args) {
+        return None;
+    }
+    let line = rerun_without(&header.made_by, &POLICIES, &[&format!("--policy={found}")]);
+    let next = Step::TryPolicy {
+        policy: found.to_string(),
+        because: Reach::LeavesOn,
+    };
+    Some(step(
+        next,
+        Some(experiment_minutes(work, 2)),
+        Some(with_input(header, line)),
+    ))
+}
+
+/// The settings with the arguments that leave huge pages on in a program, when they are known.
+fn left_on(settings: &Settings, program: &str) -> Option<Settings> {
+    let arguments = remedy(program)?.split(' ').map(str::to_owned);
+    Some(Settings {
+        args: arguments.collect(),
+        ..settings.clone()
+    })
+}
+
+/// Returns true when the workload has a place for these arguments: a line for the shell may be several commands.
+fn has_place(header: &Header, arguments: &[String]) -> bool {
+    let fits = |line: &String| in_line(line, arguments).is_ok();
+    !header.plan.shell || header.plan.command.iter().all(fits)
+}
+
+/// A policy that may reach pages which none reached.
+fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
+    let unreached = matches!(decision.word, Word::SamePages | Word::CouldNotTry);
+    if !unreached || decision.arm.is_some() || smallness(work).is_some() {
+        return Vec::new();
+    }
+    let header = &work.record().header;
+    let try_it = |because, flag: &str, policy: &str| {
+        let next = Step::TryPolicy {
+            policy: policy.to_owned(),
+            because,
+        };
+        step(
+            next,
+            None,
+            Some(with_input(header, rerun(&header.made_by, &[flag]))),
+        )
+    };
+    if same_huge_bytes(work.context).is_some() {
+        return vec![try_it(Reach::SmallPages, "--policy=thp=never", "thp=never")];
+    }
+    let mut steps = Vec::new();
+    if header.plan.not_tried.is_none() {
+        steps.extend(
+            other_policy(header).map(|(because, flag, policy)| try_it(because, &flag, &policy)),
+        );
+    }
+    if let Some(own) = own_setting(work) {
+        steps.push(try_it(
+            Reach::OwnSetting,
+            &format!("--policy={own}"),
+            &own.to_string(),
+        ));
+    }
+    steps
+}
+
+/// The program's own setting, when it was not tried and its command does not have it.
+fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
+    let header = &work.record().header;
+    let policy = work.source.beside.own_setting.as_ref()?;
+    let is_there = crate::run::plan::arguments::holds(&header.plan.command, &policy.settings.args);
+    let is_told = header.fills_arguments() && !policy.settings.args.is_empty();
+    let is_tried = header.realisations.contains_key(&policy.name);
+    (!is_there && !is_told && !is_tried && has_place(header, &policy.settings.args))
+        .then_some(policy)
+}
+
+fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
+    let mut policies = header.plan.policies.iter();
+    // It reaches all private memory: when it found nothing, no other setting does.
+    if policies.clone().any(|it| it.settings.collapse.is_some()) {
+        return None;
+    }
+    let later = collapsed_later();
+    if realise(&later, &header.host, Means::Process).is_ok() {
+        return Some((
+            Reach::Collapse,
+            format!("--policy={later}"),
+            later.to_string(),
+        ));
+    }
+    let mut realisations = header.realisations.values();
+    if realisations.any(|realisation| !realisation.tracer.is_none()) {
+        return Some((
+            Reach::System,
+            "--system".to_owned(),
+            "thp=always".to_owned(),
+        ));
+    }
+    let has_no_malloc = policies.all(|policy| policy.settings.malloc.is_none());
+    has_no_malloc.then(|| {
+        (
+            Reach::Allocator,
+            "--policy=malloc=thp".to_owned(),
+            "malloc=thp".to_owned(),
+        )
+    })
+}
+
+/// The same policy by the machine's setting, when its tracer or library costs something or it is open.
+fn without_mechanism(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
+    let header = &work.record().header;
+    let best = work.table().verdict.best.as_deref();
+    if best.is_some_and(|best| best != work.baseline && best != "thp=always") {
+        return None;
+    }
+    let control = header.plan.policies.iter().find(|it| it.is_idle_means())?;
+    let cost = verdict_of(claims, &control.name).map(|id| &claims[id.0])?;
+    let is_open = is_undecided(work, "thp=always") && decision.word != Word::SamePages;
+    if !is_open && !cost.call.is_shown() {
+        return None;
+    }
+    let traced = Omission::of(vec!["thp=always".to_owned()], &header.host, Means::Process)?;
+    let line = traced.command(&header.made_by)?;
+    let always = Settings {
+        thp: Some(Thp::Always),
+        ..Settings::default()
+    };
+    let line = match left_on(&always, program_name(work.record())) {
+        Some(settings) => {
+            let flag = format!("--policy={settings}");
+            rerun_without(&header.made_by, &POLICIES, &["--system", &flag])
+        }
+        None => line,
+    };
+    let next = Step::WithoutMechanism {
+        arm: "thp=always".to_owned(),
+    };
+    Some(step(next, None, Some(as_root(with_input(header, line)))))
+}
+
+fn as_root(command: Command) -> Command {
+    Command {
+        as_root: true,
+        machine_wide: true,
+        ..command
+    }
+}
+
+/// Policies that a missing right kept from being tried.
+fn not_tried(work: &Work<'_>) -> Option<Next> {
+    let header = &work.record().header;
+    let omission = header.plan.not_tried.as_ref()?;
+    if work.asks_about_pages() && smallness(work).is_some() {
+        return None;
+    }
+    let line = omission.command(&header.made_by);
+    let next = Step::TryPolicies {
+        policies: omission.policies.clone(),
+        impossible: line.is_none(),
+    };
+    let command = line.map(|line| as_root(with_input(header, line)));
+    Some(step(next, None, command))
+}
+
+/// The report in full.
+fn verbose(work: &Work<'_>) -> Option<Next> {
+    let beside = work.source.beside;
+    let names: Vec<String> = match work.source.other {
+        Some(_) => beside.paths.iter().map(|path| quoted(path)).collect(),
+        None => work.word().map(|word| quoted(word)).into_iter().collect(),
+    };
+    let line = format!("hugewise report -v {}", names.join(" "));
+    (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))
+}

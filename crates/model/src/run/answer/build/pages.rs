@@ -1,0 +1,152 @@
+//! Which policies gave a program more huge pages than the baseline, and which fewer.
+
+use crate::run::cause::Context;
+use crate::run::compare::Answer;
+use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
+use crate::run::metric::MetricId;
+use crate::run::trial::{A_GOOD_PART, huge_memory};
+
+/// Of many huge pages a tenth more or less is no other policy, but other moments of samples and layouts of
+/// memory.
+const ALIKE: f64 = 0.1;
+
+/// How many more bytes were huge under a policy than under the baseline: negative where fewer were,
+/// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is
+/// known: from the faults, or else from the settings. `None` where nothing tells.
+pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
+    if context.answer(policy) == Some(Answer::NoEffect) {
+        return Some(0.0);
+    }
+    sampled(context, policy).or_else(|| by_settings(context, policy))
+}
+
+/// Whether a policy changed no page: it had no effect, or its time is open and its pages were those of the
+/// baseline.
+pub(crate) fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
+    match context.answer(policy) {
+        Some(Answer::NoEffect) => true,
+        Some(Answer::NotDecided) if !context.table.verdict.reasons.contains_key(policy) => {
+            more_huge_bytes(context, policy) == Some(0.0)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a policy lets malloc ask for huge pages and none was made, so that whatever it changes has another reason.
+/// Malloc alone is meant to have none.
+pub(super) fn is_malloc_without_pages(context: &Context<'_>, policy: &str) -> bool {
+    let baseline = context.settings(context.baseline());
+    let settings = context.settings(policy);
+    settings.changes_malloc_too(&baseline)
+        && !settings.is_malloc_alone()
+        && more_huge_bytes(context, policy) == Some(0.0)
+}
+
+/// From what was read while the trials ran; `None` where neither huge pages nor faults were.
+fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let both = |metric: &str| {
+        let there = context.medians.get(context.baseline(), metric).ok()?;
+        let here = context.medians.get(policy, metric).ok()?;
+        Some((there, here))
+    };
+    let kinds = huge_kinds(context.record).into_iter();
+    let read: Vec<(&str, f64)> = kinds
+        .filter_map(|kind| both(kind).map(|(there, here)| (kind, here - there)))
+        .collect();
+    let page = huge_page(context);
+    let sizes = [context.baseline(), policy].map(|name| huge_bytes(context, name));
+    if let [Some(there), Some(here)] = sizes
+        && are_alike([there, here], page)
+    {
+        return Some(0.0);
+    }
+    if read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
+        let bytes = read.iter().map(|(_, bytes)| *bytes);
+        let farthest = bytes.max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let peak = both(MetricId::PeakRssBytes.name());
+        let peak = peak.map_or(0.0, |(there, here)| there.max(here));
+        if farthest.abs() > page.max(0.01 * peak) {
+            return Some(farthest);
+        }
+        // A server faults as its requests come, and lives from one sample to the next. What sets something else too is
+        // not dismissed by its pages.
+        let baseline = context.settings(context.baseline());
+        let is_about_pages = context.settings(policy).is_sibling_of(&baseline);
+        if is_about_pages && context.record.header.plan.service.is_some() {
+            return Some(0.0);
+        }
+    }
+    let (there, here) = both(MetricId::MinorFaultsTotal.name())?;
+    let is_alike = (there - here).abs() <= FAULTS * there;
+    Some(if is_alike {
+        0.0
+    } else {
+        (there - here).signum() * page
+    })
+}
+
+/// Whether both have huge pages, and as many but for a few.
+fn are_alike([there, here]: [f64; 2], page: f64) -> bool {
+    let (less, more) = (there.min(here), there.max(here));
+    less >= MANY_PAGES * page && more - less <= ALIKE * more
+}
+
+/// How many bytes were huge under a policy.
+pub(super) fn huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let read = |metric| context.medians.get(policy, metric).ok();
+    huge_memory(read, huge_page(context))
+}
+
+/// How much the mode of a policy allows: the more, the higher.
+fn rank(context: &Context<'_>, policy: &str) -> u8 {
+    match context.mode(policy) {
+        "always" => 2,
+        "madvise" => 1,
+        _ => 0,
+    }
+}
+
+/// From what the policies set.
+fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let baseline = context.baseline();
+    let page = huge_page(context);
+    let (here, there) = (rank(context, policy), rank(context, baseline));
+    let settings = [policy, baseline].map(|name| context.settings(name));
+    match here.cmp(&there) {
+        std::cmp::Ordering::Greater => Some(page),
+        std::cmp::Ordering::Less => Some(-page),
+        // What a sibling sets of the program, such as malloc=thp, asks for huge pages.
+        std::cmp::Ordering::Equal => {
+            (!settings[0].differs_only_in_pages(&settings[1])).then_some(page)
+        }
+    }
+}
+
+/// How many bytes are huge under the baseline, where every policy has as many; `None` where any has more or
+/// fewer, or there are none.
+pub(super) fn same_huge_bytes(context: &Context<'_>) -> Option<f64> {
+    let there = huge_bytes(context, context.baseline())?;
+    let mut policies = context.table.verdict.policies.keys();
+    let page = huge_page(context);
+    policies
+        .all(|policy| {
+            huge_bytes(context, policy).is_some_and(|here| are_alike([there, here], page))
+        })
+        .then_some(there)
+}
+
+/// Whether so many more or fewer huge bytes are worth an answer: more than one page, or one that is a good part of the
+/// program's memory.
+pub(super) fn is_telling(context: &Context<'_>, more: f64) -> bool {
+    let page = huge_page(context);
+    let peak = context
+        .medians
+        .get(context.baseline(), MetricId::PeakRssBytes);
+    let is_good_part = || peak.is_ok_and(|peak| more.abs() >= A_GOOD_PART * peak);
+    more.abs() > page || more.abs() == page && is_good_part()
+}
+
+/// What stands for one huge page, in bytes, where only the faults or the settings tell.
+pub(super) fn huge_page(context: &Context<'_>) -> f64 {
+    context.host().pmd_bytes().unwrap_or(1) as f64
+}

@@ -1,0 +1,256 @@
+//! The readings of each arm, metric by metric, the judged metric first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Work;
+use crate::base::missing::Missing;
+use crate::run::answer::{Cell, Row};
+use crate::run::compare::columns::Forms;
+use crate::run::compare::labels::{label, metric_of};
+use crate::run::compare::medians::Medians;
+use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
+use crate::run::metric::requests::order;
+use crate::run::metric::{METRICS, Metric, MetricId, Shown};
+use crate::run::stats::Quantile;
+use crate::run::trial::readings;
+use crate::text::document::Level;
+use crate::text::wrap::plain;
+
+/// Samples that saw less than this share of what huge faults brought missed most of it.
+const SEEN: f64 = 0.5;
+
+/// Every row. Those of the first screen are marked.
+pub(super) fn rows(work: &Work<'_>) -> Vec<Row> {
+    let table = Table::of(work);
+    let mut rows = match work.source.cells {
+        Some(cells) => {
+            let cells = cells.rows().into_iter();
+            let rows = cells.map(|cell| {
+                let metric = metric_of(work.record(), &cell.metric);
+                let row = table.row(&metric, Statistic::Center);
+                Row {
+                    label: cell.label,
+                    first_screen: cell.level == Level::First,
+                    ..row
+                }
+            });
+            rows.filter(is_requested).collect()
+        }
+        None => table.all(),
+    };
+    let page = work.record().header.host.pmd_bytes().unwrap_or(0);
+    either_huge_pages_or_faults(&mut rows, page as f64);
+    rows
+}
+
+/// What rows are made from.
+struct Table<'a, 'w> {
+    work: &'w Work<'a>,
+    medians: Medians<'a>,
+    /// Metrics whose values were counted, so that percentiles stand for them.
+    counted: BTreeSet<&'a str>,
+    arms: Vec<&'a str>,
+}
+
+impl<'a, 'w> Table<'a, 'w> {
+    fn of(work: &'w Work<'a>) -> Self {
+        let others = work.policies().map(|policy| policy.name.as_str());
+        let arms = std::iter::once(work.baseline).chain(others);
+        Self {
+            medians: Medians::of(work.record()),
+            counted: Forms::of(work.record()).counted.into_iter().collect(),
+            arms: arms.collect(),
+            work,
+        }
+    }
+
+    fn all(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for name in self.names() {
+            let metric = metric_of(self.work.record(), &name);
+            for statistic in self.statistics(&name) {
+                let mut row = self.row(&metric, statistic);
+                let decides =
+                    name == self.work.table().verdict.metric && statistic == Statistic::Center;
+                row.first_screen = decides || self.is_first(&metric, &row);
+                if decides || is_requested(&row) {
+                    rows.push(row);
+                }
+            }
+        }
+        rows
+    }
+
+    /// The metrics: the judged one, what was printed, what requests gave, and the others.
+    fn names(&self) -> Vec<String> {
+        let record = self.work.record();
+        let mut present = readings::names(record.trials.iter().map(|trial| &trial.readings));
+        let compared = self.work.table().comparisons.iter();
+        present.extend(compared.map(|row| row.metric.as_str()));
+        let printed = record.header.plan.printed.iter().map(|it| it.name.as_str());
+        let requests = present
+            .iter()
+            .filter_map(|name| Some((order(name)?, *name)));
+        let requests: BTreeMap<_, &str> = requests.collect();
+        let mut names: Vec<&str> = std::iter::once(self.work.table().verdict.metric.as_str())
+            .chain(printed)
+            .chain(requests.into_values())
+            .chain(METRICS.iter().map(|metric| metric.name.as_ref()))
+            .chain(present.iter().copied())
+            .collect();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| present.contains(name) && seen.insert(*name));
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    fn statistics(&self, metric: &str) -> BTreeSet<Statistic> {
+        let rows = self.work.table().comparisons.iter();
+        let compared = rows
+            .filter(|row| row.metric == metric)
+            .map(|row| row.statistic);
+        let percentiles = PERCENTILES.map(Statistic::Quantile).into_iter();
+        let percentiles = percentiles.filter(|_| self.counted.contains(metric));
+        compared
+            .chain([Statistic::Center])
+            .chain(percentiles)
+            .collect()
+    }
+
+    fn row(&self, metric: &Metric, statistic: Statistic) -> Row {
+        let counted = self.counted.contains(&*metric.name);
+        let cells = self.arms.iter().map(|arm| {
+            let value = self.value(metric, statistic, arm);
+            Cell {
+                arm: (*arm).to_owned(),
+                value: value.as_ref().ok().copied(),
+                missing: value.err(),
+            }
+        });
+        Row {
+            metric: metric.name.to_string(),
+            statistic,
+            label: match statistic {
+                // Beside the percentiles of all trials together.
+                Statistic::Center if counted => format!("{}, by trial", plain(&metric.label)),
+                _ => label(metric, statistic),
+            },
+            first_screen: false,
+            cells: cells.collect(),
+        }
+    }
+
+    fn value(&self, metric: &Metric, statistic: Statistic, arm: &str) -> Result<f64, Missing> {
+        let counted = self.counted.contains(&*metric.name);
+        match statistic {
+            Statistic::Center => self.medians.get(arm, &metric.name),
+            Statistic::Quantile(quantile) if counted => {
+                percentile(self.work.record(), arm, &metric.name, quantile).ok_or(Missing::TooShort)
+            }
+            // A property of a sample that only its comparison knows.
+            Statistic::Quantile(_) => {
+                let rows = self.comparisons(metric, statistic);
+                let mut known = rows.filter(|row| row.n > 0);
+                let value = match arm == self.work.baseline {
+                    true => known
+                        .max_by_key(|row| row.n)
+                        .and_then(|row| row.baseline_value),
+                    false => known
+                        .find(|row| row.policy == arm)
+                        .and_then(|row| row.policy_value),
+                };
+                value.ok_or(Missing::TooFewValues)
+            }
+        }
+    }
+
+    fn comparisons(
+        &self,
+        metric: &Metric,
+        statistic: Statistic,
+    ) -> impl Iterator<Item = &'a Comparison> {
+        let name = metric.name.to_string();
+        let rows = self.work.table().comparisons.iter();
+        rows.filter(move |row| row.metric == name && row.statistic == statistic)
+    }
+
+    fn is_first(&self, metric: &Metric, row: &Row) -> bool {
+        let counted = self.counted.contains(&*metric.name);
+        let decided = || {
+            let mut rows = self.comparisons(metric, row.statistic);
+            rows.any(|row| matches!(row.change, Change::Higher | Change::Lower))
+        };
+        let above_zero = || {
+            row.cells
+                .iter()
+                .any(|cell| cell.value.is_some_and(|it| it != 0.0))
+        };
+        let is_shown = is_requested(row)
+            && match metric.shown {
+                Shown::Always if counted => row.statistic != Statistic::Center,
+                Shown::Always => row.statistic == Statistic::Center || decided(),
+                Shown::WhenNonZero => above_zero(),
+                Shown::OnRequest => false,
+            };
+        let is_service = self.work.record().header.plan.service.is_some();
+        is_shown && (!is_service || is_of_a_server(row, &decided))
+    }
+}
+
+/// The first screen of a server has two percentiles of requests; the time of a load says nothing beside them.
+fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
+    let is_one_of = |ids: &[MetricId]| ids.iter().any(|id| id.name() == row.metric);
+    let is_left = is_one_of(&[
+        MetricId::MinorFaultsTotal,
+        MetricId::ThpSplitPmdTotal,
+        MetricId::WallSeconds,
+        MetricId::ServiceReadySeconds,
+    ]);
+    let is_aside = is_one_of(&[MetricId::SystemSeconds, MetricId::CgroupPeakBytes]);
+    let ends = [
+        "_p90_seconds",
+        "_p95_seconds",
+        "_p99_9_seconds",
+        "_max_seconds",
+    ];
+    let is_other_tail = ends.iter().any(|end| row.metric.ends_with(end));
+    let is_other_quantile = match row.statistic {
+        Statistic::Center => false,
+        Statistic::Quantile(quantile) => ![Quantile::P50, Quantile::P99].contains(&quantile),
+    };
+    !is_left && !is_other_tail && !is_other_quantile && (!is_aside || decided())
+}
+
+/// Returns true when an arm should have a value.
+fn is_requested(row: &Row) -> bool {
+    row.cells.iter().any(|cell| {
+        !matches!(
+            cell.missing,
+            Some(Missing::NotAsked | Missing::TooFewValues | Missing::NotRun)
+        )
+    })
+}
+
+/// The first screen has the huge pages that samples saw, or the huge faults of a short program whose huge pages
+/// came and went between two samples.
+fn either_huge_pages_or_faults(rows: &mut [Row], huge_page_bytes: f64) {
+    let most = |rows: &[Row], id: MetricId| {
+        let row = rows
+            .iter()
+            .find(|row| row.metric == id.name() && row.first_screen);
+        let values = row
+            .into_iter()
+            .flat_map(|row| &row.cells)
+            .filter_map(|cell| cell.value);
+        values.fold(0.0, f64::max)
+    };
+    let seen = most(rows, MetricId::HugeAnonPeakBytes);
+    let faults = most(rows, MetricId::ThpFaultAllocTotal);
+    let left_out = match seen {
+        0.0 => return,
+        seen if seen < SEEN * faults * huge_page_bytes => MetricId::HugeAnonPeakBytes,
+        _ => MetricId::ThpFaultAllocTotal,
+    };
+    for row in rows.iter_mut().filter(|row| row.metric == left_out.name()) {
+        row.first_screen = false;
+    }
+}

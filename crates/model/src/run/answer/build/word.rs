@@ -1,0 +1,477 @@
+//! The verdict: whether huge pages help, and the claims that it rests on.
+
+use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes, same_huge_bytes};
+use super::{Work, verdict_of};
+use crate::run::answer::{Against, Call, Claim, ClaimId, Effect, Needs, When, Word};
+use crate::run::cause::facts;
+use crate::run::compare::{Answer, Comparison};
+use crate::run::metric::{Better, MetricId};
+use crate::run::policy::Policy;
+use crate::run::record::StopReason;
+
+/// How many thresholds an effect may lie on either side of none, as a whole interval, to be called little.
+const LITTLE: f64 = 3.0;
+
+/// The share of the most huge pages from which on a policy has as many.
+const AS_MANY: f64 = 0.9;
+
+/// The verdict with the policy that it rests on.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    pub(super) word: Word,
+    pub(super) headline: Vec<ClaimId>,
+    /// The policy; `None` when no policy changed the pages.
+    pub(super) arm: Option<String>,
+    /// Returns true when a contrast with small pages and the same malloc shows it.
+    pub(super) pages_alone: bool,
+}
+
+/// A policy beside the baseline.
+#[derive(Clone, Copy)]
+struct Arm<'a> {
+    policy: &'a str,
+    answer: Answer,
+    /// Bytes more in huge pages than under the baseline.
+    more: f64,
+    /// The distance from the baseline, in either direction.
+    effect: f64,
+}
+
+/// Decides the word.
+pub(super) fn decide(work: &Work<'_>, claims: &[Claim]) -> Decision {
+    let found = found(work, claims);
+    let headline = headline(work, claims, &found);
+    Decision { headline, ..found }
+}
+
+fn found(work: &Work<'_>, claims: &[Claim]) -> Decision {
+    let end = work.record().end.as_ref();
+    if end.is_some_and(|end| end.reason == StopReason::WorkloadFails) || nothing_measured(work) {
+        return Decision::without_arm(Word::Failed);
+    }
+    if work.table().verdict.policies.is_empty() {
+        return Decision::without_arm(Word::Measured);
+    }
+    if !work.asks_about_pages() {
+        return Decision::without_arm(Word::Compared);
+    }
+    let pages = about_pages(work, claims);
+    match with_more_than_pages(work, claims, pages.as_ref()) {
+        Some(arm) => Decision::of(Word::NotAboutPages, arm),
+        None => pages.unwrap_or_else(|| not_about_pages(work, claims)),
+    }
+}
+
+/// Returns true when no trial gave the judged metric.
+fn nothing_measured(work: &Work<'_>) -> bool {
+    let metric = &work.table().verdict.metric;
+    let mut trials = work.record().trials.iter();
+    !trials.any(|trial| {
+        trial.succeeded()
+            && trial
+                .readings
+                .get(metric)
+                .is_some_and(|it| it.middle().is_ok())
+    })
+}
+
+/// The verdict on huge pages; `None` when no policy is about them.
+fn about_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Decision> {
+    let baseline = work.context.settings(work.baseline);
+    let mut arms = arms_where(work, |it| it.settings.changes_pages_alone(&baseline));
+    let others = arms_where(work, |it| it.settings.changes_malloc_too(&baseline));
+    if arms.is_empty() && others.is_empty() {
+        return None;
+    }
+    let (confirmed, unconfirmed): (Vec<_>, Vec<_>) = others.into_iter().partition(|other| {
+        let beside_malloc = beside_malloc(work, other);
+        let mut telling = arms.iter().chain(&beside_malloc);
+        telling.any(|arm| arm.shows_the_same_as(other))
+    });
+    arms.extend(confirmed);
+    if let Some(decision) = shown(work, claims, &arms) {
+        return Some(decision);
+    }
+    let changing = || {
+        unconfirmed
+            .iter()
+            .filter(|arm| is_telling(work.context, arm.more))
+    };
+    let beside_malloc: Vec<Arm<'_>> = changing()
+        .filter_map(|it| beside_malloc(work, it))
+        .collect();
+    if let Some(decision) = shown_beside_malloc(&beside_malloc) {
+        return Some(decision);
+    }
+    // An estimate of malloc and its pages together tells more than a policy without an answer.
+    let is_estimated = changing().next().is_some();
+    let has_reason = |arm: &Arm<'_>| work.table().verdict.reasons.contains_key(arm.policy);
+    let told: Vec<Arm<'_>> = arms
+        .iter()
+        .copied()
+        .filter(|arm| !is_estimated || !has_reason(arm))
+        .collect();
+    let decision = not_shown(work, claims, &told);
+    Some(decision.unwrap_or_else(|| without_pages(work, claims, &arms)))
+}
+
+fn arms_where<'a>(work: &Work<'a>, is_wanted: impl Fn(&Policy) -> bool) -> Vec<Arm<'a>> {
+    let arm = |policy: &'a Policy| {
+        let name = policy.name.as_str();
+        Some(Arm {
+            policy: name,
+            answer: *work.table().verdict.policies.get(name)?,
+            more: more_huge_bytes(work.context, name)?,
+            effect: work
+                .judged(name)
+                .and_then(|row| row.distance())
+                .unwrap_or(0.0),
+        })
+    };
+    let policies = work.record().header.plan.policies.iter();
+    policies
+        .filter(|policy| is_wanted(policy))
+        .filter_map(arm)
+        .collect()
+}
+
+/// The same policy beside the same malloc with small pages, if that ran too.
+fn beside_malloc<'a>(work: &Work<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
+    let mut known = work.table().pages_alone.iter();
+    let known = known.find(|it| it.comparison.policy == arm.policy)?;
+    Some(Arm {
+        answer: known.answer,
+        effect: known.comparison.distance()?,
+        ..*arm
+    })
+}
+
+/// The verdict of a policy that was shown to change something, and whose pages differ.
+fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
+    let best = work.table().verdict.best.as_deref();
+    let largest = |wanted: &[Answer], sign: f64| {
+        let fitting = arms
+            .iter()
+            .filter(|arm| wanted.contains(&arm.answer) && arm.more * sign > 0.0);
+        fitting.max_by(|a, b| {
+            let is_best = |arm: &Arm<'_>| best == Some(arm.policy);
+            is_best(a)
+                .cmp(&is_best(b))
+                .then(a.effect.total_cmp(&b.effect))
+        })
+    };
+    let of = |word, arm: &Arm<'_>| Decision::of(word, arm.policy.to_owned());
+    let both = [Answer::Mixed, Answer::DependsOnOrder];
+    largest(&[Answer::Better], 1.0)
+        .map(|arm| of(Word::Help, arm))
+        .or_else(|| largest(&[Answer::Worse], -1.0).map(|arm| of(Word::Help, arm)))
+        .or_else(|| largest(&[Answer::Better], -1.0).map(|arm| of(Word::Hurt, arm)))
+        .or_else(|| largest(&[Answer::Worse], 1.0).map(|arm| of(Word::Hurt, arm)))
+        .or_else(|| {
+            let arm = largest(&both, 1.0).or_else(|| largest(&both, -1.0))?;
+            Some(of(either_way(claims, arm.policy), arm))
+        })
+}
+
+/// The word of a policy whose runs go both ways.
+fn either_way(claims: &[Claim], arm: &str) -> Word {
+    let call = verdict_of(claims, arm).map(|id| &claims[id.0].call);
+    match call {
+        Some(Call::DependsOnOrder { .. }) => Word::DependsOnOrder,
+        Some(Call::RareSlow(_)) => Word::RareSlow,
+        _ => Word::Mixed,
+    }
+}
+
+/// The verdict of a policy whose huge pages alone were shown to do something, or nothing.
+fn shown_beside_malloc(arms: &[Arm<'_>]) -> Option<Decision> {
+    let shown = arms.iter().filter_map(|arm| {
+        let word = match arm.answer {
+            Answer::Better => Word::Help,
+            Answer::Worse => Word::Hurt,
+            Answer::NoDifference => Word::NoDifference,
+            _ => return None,
+        };
+        Some((word, arm))
+    });
+    let (word, arm) = shown.max_by(|(_, a), (_, b)| a.effect.total_cmp(&b.effect))?;
+    Some(Decision {
+        pages_alone: true,
+        ..Decision::of(word, arm.policy.to_owned())
+    })
+}
+
+/// Without a shown change: prefer a policy that took effect in every trial, then those with most other pages,
+/// then the one with the most to gain. `None` when the pages of all were alike.
+fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
+    let differing = || arms.iter().filter(|arm| arm.more != 0.0);
+    let most = differing().map(|arm| arm.more.abs()).fold(0.0, f64::max);
+    let in_all = |arm: &Arm<'_>| {
+        let taken = facts::taken_by_chance(work.record(), work.table(), arm.policy);
+        taken.is_none_or(|it| it.taken == it.of)
+    };
+    let rank = |arm: &Arm<'_>| {
+        let size = arm.more.abs();
+        let gain = work.judged(arm.policy).and_then(|row| best_end(work, &row));
+        (
+            (in_all(arm), size >= AS_MANY * most),
+            gain.map_or(0.0, |end| end.ln().abs()),
+            size,
+        )
+    };
+    let farthest = differing().max_by(|a, b| {
+        let (a, b) = (rank(a), rank(b));
+        a.0.cmp(&b.0)
+            .then(a.1.total_cmp(&b.1))
+            .then(a.2.total_cmp(&b.2))
+    })?;
+    let word = match farthest.answer {
+        Answer::NoDifference => Word::NoDifference,
+        Answer::NotDecided if is_little(work, farthest) => Word::Little,
+        _ => open(claims, farthest.policy),
+    };
+    Some(Decision::of(word, farthest.policy.to_owned()))
+}
+
+/// The word of an open claim.
+fn open(claims: &[Claim], arm: &str) -> Word {
+    match verdict_of(claims, arm).map(|id| &claims[id.0].call) {
+        Some(Call::Open(Needs {
+            fewest_rounds: Some(_),
+            ..
+        })) => Word::TooFewRounds,
+        Some(Call::Failed(_)) => Word::Failed,
+        Some(Call::NotApplied(_) | Call::NotRun(_)) => Word::CouldNotTry,
+        _ => Word::Open,
+    }
+}
+
+/// Returns true when only a small effect is possible. A malloc may hide what its huge pages do, so these
+/// have to be small alone too.
+fn is_little(work: &Work<'_>, arm: &Arm<'_>) -> bool {
+    let verdict = &work.table().verdict;
+    let baseline = work.context.settings(work.baseline);
+    let of_pages = work
+        .context
+        .settings(arm.policy)
+        .changes_pages_alone(&baseline);
+    let mut alone = work.table().pages_alone.iter();
+    let alone = alone.find(|it| it.comparison.policy == arm.policy);
+    let small_alone = of_pages || alone.is_some_and(|it| can_only_be_small(work, &it.comparison));
+    !verdict.reasons.contains_key(arm.policy)
+        && small_alone
+        && work
+            .judged(arm.policy)
+            .is_some_and(|row| can_only_be_small(work, &row))
+}
+
+/// Returns true when the whole interval lies within [`LITTLE`] thresholds.
+pub(super) fn can_only_be_small(work: &Work<'_>, row: &Comparison) -> bool {
+    let most = LITTLE * work.table().verdict.threshold;
+    let ends = row.low.zip(row.high).filter(|_| row.ratio.is_some());
+    ends.is_some_and(|(low, high)| 1.0 - most <= low && high <= 1.0 + most)
+}
+
+/// The end of an interval of ratios on which the policy is better.
+pub(super) fn best_end(work: &Work<'_>, row: &Comparison) -> Option<f64> {
+    row.ratio?;
+    let (low, high) = row.low.zip(row.high)?;
+    match crate::run::compare::labels::metric_of(work.record(), &row.metric).better {
+        Better::Lower => (low < 1.0).then_some(low),
+        Better::Higher => (high > 1.0).then_some(high),
+        Better::Neither => None,
+    }
+}
+
+/// No setting of pages alone changed a page. A policy that sets more may have: when it changed the time, pages
+/// need not be the reason.
+fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decision {
+    let others = arms_where(work, |policy| {
+        arms.iter().all(|arm| arm.policy != policy.name)
+    });
+    let others: Vec<Arm<'_>> = others
+        .into_iter()
+        .filter(|arm| is_telling(work.context, arm.more))
+        .collect();
+    let undecided = [Answer::NotDecided, Answer::NoDifference];
+    let is_shown = others.iter().any(|arm| !undecided.contains(&arm.answer));
+    if !is_shown && let Some(decision) = not_shown(work, claims, &others) {
+        return decision;
+    }
+    let verdict = &work.table().verdict;
+    let same = |arm: &Arm<'_>| {
+        arm.answer == Answer::NoEffect
+            || verdict.policies.get(arm.policy).is_some() && arm.more == 0.0
+    };
+    let word = match smallness(work).is_some()
+        || arms.iter().any(same)
+        || same_huge_bytes(work.context).is_some()
+    {
+        true => Word::SamePages,
+        false => Word::CouldNotTry,
+    };
+    Decision::without_arm(word)
+}
+
+/// The memory of the largest process and of a huge page, in bytes, when the first is less.
+pub(super) fn smallness(work: &Work<'_>) -> Option<(f64, f64)> {
+    let peak = work
+        .context
+        .medians
+        .get(work.baseline, MetricId::PeakRssBytes)
+        .ok()?;
+    let huge_page = work.context.host().pmd_bytes()? as f64;
+    (peak < huge_page).then_some((peak, huge_page))
+}
+
+/// A policy that sets more than pages, changed them by more than one, and is the best or was shown to be worse,
+/// when pages alone are not decided.
+fn with_more_than_pages(
+    work: &Work<'_>,
+    claims: &[Claim],
+    pages: Option<&Decision>,
+) -> Option<String> {
+    let verdict = &work.table().verdict;
+    let pages = pages?;
+    let is_asked = match pages.word {
+        Word::Open | Word::Little | Word::TooFewRounds => true,
+        Word::Mixed | Word::RareSlow | Word::DependsOnOrder => verdict.best.is_some(),
+        Word::SamePages | Word::CouldNotTry => pages.arm.is_none(),
+        _ => false,
+    };
+    if !is_asked {
+        return None;
+    }
+    let best = verdict
+        .best
+        .as_ref()
+        .filter(|it| **it != verdict.baseline && pages.arm.as_ref() != Some(*it));
+    // A policy that is there for its pages and made none is no answer when another one made some.
+    let idle = |best: &str| pages.arm.is_some() && is_malloc_without_pages(work.context, best);
+    let best = best.filter(|best| !idle(best));
+    let changing = changing(work).map(|it| &it.name);
+    let worse = |name: &&String| verdict.policies.get(*name) == Some(&Answer::Worse);
+    let found = match (best, &pages.arm) {
+        (Some(best), Some(_)) => Some(best),
+        (Some(best), None) => changing.filter(|it| *it == best),
+        (None, _) => changing.filter(worse),
+    };
+    found
+        .filter(|name| verdict_of(claims, name).is_some())
+        .cloned()
+}
+
+/// A policy that changed the pages by more than one, and sets something else too: the best, one that is worse,
+/// or else the first.
+fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
+    let verdict = &work.table().verdict;
+    let baseline = work.context.settings(work.baseline);
+    let plan = &work.record().header.plan;
+    let found = plan.policies.iter().filter(|policy| {
+        let more = more_huge_bytes(work.context, &policy.name);
+        !plan.is_sham(&policy.name)
+            && !policy.settings.changes_pages_alone(&baseline)
+            && more.is_some_and(|more| is_telling(work.context, more))
+    });
+    found.min_by_key(|policy| {
+        let is_best = verdict.best.as_ref() == Some(&policy.name);
+        let is_worse = verdict.policies.get(&policy.name) == Some(&Answer::Worse);
+        (!is_best, !is_worse)
+    })
+}
+
+/// No policy is about pages: the best one, or one that is worse, answers.
+fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
+    let verdict = &work.table().verdict;
+    let best = verdict
+        .best
+        .as_ref()
+        .filter(|best| **best != verdict.baseline);
+    let mut policies = work
+        .policies()
+        .filter(|it| !work.record().header.plan.is_sham(&it.name));
+    let worse = || {
+        let mut all = verdict.policies.iter();
+        all.find(|(_, answer)| **answer == Answer::Worse)
+            .map(|(name, _)| name)
+    };
+    match best.or_else(worse) {
+        Some(arm) => Decision::of(Word::NotAboutPages, arm.clone()),
+        None => match policies.next() {
+            Some(policy) => {
+                let call = verdict_of(claims, &policy.name).map(|id| &claims[id.0].call);
+                let word = match call {
+                    Some(Call::Same) => Word::NoDifference,
+                    Some(Call::SamePages(_)) => Word::SamePages,
+                    _ => open(claims, &policy.name),
+                };
+                Decision::of(word, policy.name.clone())
+            }
+            None => Decision::without_arm(Word::CouldNotTry),
+        },
+    }
+}
+
+/// The claims that the word rests on.
+fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<ClaimId> {
+    let all = || (0..claims.len()).map(ClaimId);
+    let metric = &work.table().verdict.metric;
+    if decision.word == Word::Compared {
+        let is_it = |claim: &Claim| {
+            claim.contrast.metric == *metric
+                && claim.contrast.when == When::BackToBack
+                && claim.contrast.against != Against::Itself
+                && !matches!(claim.contrast.against, Against::Rival(_))
+        };
+        return all().filter(|id| is_it(&claims[id.0])).collect();
+    }
+    let Some(arm) = &decision.arm else {
+        return Vec::new();
+    };
+    let of_arm = |id: &ClaimId, fits: &dyn Fn(&Claim) -> bool| {
+        let claim = &claims[id.0];
+        claim.contrast.arm == *arm && fits(claim)
+    };
+    let is_alone =
+        |claim: &Claim| matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_));
+    let alone = all().find(|id| of_arm(id, &is_alone));
+    let verdict = verdict_of(claims, arm);
+    let is_idle = |claim: &Claim| {
+        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.call != Call::Better
+    };
+    let idle =
+        all().find(|id| of_arm(id, &is_idle) && claims[id.0].effect != Some(Effect::Ratio(1.0)));
+    let first = match decision.pages_alone {
+        true => [alone, None],
+        false if decision.word == Word::NotAboutPages => [verdict, alone],
+        false => [verdict, None],
+    };
+    first.into_iter().flatten().chain(idle).collect()
+}
+
+impl Arm<'_> {
+    /// Returns true when both changed the time and the pages the same way.
+    fn shows_the_same_as(&self, other: &Self) -> bool {
+        self.answer.is_shown() && self.answer == other.answer && self.more * other.more > 0.0
+    }
+}
+
+impl Decision {
+    fn of(word: Word, arm: String) -> Self {
+        Self {
+            word,
+            headline: Vec::new(),
+            arm: Some(arm),
+            pages_alone: false,
+        }
+    }
+
+    fn without_arm(word: Word) -> Self {
+        Self {
+            word,
+            headline: Vec::new(),
+            arm: None,
+            pages_alone: false,
+        }
+    }
+}

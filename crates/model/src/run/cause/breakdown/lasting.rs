@@ -1,0 +1,146 @@
+//! The part of an effect that comes once, when memory is brought in, and the part that lasts.
+
+use serde::Serialize;
+
+use super::super::context::{MissingInput, View};
+use super::super::{Outcome, Pair};
+use super::PartTold;
+use crate::run::compare::Change;
+use crate::run::metric::MetricId;
+
+/// Ticks of 10 ms tell nothing about less, in seconds.
+const LEAST_AFTER: f64 = 1.0;
+
+/// What comes once, and what lasts. Kernel time is mostly that of bringing memory in, user time that of work.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Lasting {
+    /// Not shown when neither changed, or one is not known well enough.
+    pub outcome: Outcome,
+    /// Which way kernel time changed: it comes once.
+    pub once: Option<Way>,
+    /// Which way user time changed: it lasts.
+    pub lasting: Option<Way>,
+    /// The mean change of kernel time, in seconds.
+    pub once_seconds: f64,
+    /// User time, as a ratio to the baseline's.
+    pub lasting_ratio: f64,
+    /// The mean wall time under the baseline, in seconds.
+    pub wall_seconds: f64,
+    /// How long a run must take until what lasts is worth what comes once, in seconds; `None` when both have one direction.
+    pub break_even_seconds: Option<f64>,
+    /// The time until memory was in; `None` when the program did not run on for a second.
+    pub arrival: Option<Arrival>,
+}
+
+/// The direction of a change.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Less time.
+    Less,
+    /// As much.
+    Same,
+    /// More time.
+    More,
+}
+
+/// Changes until nine tenths of memory were in, and after that, by means.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Arrival {
+    /// Seconds until memory was in.
+    pub seconds: Pair,
+    /// The change of kernel time until then, in seconds.
+    pub system_until: f64,
+    /// The change of kernel time after that, in seconds.
+    pub system_after: f64,
+    /// The change of user time until then, in seconds.
+    pub user_until: f64,
+    /// The change of user time after that, in seconds.
+    pub user_after: f64,
+    /// Faults a second after that.
+    pub faults_per_second: Pair,
+}
+
+pub(super) fn of(view: &View<'_, '_>) -> PartTold<Lasting> {
+    // The readings of a service are those of its load: nothing in them comes once.
+    if view.context.record.header.plan.service.is_some() {
+        return Ok(None);
+    }
+    let system = view.means(MetricId::SystemSeconds)?.change();
+    let user = view.means(MetricId::UserSeconds)?.change();
+    let wall = view.means(MetricId::WallSeconds)?.baseline;
+    let row = view.context.comparison(MetricId::UserSeconds, view.arm);
+    let Some(lasting_ratio) = row.and_then(|row| row.ratio) else {
+        return Ok(None);
+    };
+    let once = way(view.change(MetricId::SystemSeconds));
+    let lasting = way(view.change(MetricId::UserSeconds));
+    let ways = once.zip(lasting);
+    let is_shown = ways.is_some_and(|ways| ways != (Way::Same, Way::Same));
+    let is_opposed = matches!(ways, Some((Way::More, Way::Less) | (Way::Less, Way::More)));
+    Ok(Some(Lasting {
+        outcome: match is_shown {
+            true => Outcome::Shown,
+            false => Outcome::NotShown,
+        },
+        once,
+        lasting,
+        once_seconds: system,
+        lasting_ratio,
+        wall_seconds: wall,
+        break_even_seconds: is_opposed.then(|| system.abs() * wall / user.abs()),
+        arrival: arrival(view).ok().flatten().filter(|_| is_shown),
+    }))
+}
+
+/// Returns `None` when it is not known.
+fn way(change: Option<Change>) -> Option<Way> {
+    match change? {
+        Change::Lower => Some(Way::Less),
+        Change::Higher => Some(Way::More),
+        Change::NoDifference => Some(Way::Same),
+        Change::CannotTell => None,
+    }
+}
+
+fn arrival(view: &View<'_, '_>) -> PartTold<Arrival> {
+    let seconds = view.means(MetricId::ArrivalSeconds)?;
+    let early = view.means(MetricId::ArrivalFaultsTotal)?;
+    let faults = view.means(MetricId::MinorFaultsTotal)?;
+    let wall = view.means(MetricId::WallSeconds)?;
+    let (system_until, system_after) = split(
+        view,
+        MetricId::ArrivalSystemSeconds,
+        MetricId::SystemSeconds,
+    )?;
+    let (user_until, user_after) =
+        split(view, MetricId::ArrivalUserSeconds, MetricId::UserSeconds)?;
+    let after = Pair {
+        baseline: wall.baseline - seconds.baseline,
+        arm: wall.arm - seconds.arm,
+    };
+    let rate = |faults: f64, seconds: f64| (faults / seconds).max(0.0).round();
+    Ok(
+        (after.baseline.min(after.arm) >= LEAST_AFTER).then(|| Arrival {
+            seconds,
+            system_until,
+            system_after,
+            user_until,
+            user_after,
+            faults_per_second: Pair {
+                baseline: rate(faults.baseline - early.baseline, after.baseline),
+                arm: rate(faults.arm - early.arm, after.arm),
+            },
+        }),
+    )
+}
+
+/// Returns the change of a time until memory was in, and after that.
+fn split(
+    view: &View<'_, '_>,
+    until: MetricId,
+    whole: MetricId,
+) -> Result<(f64, f64), MissingInput> {
+    let until = view.means(until)?.change();
+    Ok((until, view.means(whole)?.change() - until))
+}

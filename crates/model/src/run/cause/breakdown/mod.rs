@@ -1,0 +1,221 @@
+//! The parts of a change in time: one answer for each arm, in place of a rule for each part.
+
+use serde::Serialize;
+
+use super::context::{MissingInput, Told, View};
+use super::rules::own_act::is_vain;
+use super::{Kind, Outcome, Pair};
+use crate::run::compare::Change;
+use crate::run::metric::MetricId;
+
+mod alone;
+mod faults;
+mod lasting;
+mod seconds;
+mod stalls;
+mod start;
+mod user_time;
+mod walks;
+mod zeroing;
+
+pub use faults::{FewerFaults, Share};
+pub use lasting::{Arrival, Lasting, Way};
+pub use seconds::{Seconds, seconds};
+pub use stalls::Stalls;
+pub use start::MovedToStart;
+pub use user_time::UserTime;
+pub use walks::{Walks, WalksFell};
+pub use zeroing::Zeroing;
+
+/// The parts of a change in time, each as far as it is shown.
+#[derive(Clone, Debug, Default, Serialize, PartialEq)]
+pub struct Breakdown {
+    /// The largest part in the direction of the whole. `None` while the change of wall time is not decided.
+    pub dominant: Option<Part>,
+    /// Mean changes per run; `None` when wall, user or kernel time is missing.
+    pub seconds: Option<Seconds>,
+    /// Minor faults in a typical run.
+    pub faults: Option<Pair>,
+    /// The part of a gain that comes from fewer page faults.
+    pub fewer_faults: Option<FewerFaults>,
+    /// The part of a gain that comes from cheaper page walks, when they were counted.
+    pub walks: Option<Walks>,
+    /// The part of a gain that is user time, when page walks were not counted.
+    pub user_time: Option<UserTime>,
+    /// Making huge pages against the faults that they saved.
+    pub zeroing: Option<Zeroing>,
+    /// The part of a loss that comes from compaction and reclaim.
+    pub stalls: Option<Stalls>,
+    /// Faults of a service that moved from its load to its start.
+    pub start: Option<MovedToStart>,
+    /// What comes once, and what lasts as long as the program runs.
+    pub lasting: Option<Lasting>,
+    /// Readings that parts lack.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingInput>,
+}
+
+/// A part of a change in time.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Page walks, which were counted.
+    PageWalks,
+    /// User mode; with [`Breakdown::user_time`] probably fewer TLB misses.
+    UserMode,
+    /// Page faults.
+    PageFaults,
+    /// Zeroing new pages.
+    Zeroing,
+    /// Compaction and reclaim for the program's own allocations.
+    CompactionAndReclaim,
+    /// Splits of huge pages.
+    Splits,
+    /// The kernel, without a part that is known to be the largest.
+    Kernel,
+    /// Neither user mode nor kernel.
+    OffCpu,
+}
+
+pub(super) fn ask(view: &View<'_, '_>) -> Told {
+    let mut parts = Parts {
+        view,
+        is_of_pages: !is_vain(view.context, Some(view.arm)),
+        missing: Vec::new(),
+    };
+    let mut breakdown = Breakdown {
+        dominant: None,
+        seconds: seconds::of(view),
+        faults: view.both(MetricId::MinorFaultsTotal).ok(),
+        fewer_faults: parts.of_pages(faults::of),
+        walks: parts.of_pages(walks::of),
+        user_time: parts.of_pages(user_time::of),
+        zeroing: parts.of_pages(zeroing::of),
+        stalls: parts.any(stalls::of),
+        start: parts.any(start::of),
+        lasting: parts.of_pages(lasting::of),
+        missing: Vec::new(),
+    };
+    breakdown.missing = parts.missing;
+    breakdown.dominant = breakdown.dominant(view);
+    let outcome = breakdown.outcome();
+    Ok(outcome.map(|outcome| (outcome, Kind::Breakdown(Box::new(breakdown)))))
+}
+
+/// A part, or `None` when it does not apply.
+type PartTold<T> = Result<Option<T>, MissingInput>;
+
+struct Parts<'v, 'g, 'a> {
+    view: &'v View<'g, 'a>,
+    is_of_pages: bool,
+    missing: Vec<MissingInput>,
+}
+
+impl<'g, 'a> Parts<'_, 'g, 'a> {
+    /// Asks for a part, and keeps the reading that it lacks.
+    fn any<T>(&mut self, of: fn(&View<'g, 'a>) -> PartTold<T>) -> Option<T> {
+        of(self.view).unwrap_or_else(|missing| {
+            let is_known = missing.is_of_failed_trials() || self.missing.contains(&missing);
+            self.missing.extend((!is_known).then_some(missing));
+            None
+        })
+    }
+
+    /// Asks for a part only if the program left huge pages on.
+    fn of_pages<T>(&mut self, of: fn(&View<'g, 'a>) -> PartTold<T>) -> Option<T> {
+        self.is_of_pages.then(|| self.any(of)).flatten()
+    }
+}
+
+impl Breakdown {
+    /// Returns the best of the outcomes of its parts; `None` without any part.
+    fn outcome(&self) -> Option<Outcome> {
+        let parts = [
+            self.dominant.map(|_| Outcome::Shown),
+            self.fewer_faults.as_ref().map(|it| it.outcome),
+            self.walks.as_ref().map(|it| it.outcome),
+            self.user_time.as_ref().map(|_| Outcome::Shown),
+            self.zeroing.as_ref().map(|it| it.outcome),
+            self.stalls.as_ref().map(|it| it.outcome),
+            self.start.as_ref().map(|it| it.outcome),
+            self.lasting.as_ref().map(|it| it.outcome),
+            self.missing.first().map(|_| Outcome::CannotTell),
+            self.seconds.as_ref().map(|_| Outcome::NotShown),
+        ];
+        parts.into_iter().flatten().min()
+    }
+
+    /// Returns the largest of user, kernel and off-CPU time in the direction of the whole, then the largest part that is
+    /// known within it.
+    ///
+    /// User and kernel time must be decided in this direction by their own rows. When causes of kernel time were timed,
+    /// the parts add up in each round, so that the largest is known without that; off-CPU time has no row of its own.
+    fn dominant(&self, view: &View<'_, '_>) -> Option<Part> {
+        let whole = view.change(MetricId::WallSeconds)?;
+        let seconds = self.seconds.as_ref()?;
+        let sign = match whole {
+            Change::Lower => -1.0,
+            Change::Higher => 1.0,
+            Change::NoDifference | Change::CannotTell => return None,
+        };
+        let is_sure = |metric| seconds.is_timed() || view.change(metric) == Some(whole);
+        let parts = [
+            (Part::UserMode, seconds.user, is_sure(MetricId::UserSeconds)),
+            (
+                Part::Kernel,
+                seconds.system,
+                is_sure(MetricId::SystemSeconds),
+            ),
+            (Part::OffCpu, seconds.off_cpu, seconds.is_timed()),
+        ];
+        let known = parts.into_iter().filter(|(.., is_sure)| *is_sure);
+        let towards = known.map(|(part, change, _)| (part, change * sign));
+        let (part, _) = largest(towards)?;
+        Some(match part {
+            Part::UserMode => self.within_user_mode(sign),
+            Part::Kernel => self.within_kernel(seconds, sign),
+            other => other,
+        })
+    }
+
+    fn within_user_mode(&self, sign: f64) -> Part {
+        let fell = self
+            .walks
+            .as_ref()
+            .is_some_and(|it| it.outcome == Outcome::Shown && it.effect == WalksFell::Cheaper);
+        match fell && sign < 0.0 {
+            true => Part::PageWalks,
+            false => Part::UserMode,
+        }
+    }
+
+    fn within_kernel(&self, seconds: &Seconds, sign: f64) -> Part {
+        let shown = |outcome: Option<Outcome>| outcome == Some(Outcome::Shown);
+        if sign < 0.0 && shown(self.fewer_faults.as_ref().map(|it| it.outcome)) {
+            return Part::PageFaults;
+        }
+        let stalled = self.stalls.as_ref().filter(|it| shown(Some(it.outcome)));
+        let stalled = stalled.map_or_else(|| seconds.stalled(), Stalls::seconds);
+        // Untimed, zeroing is the usual cost of huge pages whose faults cost more than they saved.
+        let made = self
+            .zeroing
+            .as_ref()
+            .filter(|it| shown(Some(it.outcome)) && it.is_dearer);
+        let growth = made.map(|it| it.system_seconds.change() - stalled);
+        let parts = [
+            (Part::CompactionAndReclaim, Some(stalled)),
+            (Part::Zeroing, seconds.zeroing.or(growth)),
+            (Part::Splits, seconds.splits),
+        ];
+        let parts = parts
+            .into_iter()
+            .filter_map(|(part, it)| Some((part, it? * sign)));
+        largest(parts).map_or(Part::Kernel, |(part, _)| part)
+    }
+}
+
+/// Returns the largest of the parts above zero.
+fn largest(parts: impl Iterator<Item = (Part, f64)>) -> Option<(Part, f64)> {
+    let positive = parts.filter(|(_, towards)| *towards > 0.0);
+    positive.max_by(|(_, a), (_, b)| a.total_cmp(b))
+}

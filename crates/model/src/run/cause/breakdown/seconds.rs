@@ -1,0 +1,151 @@
+//! Mean changes of the time of a run and of its parts.
+
+use serde::Serialize;
+
+use super::super::context::View;
+use super::super::paired::PairedRounds;
+use crate::run::metric::MetricId;
+use crate::run::record::Record;
+use crate::run::trial::{Mark, Trial};
+
+/// Waits for a lock may be inside page faults; a larger share of them is too much to call the rest CPU time.
+const NEGLIGIBLE: f64 = 0.1;
+
+/// Parts of kernel time that may be timed.
+const CAUSES: [MetricId; 5] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
+    MetricId::ZeroingSeconds,
+    MetricId::SplitSeconds,
+];
+
+/// Mean changes per run over the rounds in which both arms succeeded, in seconds; below zero is saved.
+///
+/// `user`, the timed causes, `other_faults`, `other_kernel` and `off_cpu` add up to `wall`. A cause is `None` when it
+/// was not timed; it is then in `other_kernel`.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Seconds {
+    /// Wall time: the whole.
+    pub wall: f64,
+    /// User mode.
+    pub user: f64,
+    /// Kernel mode, with all its parts.
+    pub system: f64,
+    /// Direct compaction.
+    pub compaction: Option<f64>,
+    /// Direct reclaim.
+    pub reclaim: Option<f64>,
+    /// Reclaim at the limit of a cgroup.
+    pub cgroup_reclaim: Option<f64>,
+    /// Zeroing of huge pages.
+    pub zeroing: Option<f64>,
+    /// Splits of huge pages.
+    pub splits: Option<f64>,
+    /// Page faults without the causes above; `None` when they are in `other_kernel`.
+    pub other_faults: Option<f64>,
+    /// The rest of kernel time.
+    pub other_kernel: f64,
+    /// Neither user mode nor kernel. Too low by their overlap when threads run in parallel.
+    pub off_cpu: f64,
+    /// Copy-on-write, which is inside page faults: not added.
+    pub copy_on_write: Option<f64>,
+    /// Waits for `mmap_lock`, summed over threads: not added.
+    pub lock_waits: Option<f64>,
+    /// Trials in which others used the processors, so that off-CPU time holds waits for these.
+    pub contended_trials: usize,
+    /// All trials of these rounds.
+    pub trials: usize,
+}
+
+/// Returns the parts of the mean change; `None` when wall, user or kernel time is not known.
+#[must_use]
+pub fn seconds(record: &Record, baseline: &str, arm: &str) -> Option<Seconds> {
+    Seconds::of(&PairedRounds::of(record, baseline, arm))
+}
+
+pub(super) fn of(view: &View<'_, '_>) -> Option<Seconds> {
+    Seconds::of(&view.paired())
+}
+
+impl Seconds {
+    fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
+        let times = pairs.times()?;
+        let causes = CAUSES.map(|cause| pairs.change(cause));
+        let timed: Vec<MetricId> = CAUSES
+            .into_iter()
+            .zip(causes)
+            .filter_map(|(cause, change)| change.map(|_| cause))
+            .collect();
+        let hold = pairs.trials().all(|trial| faults_hold(trial, &timed));
+        let faults = pairs.change(MetricId::PageFaultSeconds).filter(|_| hold);
+        let caused: f64 = causes.iter().flatten().sum();
+        let [compaction, reclaim, cgroup_reclaim, zeroing, splits] = causes;
+        Some(Self {
+            wall: times.wall,
+            user: times.user,
+            system: times.system,
+            compaction,
+            reclaim,
+            cgroup_reclaim,
+            zeroing,
+            splits,
+            other_faults: faults.map(|faults| faults - caused),
+            other_kernel: times.system - faults.unwrap_or(caused),
+            off_cpu: times.wall - times.user - times.system,
+            copy_on_write: pairs.change(MetricId::CopyOnWriteSeconds),
+            lock_waits: pairs.change(MetricId::MmapLockWaitSeconds),
+            contended_trials: pairs.trials().filter(|trial| is_contended(trial)).count(),
+            trials: pairs.trials().count(),
+        })
+    }
+
+    fn causes(&self) -> [Option<f64>; 5] {
+        let reclaim = [self.compaction, self.reclaim, self.cgroup_reclaim];
+        [
+            reclaim[0],
+            reclaim[1],
+            reclaim[2],
+            self.zeroing,
+            self.splits,
+        ]
+    }
+
+    /// Returns the number of causes of kernel time that could not be timed, of five.
+    #[must_use]
+    pub fn untimed_causes(&self) -> usize {
+        self.causes().iter().filter(|it| it.is_none()).count()
+    }
+
+    /// Returns true when anything in the kernel was timed.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.other_faults.is_some() || self.untimed_causes() < CAUSES.len()
+    }
+
+    /// Returns the change of compaction and reclaim.
+    pub(super) fn stalled(&self) -> f64 {
+        self.causes()[..3].iter().flatten().sum()
+    }
+}
+
+/// Returns true when the causes of a trial can have been inside its page faults: they took no longer.
+///
+/// Otherwise some of them were system calls, and nobody knows how much. The same holds after long waits for a lock.
+fn faults_hold(trial: &Trial, causes: &[MetricId]) -> bool {
+    let seconds = causes.iter().filter_map(|cause| trial.value(*cause));
+    let waited = trial.value(MetricId::MmapLockWaitSeconds).unwrap_or(0.0);
+    trial
+        .value(MetricId::PageFaultSeconds)
+        .is_some_and(|faults| seconds.sum::<f64>() <= faults && waited <= NEGLIGIBLE * faults)
+}
+
+/// Returns true when somebody else used the processors: a thread that sleeps then looks like one that waits.
+fn is_contended(trial: &Trial) -> bool {
+    trial.marks.iter().any(|mark| {
+        matches!(
+            mark,
+            Mark::OtherLoad { .. } | Mark::OtherServers { .. } | Mark::Steal { .. }
+        )
+    })
+}

@@ -1,0 +1,192 @@
+//! The arm changed nothing about the program's pages, and why.
+
+use serde::Serialize;
+
+use super::super::context::{MissingInput, Told, View};
+use super::super::facts::{NothingMade, pool_bytes, why_nothing};
+use super::super::{Kind, Outcome, Pair, coverage};
+use crate::base::host::ThpDisable;
+use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
+use crate::run::metric::MetricId;
+
+/// At most this share of a process is anonymous when the rest is what matters.
+const MOSTLY_OTHER: f64 = 0.5;
+
+/// An arm with the pages of the baseline.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct SamePages {
+    /// Minor faults in a typical run.
+    pub faults: Pair,
+    /// Bytes in huge pages at the peak.
+    pub huge_bytes: Pair,
+    /// Why no page was huge; `None` when as much was huge under both.
+    #[serde(flatten)]
+    pub nothing_huge: Option<NothingHuge>,
+}
+
+/// Why no page was huge.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(rename_all = "snake_case", tag = "nothing_huge")]
+pub enum NothingHuge {
+    /// Pages of another kind were huge, as many under both.
+    OtherKind {
+        /// The metric of this kind.
+        metric: String,
+        /// Bytes at the peak.
+        bytes: Pair,
+    },
+    /// The kernel has no transparent huge pages.
+    NotInKernel,
+    /// The largest process used less than one huge page.
+    TooSmall {
+        /// Its peak memory, in bytes.
+        peak_bytes: f64,
+        /// The size of a huge page, in bytes.
+        huge_page_bytes: u64,
+    },
+    /// The program asked for none of the pool of the policy.
+    PoolNotAsked {
+        /// The pool, in bytes.
+        pool_bytes: u64,
+    },
+    /// A policy that makes memory huge while the program runs made nothing huge.
+    NothingMade {
+        /// Why.
+        reason: NothingMade,
+    },
+    /// Most memory is shared or of files, which follow other settings.
+    MostlyShared {
+        /// Anonymous memory at the peak, in bytes.
+        anon_bytes: f64,
+        /// Peak memory of the largest process, in bytes.
+        peak_bytes: f64,
+        /// `shmem_enabled` of the machine; `None` when it has none.
+        shmem_enabled: Option<String>,
+    },
+    /// The wider of the two modes gives huge pages only to memory that asks for them.
+    NotAsked {
+        /// The arm with this mode.
+        mode_of: String,
+    },
+    /// A parent process disabled huge pages for its children (`PR_SET_THP_DISABLE`).
+    ParentDisabled,
+    /// Neither arm allows them.
+    NotAllowed,
+    /// Huge faults fell back, or no mapping of the program was eligible.
+    FellBack {
+        /// Huge faults that fell back, machine-wide.
+        faults: f64,
+    },
+    /// No anonymous mapping was eligible at its first fault: too small, not aligned, grown in small steps, or forbidden.
+    NotEligible,
+}
+
+pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
+    if view.context.answer(view.arm) != Some(Answer::NoEffect) {
+        return Ok(None);
+    }
+    let huge_bytes = coverage::compare(view)?.bytes;
+    let faults = view.both(MetricId::MinorFaultsTotal)?;
+    let is_none = huge_bytes.arm == 0.0 && huge_bytes.baseline == 0.0;
+    let kind = Kind::SamePages(SamePages {
+        faults,
+        huge_bytes,
+        nothing_huge: is_none.then(|| reason(view)).transpose()?,
+    });
+    Ok(Some((Outcome::Shown, kind)))
+}
+
+fn reason(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
+    let pool = pool_bytes(&view.context.settings(view.arm));
+    if let Some(other) = other_kind(view) {
+        return Ok(other);
+    }
+    match too_small(view)? {
+        Some(too_small) => Ok(too_small),
+        None => match pool {
+            Some(pool_bytes) => Ok(NothingHuge::PoolNotAsked { pool_bytes }),
+            None => why_none(view),
+        },
+    }
+}
+
+fn other_kind(view: &View<'_, '_>) -> Option<NothingHuge> {
+    let kinds = huge_kinds(view.context.record).into_iter();
+    let read = kinds.filter_map(|metric| Some((metric, view.both(metric).ok()?)));
+    let most =
+        read.max_by(|(_, a), (_, b)| a.arm.max(a.baseline).total_cmp(&b.arm.max(b.baseline)));
+    let (metric, bytes) = most.filter(|(_, it)| it.arm > 0.0 || it.baseline > 0.0)?;
+    Some(NothingHuge::OtherKind {
+        metric: metric.to_owned(),
+        bytes,
+    })
+}
+
+/// Returns a reason for a program smaller than one huge page.
+fn too_small(view: &View<'_, '_>) -> Result<Option<NothingHuge>, MissingInput> {
+    let Some(huge_page_bytes) = view.context.host().pmd_bytes() else {
+        return Ok(Some(NothingHuge::NotInKernel));
+    };
+    let peak = view.both(MetricId::PeakRssBytes)?;
+    let peak_bytes = peak.baseline.max(peak.arm);
+    Ok(
+        (peak_bytes < huge_page_bytes as f64).then_some(NothingHuge::TooSmall {
+            peak_bytes,
+            huge_page_bytes,
+        }),
+    )
+}
+
+/// Returns why none was huge by the wider of the two modes: the narrower gives no more.
+fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
+    let context = view.context;
+    if let Some(reason) = why_nothing(context.record, view.arm) {
+        return Ok(NothingHuge::NothingMade { reason });
+    }
+    let rank = |arm: &str| match context.mode(arm) {
+        "always" => 2,
+        "madvise" => 1,
+        _ => 0,
+    };
+    let baseline = context.baseline();
+    let wider = if rank(baseline) > rank(view.arm) {
+        baseline
+    } else {
+        view.arm
+    };
+    let mode = context.mode(wider);
+    let shared = mostly_shared(view, wider).filter(|_| matches!(mode, "always" | "madvise"));
+    if let Some(shared) = shared {
+        return Ok(shared);
+    }
+    Ok(match mode {
+        "always" => match view.median(wider, MetricId::ThpFaultFallbackTotal)? {
+            faults if faults > 0.0 => NothingHuge::FellBack { faults },
+            _ => NothingHuge::NotEligible,
+        },
+        "madvise" => NothingHuge::NotAsked {
+            mode_of: wider.to_owned(),
+        },
+        _ if context.host().thp_disable == ThpDisable::Disabled => NothingHuge::ParentDisabled,
+        _ => NothingHuge::NotAllowed,
+    })
+}
+
+/// `enabled` decides about anonymous memory alone. Older records did not read it.
+fn mostly_shared(view: &View<'_, '_>, arm: &str) -> Option<NothingHuge> {
+    let peak_bytes = view.median(arm, MetricId::PeakRssBytes).ok()?;
+    // Of the whole tree, so that it is no less than that of the largest process.
+    let anon_bytes = view.median(arm, MetricId::AnonPeakBytes).ok()?;
+    let usual = view.median(arm, MetricId::RssMeanBytes).ok()?;
+    // Two samples may miss a peak; then nothing is claimed.
+    if anon_bytes > MOSTLY_OTHER * peak_bytes.min(usual) || usual < peak_bytes / 2.0 {
+        return None;
+    }
+    let thp = view.context.host().thp.as_ref().ok()?;
+    Some(NothingHuge::MostlyShared {
+        anon_bytes,
+        peak_bytes,
+        shmem_enabled: thp.shmem_enabled.clone(),
+    })
+}

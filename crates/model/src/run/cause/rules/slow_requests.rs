@@ -1,0 +1,112 @@
+//! The slowest requests were slow while the kernel held the service up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::{Context, Kind, Outcome};
+use crate::run::compare::medians::arm_trials;
+use crate::run::stats::{ALPHA, holm};
+use crate::run::timeline::{Pooled, pool};
+use crate::run::trial::timeline::{Held, Slowest, Unrelated};
+
+/// The slowest thousandth of requests beside stalls of the service's own threads.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum SlowRequestsStalled {
+    /// They were held against stalls.
+    Held {
+        /// Slow requests.
+        slow: u64,
+        /// The fastest of them, in seconds.
+        slow_from_seconds: f64,
+        /// Those that overlapped with a stall.
+        in_stall: u64,
+        /// How many would by chance.
+        by_chance: f64,
+        /// Both ends of the range of chance.
+        chance_range: [u64; 2],
+        /// p-value, corrected for the number of arms.
+        p: f64,
+        /// How many met each cause, by its metric.
+        by_cause: BTreeMap<String, u64>,
+    },
+    /// They could not be, although the requests have times.
+    Unrelated {
+        /// Why.
+        unrelated: Unrelated,
+    },
+}
+
+pub(in super::super) fn check(context: &Context<'_>) -> Vec<(Option<String>, Outcome, Kind)> {
+    let policies = context.policies().iter();
+    let held = policies.filter_map(|policy| {
+        let held = held(context, &policy.name);
+        let pooled = pool(&held)?;
+        Some((policy.name.clone(), held, pooled))
+    });
+    let held: Vec<(String, Vec<&Held>, Pooled)> = held.collect();
+    if held.is_empty() {
+        let why = why_not(context).into_iter();
+        let kind =
+            |unrelated| Kind::SlowRequestsStalled(SlowRequestsStalled::Unrelated { unrelated });
+        return why
+            .map(|why| (None, Outcome::CannotTell, kind(why)))
+            .collect();
+    }
+    let p: Vec<f64> = held.iter().map(|(.., pooled)| pooled.p).collect();
+    let held = held.into_iter().zip(holm(&p));
+    held.map(|((arm, held, pooled), p)| of(arm, &held, &pooled, p))
+        .collect()
+}
+
+fn of(arm: String, held: &[&Held], pooled: &Pooled, p: f64) -> (Option<String>, Outcome, Kind) {
+    let mut by_cause = BTreeMap::<String, u64>::new();
+    for (metric, count) in held.iter().flat_map(|held| &held.slow_by_cause) {
+        *by_cause.entry(metric.clone()).or_default() += count;
+    }
+    let outcome = match p <= ALPHA {
+        true => Outcome::Shown,
+        false => Outcome::NotShown,
+    };
+    let kind = Kind::SlowRequestsStalled(SlowRequestsStalled::Held {
+        slow: pooled.slow,
+        slow_from_seconds: pooled.slow_from_seconds,
+        in_stall: pooled.slow_in_stall,
+        by_chance: pooled.by_chance,
+        chance_range: [pooled.chance_range.0, pooled.chance_range.1],
+        p,
+        by_cause,
+    });
+    (Some(arm), outcome, kind)
+}
+
+/// Returns the requests of an arm's trials that succeeded.
+fn held<'a>(context: &Context<'a>, arm: &str) -> Vec<&'a Held> {
+    let trials = arm_trials(context.record, arm).filter(|trial| trial.succeeded());
+    trials
+        .filter_map(|trial| match &trial.timeline.as_ref()?.slowest {
+            Slowest::Held(held) => Some(held),
+            Slowest::CannotTell(_) => None,
+        })
+        .collect()
+}
+
+/// Returns why nothing can be told, when somebody might expect that it can: the requests have times.
+fn why_not(context: &Context<'_>) -> Option<Unrelated> {
+    let trials = context.record.trials.iter().filter(|it| it.succeeded());
+    let mut whys = trials.filter_map(|trial| match &trial.timeline.as_ref()?.slowest {
+        Slowest::CannotTell(why) => Some(why),
+        Slowest::Held(_) => None,
+    });
+    let expected = |why: &&Unrelated| {
+        !matches!(
+            why,
+            Unrelated::NotAsked
+                | Unrelated::Unread
+                | Unrelated::NoTimes { .. }
+                | Unrelated::LongIntervals { .. }
+        )
+    };
+    whys.find(expected).cloned()
+}

@@ -2,91 +2,116 @@
 
 use serde_json::Value;
 
-/// The factors by which a screen scales a number: percent, prefixes of seconds, bytes and counts.
-const FACTORS: [f64; 13] = [
-    1.0,
-    100.0,
-    1e3,
-    1e6,
-    1e9,
-    1.0 / 1024.0,
-    1.0 / 1_048_576.0,
-    1.0 / 1_073_741_824.0,
-    1e-3,
-    1e-6,
-    1e-9,
-    1.0 / 60.0,
-    1e-12,
-];
+/// A number as a screen shows it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// As it is written.
+    pub text: String,
+    size: f64,
+    /// The worth of its last digit: ends of intervals are rounded outward.
+    step: f64,
+    unit: String,
+}
+
+impl Shown {
+    /// Returns true when a number of the answer is shown so: a ratio as its change in percent, a time, a size
+    /// and a count with a prefix.
+    pub fn is_given_by(&self, number: f64) -> bool {
+        let one_of = |forms: &[f64]| {
+            let mut forms = forms.iter();
+            forms.any(|it| (it.abs() - self.size).abs() <= self.step * 1.000_001)
+        };
+        match self.unit.as_str() {
+            "%" => one_of(&[100.0 * (number - 1.0), 100.0 * number, number]),
+            "points" => one_of(&[number]),
+            "ns" => one_of(&[number * 1e9]),
+            "µs" => one_of(&[number * 1e6]),
+            "ms" => one_of(&[number * 1e3]),
+            "min" => one_of(&[number, number / 60.0]),
+            "KiB" => one_of(&[number / 1024.0]),
+            "MiB" => one_of(&[number / 1_048_576.0]),
+            "GiB" => one_of(&[number / 1_073_741_824.0]),
+            "k" => one_of(&[number / 1e3]),
+            _ => one_of(&[number]),
+        }
+    }
+}
 
 /// Returns the numbers of a screen that no number and no text of the answer gives.
 ///
-/// A number of the answer gives one on the screen if it rounds to it, up or down, in one of the units that a
-/// screen uses; of a ratio its change counts as well. Counts of things left out, as in `3 more`, are the
-/// screen's own.
+/// Counts of things left out, as in `3 more rows`, and the 95 % of an interval are the screen's own.
 pub fn numbers_are_in_the_answer(screen: &str, json: &Value) -> Vec<String> {
     let (numbers, texts) = leaves(json);
-    let shown = numbers_in(screen);
-    let known = |(text, value, step): &(String, f64, f64)| {
-        texts.iter().any(|known| known.contains(text.as_str()))
-            || numbers.iter().any(|number| gives(*number, *value, *step))
-    };
-    let missing = shown.into_iter().filter(|it| !known(it));
-    missing.map(|(text, ..)| text).collect()
-}
-
-/// Returns true when a number of the answer is shown as this value, whose last digit is worth `step`.
-pub fn gives(number: f64, value: f64, step: f64) -> bool {
-    let forms = [number, number - 1.0, (number - 1.0) * -1.0];
-    let scaled = forms
-        .iter()
-        .flat_map(|form| FACTORS.iter().map(move |factor| form * factor));
-    let mut scaled = scaled;
-    scaled.any(|it| (it.abs() - value).abs() <= step * 1.000_001)
-}
-
-/// Returns the numbers of a text: as it is written, its size, and the worth of its last digit.
-pub fn numbers_in(screen: &str) -> Vec<(String, f64, f64)> {
-    let mut found = Vec::new();
-    let mut word = String::new();
-    let mut before = ' ';
-    for letter in screen.replace(": -v", "").chars().chain([' ']) {
-        if letter.is_ascii_digit() || (!word.is_empty() && matches!(letter, '.' | ',')) {
-            word.push(letter);
-            continue;
-        }
-        // A digit inside a name, such as `examples-2` or `hugetlb1`, is no figure.
-        let is_name = letter.is_alphabetic() || before.is_alphabetic();
-        if let Some(number) = number(&word).filter(|_| !is_name) {
-            found.push(number);
-        }
-        if word.is_empty() || !letter.is_ascii_digit() {
-            word.clear();
-            before = letter;
-        }
-    }
-    let mut kept = Vec::new();
-    let ends: Vec<&str> = screen
-        .lines()
-        .filter(|line| line.contains("more: -v"))
-        .collect();
-    for it in found {
-        let is_count = ends
+    let known = |shown: &Shown| {
+        texts
             .iter()
-            .any(|line| line.contains(&format!("{} more: -v", it.0)));
-        if !is_count {
-            kept.push(it);
-        }
-    }
-    kept
+            .any(|text| words_of(text).any(|word| word == shown.text))
+            || numbers.iter().any(|number| shown.is_given_by(*number))
+    };
+    let missing = numbers_in(screen).into_iter().filter(|it| !known(it));
+    missing.map(|shown| shown.text).collect()
 }
 
-fn number(word: &str) -> Option<(String, f64, f64)> {
-    let word = word.trim_end_matches(['.', ',']);
-    let digits = word.replace(',', "");
-    let value: f64 = digits.parse().ok()?;
-    let decimals = digits.split_once('.').map_or(0, |(_, rest)| rest.len());
-    Some((word.to_owned(), value, 10_f64.powi(-(decimals as i32))))
+/// The parts of a text between letters and signs: those that could be read as numbers.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','))
+}
+
+/// Returns the numbers of a text with their units; those between brackets have that of the number before.
+pub fn numbers_in(screen: &str) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    let mut is_between_brackets = false;
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        is_between_brackets |= word.starts_with('[');
+        let after = |count: usize| words.get(at + count).copied().unwrap_or_default();
+        let next = match after(1) {
+            "to" => after(3),
+            next => next,
+        };
+        let mut before = ' ';
+        for (begin, letter) in word.char_indices() {
+            let is_start = letter.is_ascii_digit() && !before.is_alphanumeric() && before != '.';
+            before = letter;
+            if !is_start || is_in_a_name(&word[..begin]) {
+                continue;
+            }
+            let rest = &word[begin..];
+            let end = rest.find(|it: char| !it.is_ascii_digit() && !matches!(it, '.' | ','));
+            let (digits, behind) = rest.split_at(end.unwrap_or(rest.len()));
+            if behind.starts_with(char::is_alphabetic) {
+                continue;
+            }
+            let own = next.trim_matches(|it: char| !it.is_alphabetic() && it != '%');
+            let unit = match is_between_brackets {
+                true => "%",
+                false => own,
+            };
+            let is_own = next.starts_with("more") || (own == "%" && digits == "95");
+            found.extend(number(digits, unit).filter(|_| !is_own));
+            before = '0';
+        }
+        is_between_brackets &= !word.contains(']');
+    }
+    found
+}
+
+/// Returns true behind a letter: `x86`, `glibc.malloc.hugetlb=1` and `/sys/…/2` are no figures.
+fn is_in_a_name(before: &str) -> bool {
+    before.contains(|letter: char| letter.is_alphanumeric() || letter == '/')
+}
+
+fn number(digits: &str, unit: &str) -> Option<Shown> {
+    let text = digits.trim_end_matches(['.', ',']);
+    let plain = text.replace(',', "");
+    let size: f64 = plain.parse().ok()?;
+    let decimals = plain.split_once('.').map_or(0, |(_, rest)| rest.len());
+    Some(Shown {
+        text: text.to_owned(),
+        size,
+        step: 10_f64.powi(-(decimals as i32)),
+        unit: unit.to_owned(),
+    })
 }
 
 /// Returns all numbers and all texts of a value.

@@ -1,6 +1,6 @@
 //! Answers made by hand, one for each situation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_model::base::units::Unit;
 use hugewise_model::run::answer::*;
@@ -14,7 +14,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// Returns every sample with its name.
 pub fn all() -> Vec<(&'static str, Answer)> {
-    vec![
+    let all = [
         ("dict", dict()),
         ("redis", redis()),
         ("allocators", allocators()),
@@ -25,7 +25,19 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         ("measured", measured()),
         ("failed", failed()),
         ("many policies", many_policies()),
-    ]
+    ];
+    all.map(|(name, answer)| (name, with_own_metrics(answer)))
+        .into()
+}
+
+/// The same with facts about those metrics alone that a claim or a row names.
+pub fn with_own_metrics(mut answer: Answer) -> Answer {
+    let claims = answer.claims.iter().map(|claim| &claim.contrast.metric);
+    let named = claims.chain(answer.rows.iter().map(|row| &row.metric));
+    let named: BTreeSet<String> = named.cloned().collect();
+    answer.metrics.retain(|name, _| named.contains(name));
+    answer.programs = answer.programs.into_iter().map(with_own_metrics).collect();
+    answer
 }
 
 /// A claim about the wall time of an arm against the baseline.
@@ -838,21 +850,20 @@ pub fn failed() -> Answer {
 pub fn many_policies() -> Answer {
     let base = dict();
     let name = |index: usize| format!("thp=always,malloc=jemalloc,decay={index}");
-    let claims = (0..9).map(|index| {
-        let ratio = 0.7 + index as f64 / 50.0;
-        claim(
-            &name(index),
-            ratio,
-            [ratio - 0.1, ratio + 0.1],
-            9,
-            Call::Better,
-        )
+    let ratio = |index: usize| 0.7 + index as f64 / 50.0;
+    let walls = (0..9).map(|index| {
+        let ends = [ratio(index) - 0.1, ratio(index) + 0.1];
+        claim(&name(index), ratio(index), ends, 9, Call::Better)
+    });
+    let users = (0..9).map(|index| {
+        let made = claim(&name(index), ratio(index), [0.5, 1.1], 9, open());
+        of("user_seconds", 0.0841, made)
     });
     let arms = (0..9).map(|index| arm(&name(index), ArmRole::Policy, Mechanism::Preload, 90.0));
     Answer {
         headline: vec![ClaimId(0)],
         arms: base.arms[..1].iter().cloned().chain(arms).collect(),
-        claims: claims.collect(),
+        claims: walls.chain(users).collect(),
         choice: Some(keep(true, "as-is")),
         doubts: redis().doubts[3..].to_vec(),
         ..base

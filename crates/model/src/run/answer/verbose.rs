@@ -30,6 +30,7 @@ pub(super) fn document(answer: &Answer) -> Document {
 fn part(answer: &Answer) -> Vec<Section> {
     let mut first = Section::titled(answer.subject.name.clone());
     first.blocks.extend(head(answer).blocks);
+    first.push(words::circumstances::subject(answer));
     let mut sections = vec![first];
     sections.extend(claims(answer));
     sections.push(closing(answer));
@@ -89,9 +90,16 @@ fn cells(answer: &Answer, claim: &Claim) -> Vec<Cell> {
         value(claim.from),
         value(claim.to),
         Cell::plain(words::change(answer, claim).unwrap_or_default()),
-        Cell::plain(words::interval(answer, claim).unwrap_or_default()),
+        Cell::plain(interval(answer, claim)),
         Cell::plain(verdict).tone(tone(claim)),
     ]
+}
+
+/// Returns an interval with the mark of its probability.
+fn interval(answer: &Answer, claim: &Claim) -> String {
+    let covers = claim.interval.map_or("", |it| words::covers(it.covers));
+    let interval = words::interval(answer, claim).unwrap_or_default();
+    format!("{interval}{covers}")
 }
 
 /// Returns the readings of all policies that no claim shows.
@@ -146,7 +154,8 @@ fn metrics(answer: &Answer) -> Section {
     let mut section = Section::titled(words::METRICS);
     if !fields.is_empty() {
         section.push(fields);
-        section.push(Block::Notes(vec![words::STAR_LEGEND.to_owned()]));
+        let notes = [words::INTERVAL_LEGEND, words::STAR_LEGEND];
+        section.push(Block::Notes(notes.map(str::to_owned).into()));
     }
     section
 }
@@ -156,7 +165,7 @@ fn closing(answer: &Answer) -> Section {
     let causes: Vec<String> = answer.causes.iter().map(words::cause::full).collect();
     let doubts = answer.doubts.iter();
     let doubts: Vec<String> = doubts
-        .map(|doubt| words::doubt::doubt(answer, doubt))
+        .map(|doubt| words::doubt::in_full(answer, doubt))
         .collect();
     let mut fields = listed(words::WHY, causes, usize::MAX);
     fields.extend(chosen(answer));

@@ -6,11 +6,12 @@ use crate::run::answer::{
 };
 use crate::run::compare::Statistic;
 use crate::text::Tone;
-use crate::text::document::Section;
+use crate::text::document::{Block, Section};
 use crate::text::grid::{Align, Cell, Grid};
+use crate::text::wrap::wrapped;
 
 /// Returns the rows of the judged metric, of that many policies at most.
-pub(in crate::run::answer) fn section(answer: &Answer, names: &Names, most: usize) -> Section {
+pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize) -> Section {
     let mut section = Section::default();
     let rows = rows(answer);
     if rows.is_empty() {
@@ -27,10 +28,10 @@ pub(in crate::run::answer) fn section(answer: &Answer, names: &Names, most: usiz
         grid.rows.extend(alone);
     }
     let mut shown: Vec<&str> = Vec::new();
-    let mut hidden: Vec<String> = Vec::new();
+    let mut hidden: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| !row.is_alone()) {
         if !shown.contains(&row.arm) && shown.len() == most {
-            hidden.push(row.arm.to_owned());
+            hidden.push(row.arm);
         } else {
             shown.push(row.arm);
             shown.dedup();
@@ -38,12 +39,37 @@ pub(in crate::run::answer) fn section(answer: &Answer, names: &Names, most: usiz
         }
     }
     grid.rows.extend(control(answer));
-    section.push(grid);
+    section.push(with_wrapped_notes(grid, width));
     hidden.dedup();
     if !hidden.is_empty() {
-        section.push(words::left_out("rows", &hidden));
+        let note = words::left_out(hidden.len(), "policy row");
+        section.push(Block::Notes(vec![note]));
     }
     section
+}
+
+/// Returns the grid with its notes in as many lines as they need.
+fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
+    if grid.columns() == 2 {
+        grid.align = vec![Align::Left, Align::Wrapped];
+        return grid;
+    }
+    let name = grid.widths().first().copied().unwrap_or(0);
+    let room = width.saturating_sub(name + 2);
+    let rows = std::mem::take(&mut grid.rows);
+    for row in rows {
+        match row.as_slice() {
+            [name, note] if width < usize::MAX => {
+                let lines = wrapped(&note.text, room, 0).into_iter();
+                let names = std::iter::once(name.clone()).chain(std::iter::repeat(Cell::default()));
+                let rows = names.zip(lines);
+                grid.rows
+                    .extend(rows.map(|(name, line)| vec![name, Cell::plain(line)]));
+            }
+            _ => grid.rows.push(row),
+        }
+    }
+    grid
 }
 
 /// One row: a claim, or the policy that has none.

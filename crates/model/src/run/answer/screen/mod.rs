@@ -1,7 +1,7 @@
 //! Lays the answer out: the headline, the commands, the judged metric, other metrics, causes, doubts and the
 //! next step, always in this order.
 
-use super::{Answer, Choice, Claim, NextStep, SubjectKind, words};
+use super::{Answer, Choice, Claim, NextStep, SubjectKind, Word, words};
 use crate::run::cause::Outcome;
 use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::{Style, Tone, to_text};
@@ -28,15 +28,16 @@ struct Room {
 }
 
 /// From much to little: other metrics go first, because `-v` has all of them.
-const STEPS: [Room; 9] = [
+const STEPS: [Room; 10] = [
     room(9, 5, 2, 3),
     room(9, 4, 2, 3),
     room(9, 4, 2, 2),
-    room(9, 3, 2, 2),
+    room(9, 4, 1, 2),
     room(9, 3, 1, 2),
     room(9, 3, 1, 1),
     room(9, 2, 1, 1),
     room(6, 2, 1, 1),
+    room(4, 2, 1, 1),
     room(4, 1, 1, 1),
 ];
 
@@ -76,24 +77,23 @@ fn compose(answer: &Answer, width: usize, room: Room) -> Document {
         answer
             .programs
             .iter()
-            .map(|part| program(part, &names, room)),
+            .map(|part| program(part, &names, room.policies, width)),
     );
-    sections.push(judged::section(answer, &names, room.policies));
-    let mut table = table::section(answer, &names, room.rows, width);
-    let legend = names.legend();
-    if !legend.is_empty() {
-        table.push(Block::Notes(legend));
+    sections.push(judged::section(answer, &names, room.policies, width));
+    sections.push(table::section(answer, &names, room.rows, width));
+    let legend = names.legend(&sections);
+    if let (Some(last), false) = (sections.last_mut(), legend.is_empty()) {
+        last.push(Block::Notes(legend));
     }
-    sections.push(table);
     sections.push(closing(answer, room));
     Document::new(sections)
 }
 
 /// Returns the headline and the choice of one program of several.
-fn program(answer: &Answer, names: &Names, room: Room) -> Section {
+fn program(answer: &Answer, names: &Names, policies: usize, width: usize) -> Section {
     let mut section = Section::titled(answer.subject.name.clone());
     section.blocks.extend(head(answer).blocks);
-    let rows = judged::section(answer, names, room.policies);
+    let rows = judged::section(answer, names, policies, width);
     section.blocks.extend(rows.blocks);
     section
 }
@@ -126,19 +126,15 @@ fn to_do(answer: &Answer) -> Section {
     let steps = steps.map(|step| format!("  {}", words::action::step(step)));
     let program: Vec<String> = steps.chain(commands(false)).collect();
     let machine: Vec<String> = commands(true).collect();
-    let as_root = choice
-        .commands
-        .iter()
-        .any(|it| it.machine_wide && it.as_root);
     let blocks = [
         (words::action::set_for_program(choice), program),
-        (words::action::set_for_machine(choice, as_root), machine),
+        (words::action::set_for_machine(choice), machine),
     ];
-    for (heading, lines) in blocks {
-        if !lines.is_empty() {
-            section.push(Paragraph::new(heading));
-            section.push(Block::Lines(lines));
-        }
+    let blocks = blocks.into_iter().filter(|(_, lines)| !lines.is_empty());
+    let leads = [words::action::DO, words::action::DO_ALSO];
+    for (lead, (heading, lines)) in leads.iter().zip(blocks) {
+        section.push(Paragraph::new(format!("{lead}{heading}")));
+        section.push(Block::Lines(lines));
     }
     section
 }
@@ -177,7 +173,7 @@ fn why(answer: &Answer, most: usize) -> Vec<Field> {
     let headline = answer.headline.iter().map(|id| answer.claim(*id));
     let has_effect = headline
         .into_iter()
-        .any(|claim: &Claim| claim.call.is_shown());
+        .any(|claim: &Claim| claim.call.is_shown() && answer.word != Word::Compared);
     match (shown.is_empty(), has_effect) {
         (true, false) => Vec::new(),
         (true, true) => vec![Field::new(words::WHY, words::NO_CAUSE)],

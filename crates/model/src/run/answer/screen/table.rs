@@ -2,7 +2,7 @@
 
 use super::judged::{is_compared, policies, tone};
 use super::names::Names;
-use crate::run::answer::{Against, Answer, Claim, Row, SubjectKind, When, words};
+use crate::run::answer::{Against, Answer, Arm, Claim, Row, SubjectKind, When, words};
 use crate::text::document::{Block, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
@@ -11,23 +11,33 @@ use crate::text::wrap::{display_width, padded};
 /// The columns of policies that a table has at most.
 const MOST_POLICIES: usize = 4;
 
+/// The rows that a bench has in addition: its cells are the answer.
+const MORE_CELLS: usize = 8;
+
 /// Returns the table of that many metrics at most, in that width.
-pub(super) fn section(answer: &Answer, names: &Names, rows: usize, width: usize) -> Section {
+pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize) -> Section {
     let mut section = Section::default();
     let all: Vec<&Row> = shown(answer).collect();
-    let mut arms = columns(answer);
-    let mut left_out = arms.split_off(arms.len().min(MOST_POLICIES));
-    let mut grid = draw(answer, names, &all[..rows.min(all.len())], &arms);
+    let most = match answer.subject.kind {
+        SubjectKind::Bench => most + MORE_CELLS,
+        _ => most,
+    };
+    let rows = &all[..most.min(all.len())];
+    let compared = columns(answer, rows);
+    let mut arms = &compared[..compared.len().min(MOST_POLICIES)];
+    let mut grid = draw(answer, names, rows, arms);
     while grid.width() > width && arms.len() > 1 {
-        left_out.extend(arms.pop());
-        grid = draw(answer, names, &all[..rows.min(all.len())], &arms);
+        arms = &arms[..arms.len() - 1];
+        grid = draw(answer, names, rows, arms);
     }
-    if grid.rows.len() > 1 {
-        let legend = legend(&grid, all.len().saturating_sub(rows), &left_out);
-        section.push(grid);
-        if !legend.is_empty() {
-            section.push(Block::Notes(vec![legend]));
-        }
+    if rows.is_empty() || compared.is_empty() && !policies(answer).is_empty() {
+        return section;
+    }
+    let hidden = [all.len() - rows.len(), compared.len() - arms.len()];
+    let legend = legend(&grid, hidden);
+    section.push(grid);
+    if !legend.is_empty() {
+        section.push(Block::Notes(vec![legend]));
     }
     section
 }
@@ -44,25 +54,23 @@ fn shown(answer: &Answer) -> impl Iterator<Item = &Row> {
     rows.filter(move |row| is_bench || judged != Some((&row.metric, row.statistic)))
 }
 
-fn columns(answer: &Answer) -> Vec<String> {
-    let arms: Vec<String> = match answer.subject.kind {
+fn columns(answer: &Answer, rows: &[&Row]) -> Vec<String> {
+    let arms: Vec<&Arm> = match answer.subject.kind {
         SubjectKind::Programs => Vec::new(),
-        SubjectKind::Records => answer.arms.iter().map(|arm| arm.name.clone()).collect(),
-        _ => policies(answer)
-            .into_iter()
-            .map(|arm| arm.name.clone())
-            .collect(),
+        SubjectKind::Records => answer.arms.iter().collect(),
+        _ => policies(answer),
     };
-    let has_row = |arm: &String| {
-        answer
-            .rows
-            .iter()
-            .any(|row| effect_on(answer, arm, row).is_some())
+    let has_row = |arm: &&Arm| {
+        let mut rows = rows.iter();
+        rows.any(|row| effect_on(answer, &arm.name, row).is_some())
     };
-    let is_bench = answer.subject.kind == SubjectKind::Bench;
-    let arms = arms.into_iter();
-    arms.filter(|arm| (is_bench || is_compared(answer, arm) || is_pair(answer)) && has_row(arm))
-        .collect()
+    let needs_verdict = matches!(
+        answer.subject.kind,
+        SubjectKind::Program | SubjectKind::Service
+    );
+    let is_shown = |arm: &&Arm| !needs_verdict || is_compared(answer, &arm.name);
+    let arms = arms.into_iter().filter(|arm| is_shown(arm) && has_row(arm));
+    arms.map(|arm| arm.name.clone()).collect()
 }
 
 /// Returns true when two records are compared, so that no policy is the baseline.
@@ -189,22 +197,15 @@ pub(in crate::run::answer) fn typical(answer: &Answer, row: &Row, arm: &str) -> 
     }
 }
 
-/// Returns the meaning of the signs, and the rows and columns that are left out.
-fn legend(grid: &Grid, hidden: usize, arms: &[String]) -> String {
-    let has = |sign: char| {
-        let mut cells = grid.rows[1..].iter().flatten();
-        cells.any(|cell| cell.text.contains(sign))
-    };
-    let rows = (hidden > 0).then(|| words::more(hidden));
-    let columns = (!arms.is_empty()).then(|| words::left_out("columns", arms));
-    words::joined(
-        [
-            has('—').then(|| words::DASH_LEGEND.to_owned()),
-            has('*').then(|| words::STAR_LEGEND.to_owned()),
-            rows,
-            columns,
-        ]
+/// Returns the meaning of the signs, and how many rows and columns are left out.
+fn legend(grid: &Grid, [rows, policies]: [usize; 2]) -> String {
+    let signs = [('—', words::DASH_LEGEND), ('*', words::STAR_LEGEND)];
+    let cells = || grid.rows[1..].iter().flatten();
+    let signs = signs
         .into_iter()
-        .flatten(),
-    )
+        .filter(|(sign, _)| cells().any(|cell| cell.text.contains(*sign)));
+    let signs = signs.map(|(_, legend)| legend.to_owned());
+    let hidden = [(rows, "row"), (policies, "policy column")];
+    let hidden = hidden.into_iter().filter(|(count, _)| *count > 0);
+    words::joined(signs.chain(hidden.map(|(count, noun)| words::left_out(count, noun))))
 }

@@ -1,7 +1,7 @@
 //! Words of the actions: what to set, and what to run next.
 
 use super::{base, change, interval, list};
-use crate::run::answer::{Answer, Choice, Mechanism, Next, NextStep, Reach, Scope, Step};
+use crate::run::answer::{Answer, Choice, Command, Mechanism, Next, NextStep, Reach, Scope, Step};
 use crate::run::compare::Preference;
 
 /// Returns the line for a choice without commands and steps.
@@ -20,18 +20,25 @@ pub(in crate::run::answer) fn nothing_to_do(answer: &Answer) -> String {
     }
 }
 
+/// The first word of the commands.
+pub(in crate::run::answer) const DO: &str = "Do";
+/// The first words of commands that others precede.
+pub(in crate::run::answer) const DO_ALSO: &str = "Do also";
+
 /// Returns the heading of commands that set the chosen policy for the program.
 pub(in crate::run::answer) fn set_for_program(choice: &Choice) -> String {
-    format!("Do{}: {}", condition(choice), mechanism(choice.mechanism))
+    format!("{}: {}", condition(choice), mechanism(choice.mechanism))
 }
 
 /// Returns the heading of commands that change the machine.
-pub(in crate::run::answer) fn set_for_machine(choice: &Choice, as_root: bool) -> String {
-    let root = if as_root { "as root; " } else { "" };
+pub(in crate::run::answer) fn set_for_machine(choice: &Choice) -> String {
+    let is_root = |it: &Command| it.machine_wide && it.as_root;
+    let root = match choice.commands.iter().any(is_root) {
+        true => "as root, ",
+        false => "",
+    };
     let condition = condition(choice);
-    format!(
-        "Do{condition}: set for the whole machine ({root}until reboot; to keep: advise --write)"
-    )
+    format!("{condition}: machine-wide ({root}until reboot; to keep: hugewise advise --write)")
 }
 
 fn condition(choice: &Choice) -> &'static str {
@@ -80,9 +87,12 @@ pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option
         .iter()
         .map(|tie| {
             let claim = answer.claim(tie.claim);
-            let figures = change(answer, claim).zip(interval(answer, claim));
-            let figures = figures.map(|(change, interval)| format!(" ({change} {interval})"));
-            format!("{}{}", tie.arm, figures.unwrap_or_default())
+            let figures = [change(answer, claim), interval(answer, claim)];
+            let figures = figures.into_iter().flatten().collect::<Vec<_>>();
+            match figures.is_empty() {
+                true => tie.arm.clone(),
+                false => format!("{} ({})", tie.arm, figures.join(" ")),
+            }
         })
         .collect();
     let reason = choice.preference.map(preference);
@@ -110,15 +120,16 @@ fn preference(preference: Preference) -> &'static str {
 /// Returns the purpose of a next step; empty when its command shows it.
 pub(in crate::run::answer) fn next(answer: &Answer, next: &Next) -> String {
     let time = next.minutes.map(|minutes| format!("about {minutes} min"));
+    let is_root = next.command.as_ref().is_some_and(|command| command.as_root);
+    let root = is_root.then(|| "as root".to_owned());
+    let lead: Vec<String> = time.into_iter().chain(root).collect();
+    let lead = lead.join(", ");
     let purpose = purpose(answer, &next.step);
-    let colon = match (&next.command, purpose.is_empty()) {
-        (Some(_), false) => ":",
-        _ => "",
-    };
-    match time {
-        Some(time) if purpose.is_empty() => time,
-        Some(time) => format!("{time}: {purpose}{colon}"),
-        None => format!("{purpose}{colon}"),
+    let parts = [lead, purpose].into_iter().filter(|part| !part.is_empty());
+    let text = parts.collect::<Vec<_>>().join(": ");
+    match (&next.command, text.is_empty()) {
+        (Some(_), false) => format!("{text}:"),
+        _ => text,
     }
 }
 
@@ -128,11 +139,11 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
             let claim = answer.claim(*claim);
             let arm = &claim.contrast.arm;
             let near = change(answer, claim).unwrap_or_default();
-            format!("decides {arm}, if the effect stays near {near}; a quieter machine needs less")
+            format!("decides {arm}, if the effect stays near {near}")
         }
         NextStep::TooLong { claim } => {
             let arm = &answer.claim(*claim).contrast.arm;
-            format!("deciding {arm} takes over an hour here; a quieter machine needs less")
+            format!("too long to decide {arm} here; a quieter machine needs less")
         }
         NextStep::AfterIdle { arm } => {
             format!("measure {arm} after idle too, to see whom it helps")

@@ -1,6 +1,6 @@
 //! Words of the details: policies, the machine, and how it was measured.
 
-use super::{joined, named};
+use super::{joined, seconds};
 use crate::base::units::Unit;
 use crate::run::answer::{
     Answer, Applied, Arm, ArmRole, Circumstances, Disturbance, Machine, SubjectKind,
@@ -37,6 +37,7 @@ pub(in crate::run::answer) fn arm(arm: &Arm) -> Field {
     let text = joined([
         role(arm.role).to_owned(),
         super::action::changes(arm.mechanism).to_owned(),
+        mode(arm),
         beyond,
         format!("{well} of {all} trials succeeded"),
         huge,
@@ -45,7 +46,14 @@ pub(in crate::run::answer) fn arm(arm: &Arm) -> Field {
         taken.unwrap_or_default(),
         dropped(arm).unwrap_or_default(),
     ]);
-    Field::new(named(arm), text)
+    Field::new(arm.name.clone(), text)
+}
+
+fn mode(arm: &Arm) -> String {
+    match arm.mode.is_empty() {
+        true => String::new(),
+        false => format!("THP {}", arm.mode),
+    }
 }
 
 fn role(role: ArmRole) -> &'static str {
@@ -188,10 +196,7 @@ fn host_memory(it: &Circumstances) -> String {
         HostMemory::AsIs => "host memory as found".to_owned(),
         HostMemory::Warm => "host memory warmed before each trial".to_owned(),
         HostMemory::Rest(rest) => {
-            format!(
-                "{} of idle before each trial",
-                quantity(&Unit::Seconds, rest.as_secs_f64())
-            )
+            format!("{} of idle before each trial", seconds(rest.as_secs_f64()))
         }
     };
     match it.warmed_in_part {

@@ -1,8 +1,8 @@
 //! Words of the doubts: one line each.
 
-use super::headline::{figures, stratum};
-use super::{change_with_interval, joined, less};
-use crate::run::answer::{Answer, Doubt};
+use super::headline::{figures, stratum, stratum_in_full};
+use super::{change_with_interval, interval, joined, less};
+use crate::run::answer::{Answer, Claim, ClaimId, Doubt};
 use crate::run::compare::Stratum;
 use crate::text::number::{chosen_percent, counted, percent, percent_change};
 
@@ -70,7 +70,7 @@ pub(in crate::run::answer) fn doubt(answer: &Answer, doubt: &Doubt) -> String {
         }
         Doubt::LoadIsTheLimit { share, parted } => load(*share, *parted),
         Doubt::ClosedLoop { program } => {
-            format!("{program} waits for each answer: percentiles understate slow requests")
+            format!("{program} waits for answers: percentiles hide slow requests")
         }
         Doubt::NoLatencies { trials, of, why } => {
             format!("no latencies in {trials} of {of} trials: {why}")
@@ -78,10 +78,21 @@ pub(in crate::run::answer) fn doubt(answer: &Answer, doubt: &Doubt) -> String {
         Doubt::MayDependOnOrder { arm, p, strata } => {
             format!(
                 "{arm} may depend on what ran before ({})",
-                order(*p, strata)
+                order(*p, strata, stratum)
             )
         }
         _ => of_policies(answer, doubt),
+    }
+}
+
+/// Returns a doubt with the evidence that one line has no room for.
+pub(in crate::run::answer) fn in_full(answer: &Answer, it: &Doubt) -> String {
+    match it {
+        Doubt::MayDependOnOrder { arm, p, strata } => {
+            let order = order(*p, strata, stratum_in_full);
+            format!("{arm} may depend on what ran before ({order})")
+        }
+        _ => doubt(answer, it),
     }
 }
 
@@ -140,45 +151,48 @@ fn of_policies(answer: &Answer, doubt: &Doubt) -> String {
     }
 }
 
-fn wide(answer: &Answer, id: crate::run::answer::ClaimId) -> String {
-    let control = change_with_interval(answer, answer.claim(id));
-    let baseline = &answer.judged.baseline;
+fn wide(answer: &Answer, id: ClaimId) -> String {
+    let control = answer.claim(id);
+    let itself = super::itself(answer);
+    let Some(noise) = interval(answer, control) else {
+        return format!("{itself}: too few rounds to show the noise");
+    };
     let decided = answer.headline.iter().map(|id| answer.claim(*id));
-    let decided = decided.into_iter().find(|claim| claim.call.is_shown());
-    match decided {
-        Some(claim) if answer.claim(id).interval.is_some() => {
-            let figures = figures(answer, claim);
+    let mut decided = decided.into_iter().filter(|claim| claim.call.is_shown());
+    let is_same = |it: &Claim| it.contrast.metric == control.contrast.metric;
+    match decided.find(|claim| is_same(claim)) {
+        Some(claim) => {
+            let own = interval(answer, claim).unwrap_or_default();
             format!(
-                "{baseline} against itself {control}: {figures} stands, its interval has that noise"
+                "{itself} {noise}: noisy, but {own} of {} includes that",
+                claim.contrast.arm
             )
         }
-        _ => format!("{baseline} against itself {control}: too noisy for a small effect"),
+        None => format!("{itself} {noise}: too noisy for a small effect"),
     }
 }
 
-fn back_to_back(
-    answer: &Answer,
-    arm: &str,
-    claim: Option<crate::run::answer::ClaimId>,
-    seconds: u64,
-) -> String {
+fn back_to_back(answer: &Answer, arm: &str, claim: Option<ClaimId>, seconds: u64) -> String {
     let after = claim.map(|id| answer.claim(id));
     let after = match after {
         Some(claim) if claim.call.is_shown() => less(answer, claim),
         Some(claim) => format!("not decided, {}", change_with_interval(answer, claim)),
         None => "not measured".to_owned(),
     };
-    format!("{arm} helps only runs that follow each other; after {seconds} s of idle: {after}")
+    format!("{arm}: only if runs follow each other; after {seconds} s of idle {after}")
 }
 
 fn load(share: Option<f64>, parted: bool) -> String {
-    let share = share.map(|it| format!("the load used {} % of its CPUs", percent(it)));
+    let share = share.map(|it| format!("the load used {} % of its CPUs, its limit", percent(it)));
     let cpus = match parted {
-        true => String::new(),
-        false => "load and server share CPUs (--service-cpus, --load-cpus)".to_owned(),
+        true => "",
+        false => "load and server share CPUs: distorts rates (--service-cpus, --load-cpus)",
     };
-    let rates = "rates are distorted".to_owned();
-    joined([share.unwrap_or_default(), cpus, rates])
+    let text = joined([share.unwrap_or_default(), cpus.to_owned()]);
+    match text.is_empty() {
+        true => "the load set the pace".to_owned(),
+        false => text,
+    }
 }
 
 fn by_chance(
@@ -200,9 +214,9 @@ fn by_chance(
 }
 
 /// Returns the evidence that the order of trials matters.
-pub(super) fn order(p: f64, strata: &[Stratum]) -> String {
+pub(super) fn order(p: f64, strata: &[Stratum], stratum: fn(&Stratum) -> Option<String>) -> String {
     let effects = strata.iter().filter_map(stratum);
-    joined(effects.chain([format!("p = {p:.2}")]))
+    joined(effects.chain([format!("p = {p:.3}")]))
 }
 
 fn numbers(kinds: &[(String, u32)]) -> String {

@@ -1,32 +1,25 @@
 //! Words of the headline.
 
-use super::{against, base, by, change, change_with_interval, effect, interval, less, metric, why};
+use super::{
+    against, base, by, change, change_with_interval, effect, interval, less, metric, seconds, why,
+};
 use crate::base::units::Unit;
 use crate::run::answer::{
-    Against, Answer, Call, Claim, Contrast, Effect, Scope, SubjectKind, When, Word,
+    Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word,
 };
-use crate::run::compare::{Runs, Stratum};
+use crate::run::compare::{Runs, Stratum, Why};
 use crate::run::metric::Better;
 use crate::text::ends::percent_ends;
-use crate::text::number::{MINUS, chosen_percent, counted, percent_change, quantity};
+use crate::text::number::{MINUS, chosen_percent, counted, percent, percent_change, quantity};
 
 /// Returns the headline: one sentence, and up to two that qualify it.
 pub(in crate::run::answer) fn headline(answer: &Answer) -> Vec<String> {
     let claims: Vec<&Claim> = answer.headline.iter().map(|id| answer.claim(*id)).collect();
     match (answer.word, claims.first()) {
-        (Word::Compared, _) => claims
-            .iter()
-            .take(2)
-            .map(|it| compared(answer, it))
-            .collect(),
+        (Word::Compared, _) => all_compared(answer, &claims),
         (Word::Measured, _) => vec![measured(answer)],
         (Word::Failed, claim) => vec![format!("Nothing was measured: {}.", reason(answer, claim))],
-        (Word::SamePages, claim) => {
-            let why = reason(answer, claim);
-            vec![format!(
-                "No policy changed the pages of this program: {why}."
-            )]
-        }
+        (Word::SamePages, claim) => vec![same_pages(answer, claim)],
         (Word::CouldNotTry, claim) => {
             vec![format!(
                 "Huge pages could not be tried: {}.",
@@ -81,7 +74,10 @@ fn shown_too(answer: &Answer, claim: &Claim) -> String {
 /// Returns `Huge pages help: …`, its condition and its prices.
 fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
     let arm = &claim.contrast.arm;
-    let by = by(answer, arm);
+    let by = match &claim.contrast.against {
+        Against::Baseline => by(answer, arm),
+        _ => format!("with {arm} than with {}", against(answer, &claim.contrast)),
+    };
     let what = weak(answer, claim).unwrap_or_else(|| effect(answer, claim));
     let choice = answer.choice.iter().find(|it| it.arm.as_ref() == Some(arm));
     let prices = choice.map_or(&[][..], |choice| &choice.prices);
@@ -204,15 +200,27 @@ fn depends(claim: &Claim, by: &str) -> String {
 /// Returns the effect in the trials that began so long after one with huge pages.
 pub(super) fn stratum(stratum: &Stratum) -> Option<String> {
     let ratio = percent_change(stratum.ratio? - 1.0);
-    let seconds = |it| quantity(&Unit::Seconds, it);
-    let from = stratum.from_seconds;
-    Some(match stratum.to_seconds {
-        Some(to) if from <= 0.0 => {
-            format!("{ratio} % within {} of a huge-page run", seconds(to))
-        }
-        Some(to) => format!("{ratio} % after {} to {}", seconds(from), seconds(to)),
-        None => format!("{ratio} % {} or more after it", seconds(from)),
-    })
+    Some(format!("{ratio} % {}", since(stratum)))
+}
+
+/// Returns the same with its interval and its trials.
+pub(super) fn stratum_in_full(stratum: &Stratum) -> Option<String> {
+    let ratio = percent_change(stratum.ratio? - 1.0);
+    let ends = stratum.low.zip(stratum.high);
+    let ends = ends.map(|(low, high)| percent_ends(low - 1.0, high - 1.0).join(", "));
+    let ends = ends.map_or_else(String::new, |ends| format!(" [{ends}]"));
+    let trials = counted(stratum.trials.into(), "trial");
+    Some(format!("{ratio} %{ends} {}, {trials}", since(stratum)))
+}
+
+/// Returns the time since a trial with huge pages.
+fn since(stratum: &Stratum) -> String {
+    let from = seconds(stratum.from_seconds);
+    match stratum.to_seconds.map(seconds) {
+        Some(to) if stratum.from_seconds <= 0.0 => format!("within {to} of a huge-page run"),
+        Some(to) => format!("after {from} to {to}"),
+        None => format!("{from} or more after it"),
+    }
 }
 
 fn too_few(answer: &Answer, claim: &Claim, by: &str) -> String {
@@ -248,13 +256,15 @@ fn not_about_pages(answer: &Answer, claim: &Claim) -> Vec<String> {
         .find(|it| it.contrast.against == Against::Baseline)
         .unwrap_or(claim);
     let arm = &whole.contrast.arm;
-    let side = match is_good(answer, whole) {
-        true => "is better",
-        false => "is worse",
+    let [better, worse] = super::sides(answer, &whole.contrast);
+    let side = if is_good(answer, whole) {
+        better
+    } else {
+        worse
     };
     let effect = effect(answer, whole);
     let base = base(answer);
-    let second = format!("{arm} {side} than {base}: {effect}. It changes more than pages.");
+    let second = format!("{arm} is {side} than {base}: {effect}. It changes more than pages.");
     vec![first, second]
 }
 
@@ -277,37 +287,45 @@ fn pages_alone(answer: &Answer, claim: &Claim) -> String {
     }
 }
 
+/// Returns the sentences of two claims, those that were shown first.
+fn all_compared(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
+    let (shown, others): (Vec<&Claim>, Vec<&Claim>) =
+        claims.iter().partition(|claim| claim.call.is_shown());
+    let first = shown.into_iter().chain(others).take(2);
+    first.map(|claim| compared(answer, claim)).collect()
+}
+
 /// Returns the sentence of one claim among several equals.
 fn compared(answer: &Answer, claim: &Claim) -> String {
-    let Contrast {
-        arm,
-        against: other,
-        ..
-    } = &claim.contrast;
+    let arm = &claim.contrast.arm;
     let (program, policy) = super::program(arm);
+    let other = against(answer, &claim.contrast);
     let metric = metric(answer, &claim.contrast);
     let figures = change_with_interval(answer, claim);
-    let verdict = super::mark(&claim.call);
-    let verdict = match verdict {
-        "" => String::new(),
-        "—" => ", not decided".to_owned(),
-        word => format!(", {word}"),
-    };
-    match other {
-        Against::Program(_) => {
-            let other = against(answer, &claim.contrast);
-            format!("{program} against {other} under {policy}: {metric} {figures}{verdict}.")
-        }
-        Against::GainOfProgram(other) => {
-            format!("Gain of {program} from {policy} against that of {other}: {figures}{verdict}.")
-        }
+    let verdict = verdict(answer, claim);
+    let text = match &claim.contrast.against {
+        Against::Program(_) => format!("Under {policy}, {program} against {other}: {metric}"),
+        Against::GainOfProgram(_) => format!("Gain of {program} from {policy} against {other}:"),
         Against::OtherRecord => {
-            format!("The second record against the first under {arm}: {metric} {figures}{verdict}.")
+            format!("Under {arm}, the second record against the first: {metric}")
         }
-        _ => {
-            let other = against(answer, &claim.contrast);
-            format!("{arm} against {other}: {metric} {figures}{verdict}.")
-        }
+        _ => format!("With {arm} against {other}, {metric}"),
+    };
+    format!("{text} {figures}{verdict}.")
+}
+
+/// Returns the verdict of a claim as the end of a sentence.
+fn verdict(answer: &Answer, claim: &Claim) -> String {
+    let [better, worse] = super::sides(answer, &claim.contrast);
+    let word = match &claim.call {
+        Call::Better => better,
+        Call::Worse => worse,
+        Call::Open(_) | Call::DependsOnOrder { .. } => "not decided",
+        call => super::mark(call),
+    };
+    match word {
+        "" => String::new(),
+        word => format!(", {word}"),
     }
 }
 
@@ -340,19 +358,38 @@ pub(super) fn judged(answer: &Answer) -> String {
     facts.map_or_else(|| name.clone(), |facts| facts.label.clone())
 }
 
+/// Returns the headline of policies that left all pages as they were.
+fn same_pages(answer: &Answer, claim: Option<&&Claim>) -> String {
+    let why = match no_effect(answer, claim) {
+        Some(Why::AsMuchHuge { bytes, .. }) if bytes[0] > 0.0 => {
+            let bytes = quantity(&Unit::Bytes, bytes[0]);
+            format!("{bytes} were huge under each")
+        }
+        Some(Why::NothingHuge { .. } | Why::AsMuchHuge { .. }) => {
+            "none was huge under any policy".to_owned()
+        }
+        _ => reason(answer, claim),
+    };
+    format!("No policy changed the pages of this program: {why}.")
+}
+
 /// Returns the reason why there is no effect: that of the headline, else of the first policy.
 fn reason(answer: &Answer, claim: Option<&&Claim>) -> String {
-    let judged = answer.claims.iter();
-    let judged = judged.filter(|it| it.contrast.metric == answer.judged.metric);
-    let mut all = claim.copied().into_iter().chain(judged);
-    let found = all.find_map(|claim| match &claim.call {
-        Call::SamePages(reason) | Call::NotApplied(reason) => Some(why(answer, reason)),
-        Call::Failed(reason) | Call::NotRun(reason) => Some(why(answer, reason)),
-        _ => None,
-    });
+    let found = no_effect(answer, claim).map(|reason| why(answer, reason));
     found.unwrap_or_else(|| match answer.subject.kind {
         SubjectKind::Service => "the service has no complete trial".to_owned(),
         _ => "no trial is complete".to_owned(),
+    })
+}
+
+fn no_effect<'a>(answer: &'a Answer, claim: Option<&&'a Claim>) -> Option<&'a Why> {
+    let judged = answer.claims.iter();
+    let judged = judged.filter(|it| it.contrast.metric == answer.judged.metric);
+    let mut all = claim.copied().into_iter().chain(judged);
+    all.find_map(|claim| match &claim.call {
+        Call::SamePages(reason) | Call::NotApplied(reason) => Some(reason),
+        Call::Failed(reason) | Call::NotRun(reason) => Some(reason),
+        _ => None,
     })
 }
 
@@ -373,10 +410,7 @@ pub(super) fn runs(answer: &Answer, claim: &Claim, runs: &Runs) -> String {
         format!("{} {better}{}", runs.better, ratio(runs.better_ratio)),
         format!("{} {worse}{}", runs.worse, ratio(runs.worse_ratio)),
         mean.unwrap_or_default(),
-        format!(
-            "up to {} % worse not excluded",
-            super::percent(runs.worse_at_most)
-        ),
+        format!("up to {} % worse not excluded", percent(runs.worse_at_most)),
     ])
 }
 

@@ -5,21 +5,23 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Effect, When,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, SubjectKind, When,
+
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
-use crate::run::compare::labels::effect_of_ratio;
 use crate::run::compare::{Statistic, Why};
 use crate::run::metric::Better;
-use crate::text::ends::{percent_beside, percent_ends};
-use crate::text::number::{Scaler, chosen_percent, counted, percent, percent_change, quantity};
+use crate::text::number::{chosen_percent, counted, quantity};
 
 pub(super) mod action;
 pub(in crate::run) mod cause;
 pub(super) mod circumstances;
 pub(super) mod doubt;
+mod figure;
 pub(super) mod headline;
+
+pub(super) use figure::{change, change_with_interval, effect, interval, less, seconds, value};
 
 /// Labels of the lines that close a screen.
 pub(super) const WHY: &str = "Why";
@@ -37,6 +39,9 @@ pub(super) const NO_CAUSE: &str = "no cause was shown";
 pub(super) const DASH_LEGEND: &str = "—: not decided";
 /// Explains the star of a cell that no error budget covers.
 pub(super) const STAR_LEGEND: &str = "*: one such row in twenty may be false";
+/// Explains the marks of intervals.
+pub(super) const INTERVAL_LEGEND: &str =
+    "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; [ ]‡: smallest and largest seen";
 /// Stands for a reading that is missing without a reason.
 pub(super) const NOT_READ: &str = "not read";
 
@@ -69,13 +74,7 @@ pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
         }
         _ => format!("{}{}", call(answer, claim), star(claim)),
     };
-    let covers = claim.interval.map(|it| covers(it.covers).to_owned());
-    let evidence = evidence(answer, claim);
-    joined([
-        call,
-        covers.unwrap_or_default(),
-        evidence.unwrap_or_default(),
-    ])
+    joined([call, evidence(answer, claim).unwrap_or_default()])
 }
 
 /// Returns a star for a verdict that no error budget covers.
@@ -99,98 +98,10 @@ pub(super) fn more(count: usize) -> String {
     format!("{count} more: -v")
 }
 
-/// Returns the pointer to rows or columns that only `-v` shows.
-pub(super) fn left_out(noun: &str, names: &[String]) -> String {
-    format!("{noun} only with -v: {}", names.join(", "))
-}
-
-/// Returns the effect with its sign: `−36.3 %`, `+78 MiB`, `−3.2 points`.
-pub(super) fn change(answer: &Answer, claim: &Claim) -> Option<String> {
-    Some(match claim.effect? {
-        Effect::Ratio(ratio) => effect_of_ratio(ratio),
-        Effect::Difference(difference) => scaler(answer, claim).show_change(difference),
-        Effect::Points(points) => format!("{} points", percent_change(points / 100.0)),
-    })
-}
-
-/// Returns the interval in the unit of its effect: `[−71, −15]`.
-pub(super) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
-    let ends = claim.interval?;
-    let [low, high] = match claim.effect {
-        None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
-        Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
-        Some(Effect::Difference(_)) => {
-            let scaler = scaler(answer, claim);
-            [ends.low, ends.high].map(|end| scaler.bare_change(end))
-        }
-    };
-    Some(format!("[{low}, {high}]"))
-}
-
-/// Returns the effect and its interval: `−5.0 % [−17, +7]`.
-pub(in crate::run) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
-    let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
-    match interval(answer, claim) {
-        Some(interval) => format!("{change} {interval}"),
-        None => change,
-    }
-}
-
-fn scaler(answer: &Answer, claim: &Claim) -> Scaler {
-    let size = match claim.effect {
-        Some(Effect::Difference(difference)) if difference != 0.0 => vec![difference],
-        _ => claim
-            .interval
-            .map_or_else(Vec::new, |it| vec![it.low, it.high]),
-    };
-    Scaler::for_row(&unit(answer, &claim.contrast), &size)
-}
-
-/// Returns the unit of a metric.
-pub(super) fn unit(answer: &Answer, contrast: &Contrast) -> Unit {
-    let facts = answer.metrics.get(&contrast.metric);
-    facts.map_or(Unit::Other("".into()), |facts| facts.unit.clone())
-}
-
-/// Returns a value with the unit of its metric.
-pub(super) fn value(answer: &Answer, contrast: &Contrast, value: f64) -> String {
-    quantity(&unit(answer, contrast), value)
-}
-
-/// Returns the effect without a sign: `36 % less`.
-pub(super) fn less(answer: &Answer, claim: &Claim) -> String {
-    let is_count = unit(answer, &claim.contrast) == Unit::Count;
-    let (size, is_more) = match claim.effect {
-        None => return "no figure for".to_owned(),
-        Some(Effect::Ratio(ratio)) => {
-            let share = (ratio - 1.0).abs();
-            let width = claim.interval.map_or(0.0, |it| it.high - it.low);
-            (format!("{} %", percent_beside(share, width)), ratio > 1.0)
-        }
-        Some(Effect::Difference(difference)) => (
-            scaler(answer, claim).show(difference.abs()),
-            difference > 0.0,
-        ),
-        Some(Effect::Points(points)) => {
-            let size = percent(points.abs() / 100.0);
-            (format!("{size} points"), points > 0.0)
-        }
-    };
-    let word = match (is_more, is_count) {
-        (true, _) => "more",
-        (false, true) => "fewer",
-        (false, false) => "less",
-    };
-    format!("{size} {word}")
-}
-
-/// Returns the effect as a phrase: `36 % less wall time`.
-pub(super) fn effect(answer: &Answer, claim: &Claim) -> String {
-    format!(
-        "{} {}",
-        less(answer, claim),
-        metric(answer, &claim.contrast)
-    )
+/// Returns the pointer to rows, columns or policies that only `-v` shows.
+pub(super) fn left_out(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} more {noun}{plural}: -v")
 }
 
 /// Returns the name of a metric in a sentence: `wall time`, `p99 latency`.
@@ -215,7 +126,8 @@ pub(super) fn by(answer: &Answer, arm: &str) -> String {
 /// Returns the baseline and its mode: `as-is (THP madvise)`.
 pub(super) fn base(answer: &Answer) -> String {
     let name = &answer.judged.baseline;
-    match answer.arm(name) {
+    let is_bench = answer.subject.kind == SubjectKind::Bench;
+    match answer.arm(name).filter(|_| !is_bench) {
         Some(arm) => named(arm),
         None => name.clone(),
     }
@@ -270,10 +182,11 @@ fn is_time(answer: &Answer, contrast: &Contrast) -> bool {
 }
 
 /// Returns the words for better and for worse.
-fn sides(answer: &Answer, contrast: &Contrast) -> [&'static str; 2] {
-    match is_time(answer, contrast) {
-        true => ["faster", "slower"],
-        false => ["better", "worse"],
+pub(super) fn sides(answer: &Answer, contrast: &Contrast) -> [&'static str; 2] {
+    match (&contrast.against, is_time(answer, contrast)) {
+        (Against::GainOfProgram(_), _) => ["more", "less"],
+        (_, true) => ["faster", "slower"],
+        (_, false) => ["better", "worse"],
     }
 }
 
@@ -336,14 +249,11 @@ pub(super) fn mark(call: &Call) -> &'static str {
 pub(super) fn evidence(answer: &Answer, claim: &Claim) -> Option<String> {
     Some(match &claim.call {
         Call::Open(needs) => {
-            let seconds = needs.seconds?;
-            format!(
-                "about {} would decide it",
-                quantity(&Unit::Seconds, seconds)
-            )
+            let minutes = (needs.seconds? / 60.0).ceil();
+            format!("about {minutes} min would decide it")
         }
         Call::RareSlow(runs) | Call::Mixed(runs) => headline::runs(answer, claim, runs),
-        Call::DependsOnOrder { p, strata } => doubt::order(*p, strata),
+        Call::DependsOnOrder { p, strata } => doubt::order(*p, strata, headline::stratum_in_full),
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
             pages(why)?
         }
@@ -396,12 +306,12 @@ fn pages(why: &Why) -> Option<String> {
     }
 }
 
-/// Returns the probability that an interval has.
+/// Returns the mark of an interval that is not one of 95 % for its row.
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
-        Covers::Verdict => "95 %, all policies together",
-        Covers::Row => "95 %, this row only",
-        Covers::Range => "smallest and largest seen",
+        Covers::Verdict => "†",
+        Covers::Row => "",
+        Covers::Range => "‡",
     }
 }
 
@@ -425,15 +335,15 @@ pub(super) fn control(answer: &Answer, id: ClaimId) -> &'static str {
     })
 }
 
-/// Returns the name of the row that shows what huge pages do without the rest of a policy.
+/// The heading of rows that compare a malloc with huge pages and the same malloc without.
 pub(super) const PAGES_ALONE: &str = "huge pages alone:";
 
 /// Returns the name of a contrast's row.
 pub(super) fn row(contrast: &Contrast, name: &str) -> String {
     match &contrast.against {
-        Against::SmallPagesSameMalloc(other) => format!("  {name} against {other}"),
+        Against::SmallPagesSameMalloc(other) => format!("  {name} vs {other}"),
         Against::OverheadControl(other) | Against::Rival(other) => {
-            format!("{name} against {other}")
+            format!("{name} vs {other}")
         }
         Against::Program(_) => {
             let (program, policy) = program(name);
@@ -441,7 +351,7 @@ pub(super) fn row(contrast: &Contrast, name: &str) -> String {
         }
         Against::GainOfProgram(_) => {
             let (program, policy) = program(name);
-            format!("gain of {program} from {policy}")
+            format!("gain of {program}, {policy}")
         }
         Against::Baseline | Against::OtherRecord | Against::Itself => {
             format!("{name}{}", when(contrast.when))

@@ -1,0 +1,105 @@
+//! Figures of a claim, written in one way: the change with its sign, the interval in brackets.
+
+use super::metric;
+use crate::base::units::Unit;
+use crate::run::answer::{Answer, Claim, Contrast, Effect};
+use crate::run::compare::labels::effect_of_ratio;
+use crate::text::ends::{percent_beside, percent_ends};
+use crate::text::number::{Scaler, percent, percent_change, quantity};
+
+/// Returns the effect with its sign: `−36.3 %`, `+78 MiB`, `−3.2 points`.
+pub(in crate::run::answer) fn change(answer: &Answer, claim: &Claim) -> Option<String> {
+    Some(match claim.effect? {
+        Effect::Ratio(ratio) => effect_of_ratio(ratio),
+        Effect::Difference(difference) => scaler(answer, claim).show_change(difference),
+        Effect::Points(points) => format!("{} points", percent_change(points / 100.0)),
+    })
+}
+
+/// Returns the interval in the unit of its effect: `[−71, −15]`.
+pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
+    let ends = claim.interval?;
+    let [low, high] = match claim.effect {
+        None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
+        Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
+        Some(Effect::Difference(_)) => {
+            let scaler = scaler(answer, claim);
+            [ends.low, ends.high].map(|end| scaler.bare_change(end))
+        }
+    };
+    Some(format!("[{low}, {high}]"))
+}
+
+/// Returns the effect and its interval: `−5.0 % [−17, +7]`.
+pub(in crate::run) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
+    let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
+    match interval(answer, claim) {
+        Some(interval) => format!("{change} {interval}"),
+        None => change,
+    }
+}
+
+fn scaler(answer: &Answer, claim: &Claim) -> Scaler {
+    let size = match claim.effect {
+        Some(Effect::Difference(difference)) if difference != 0.0 => vec![difference],
+        _ => claim
+            .interval
+            .map_or_else(Vec::new, |it| vec![it.low, it.high]),
+    };
+    Scaler::for_row(&unit(answer, &claim.contrast), &size)
+}
+
+/// Returns the unit of a metric.
+pub(in crate::run::answer) fn unit(answer: &Answer, contrast: &Contrast) -> Unit {
+    let facts = answer.metrics.get(&contrast.metric);
+    facts.map_or(Unit::Other("".into()), |facts| facts.unit.clone())
+}
+
+/// Returns a time; whole seconds have no decimals.
+pub(in crate::run::answer) fn seconds(seconds: f64) -> String {
+    match seconds.fract() == 0.0 {
+        true => format!("{seconds} s"),
+        false => quantity(&Unit::Seconds, seconds),
+    }
+}
+
+/// Returns a value with the unit of its metric.
+pub(in crate::run::answer) fn value(answer: &Answer, contrast: &Contrast, value: f64) -> String {
+    quantity(&unit(answer, contrast), value)
+}
+
+/// Returns the effect without a sign: `36 % less`.
+pub(in crate::run::answer) fn less(answer: &Answer, claim: &Claim) -> String {
+    let is_count = unit(answer, &claim.contrast) == Unit::Count;
+    let (size, is_more) = match claim.effect {
+        None => return "no figure for".to_owned(),
+        Some(Effect::Ratio(ratio)) => {
+            let share = (ratio - 1.0).abs();
+            let width = claim.interval.map_or(0.0, |it| it.high - it.low);
+            (format!("{} %", percent_beside(share, width)), ratio > 1.0)
+        }
+        Some(Effect::Difference(difference)) => (
+            scaler(answer, claim).show(difference.abs()),
+            difference > 0.0,
+        ),
+        Some(Effect::Points(points)) => {
+            let size = percent(points.abs() / 100.0);
+            (format!("{size} points"), points > 0.0)
+        }
+    };
+    let word = match (is_more, is_count) {
+        (true, _) => "more",
+        (false, true) => "fewer",
+        (false, false) => "less",
+    };
+    format!("{size} {word}")
+}
+
+/// Returns the effect as a phrase: `36 % less wall time`.
+pub(in crate::run::answer) fn effect(answer: &Answer, claim: &Claim) -> String {
+    format!(
+        "{} {}",
+        less(answer, claim),
+        metric(answer, &claim.contrast)
+    )
+}

@@ -1,0 +1,360 @@
+//! Every field of an answer is printed in one place, which this table names.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::everything::everything;
+use crate::numbers::numbers_in;
+use crate::samples;
+use crate::screens::{screen, verbose};
+
+/// Where a field is printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// Its value is there as a figure or a text.
+    Value(&'static str),
+    /// It chooses a phrase, a row or a colour there.
+    Phrase(&'static str),
+    /// It refers to another field.
+    Reference,
+}
+
+use Place::{Phrase, Reference, Value as Figure};
+
+/// One line for each field, in the order of the alphabet. A field without a line fails the test below.
+const PRINTED: &[(&str, Place)] = &[
+    ("arms[].applied", Phrase("policies")),
+    ("arms[].applied.not.detail", Figure("policies")),
+    ("arms[].applied.not.of", Figure("policies")),
+    ("arms[].applied.not.trials", Figure("policies")),
+    ("arms[].applied.read_back", Figure("policies")),
+    ("arms[].dropped[]", Phrase("policies")),
+    ("arms[].dropped[].cannot_act", Figure("policies")),
+    ("arms[].dropped[].fails", Figure("policies")),
+    ("arms[].dropped[].tells_no_more", Figure("policies")),
+    ("arms[].mechanism", Phrase("policies")),
+    ("arms[].mode", Figure("policies")),
+    ("arms[].name", Figure("policies")),
+    ("arms[].pages.huge_bytes", Figure("policies")),
+    ("arms[].pages.more_bytes", Phrase("policies")),
+    ("arms[].pages_only", Phrase("policies")),
+    ("arms[].role", Phrase("policies")),
+    ("arms[].taken[]", Figure("policies")),
+    ("arms[].trials[]", Figure("policies")),
+    ("causes[].arm", Figure("why")),
+    ("causes[].outcome", Phrase("why")),
+    ("choice", Phrase("do")),
+    ("choice.arm", Figure("chosen")),
+    ("choice.commands[].as_root", Phrase("do")),
+    ("choice.commands[].line", Figure("do")),
+    ("choice.commands[].machine_wide", Phrase("do")),
+    ("choice.mechanism", Phrase("do")),
+    ("choice.preference", Phrase("chosen")),
+    ("choice.prices[]", Reference),
+    ("choice.scope", Phrase("headline")),
+    ("choice.scope.back_to_back", Figure("headline")),
+    ("choice.steps[].arguments", Figure("do")),
+    ("choice.steps[].call", Figure("do")),
+    ("choice.steps[].cgroup_limits[]", Figure("do")),
+    ("choice.steps[].prefix", Figure("do")),
+    ("choice.ties[].arm", Figure("chosen")),
+    ("choice.ties[].claim", Reference),
+    ("circumstances[].continued[][]", Figure("circumstances")),
+    (
+        "circumstances[].disturbance.kinds.*",
+        Figure("circumstances"),
+    ),
+    (
+        "circumstances[].disturbance.trials",
+        Phrase("circumstances"),
+    ),
+    ("circumstances[].earlier[]", Figure("circumstances")),
+    ("circumstances[].fragment", Figure("circumstances")),
+    ("circumstances[].fragmented", Phrase("circumstances")),
+    ("circumstances[].fragmented[]", Figure("circumstances")),
+    ("circumstances[].host_memory", Phrase("circumstances")),
+    ("circumstances[].machine.arch", Figure("circumstances")),
+    ("circumstances[].machine.cpus", Figure("circumstances")),
+    ("circumstances[].machine.defrag", Figure("circumstances")),
+    (
+        "circumstances[].machine.huge_page_bytes",
+        Figure("circumstances"),
+    ),
+    (
+        "circumstances[].machine.hypervisor",
+        Figure("circumstances"),
+    ),
+    ("circumstances[].machine.kernel", Figure("circumstances")),
+    (
+        "circumstances[].machine.page_bytes",
+        Figure("circumstances"),
+    ),
+    ("circumstances[].machine.thp", Figure("circumstances")),
+    ("circumstances[].measured_by", Figure("circumstances")),
+    ("circumstances[].ran", Figure("circumstances")),
+    ("circumstances[].record", Figure("circumstances")),
+    ("circumstances[].rounds", Figure("circumstances")),
+    ("circumstances[].seconds", Figure("circumstances")),
+    ("circumstances[].seed", Figure("circumstances")),
+    ("circumstances[].settings_held_by", Figure("circumstances")),
+    ("circumstances[].stopped", Phrase("circumstances")),
+    ("circumstances[].trials", Figure("circumstances")),
+    ("circumstances[].warmed_in_part", Phrase("circumstances")),
+    ("claims[].agreeing", Figure("claims")),
+    ("claims[].budget", Phrase("claims")),
+    ("claims[].call", Phrase("claims")),
+    ("claims[].call.depends_on_order.p", Figure("claims")),
+    (
+        "claims[].call.depends_on_order.strata[].from_seconds",
+        Phrase("claims"),
+    ),
+    (
+        "claims[].call.depends_on_order.strata[].high",
+        Figure("claims"),
+    ),
+    (
+        "claims[].call.depends_on_order.strata[].low",
+        Figure("claims"),
+    ),
+    (
+        "claims[].call.depends_on_order.strata[].ratio",
+        Figure("claims"),
+    ),
+    (
+        "claims[].call.depends_on_order.strata[].to_seconds",
+        Figure("claims"),
+    ),
+    (
+        "claims[].call.depends_on_order.strata[].trials",
+        Figure("claims"),
+    ),
+    ("claims[].call.failed.first", Figure("claims")),
+    ("claims[].call.failed.why", Phrase("claims")),
+    ("claims[].call.mixed.better", Figure("claims")),
+    ("claims[].call.mixed.better_ratio", Figure("claims")),
+    ("claims[].call.mixed.mean", Figure("claims")),
+    ("claims[].call.mixed.mean_high", Figure("claims")),
+    ("claims[].call.mixed.mean_low", Figure("claims")),
+    ("claims[].call.mixed.of", Figure("claims")),
+    ("claims[].call.mixed.worse", Figure("claims")),
+    ("claims[].call.mixed.worse_at_most", Figure("claims")),
+    ("claims[].call.mixed.worse_ratio", Figure("claims")),
+    ("claims[].call.not_applied.why", Phrase("claims")),
+    ("claims[].call.not_run.act", Figure("claims")),
+    ("claims[].call.not_run.control", Figure("claims")),
+    ("claims[].call.not_run.detail", Figure("claims")),
+    ("claims[].call.not_run.reason", Figure("claims")),
+    ("claims[].call.not_run.why", Phrase("claims")),
+    ("claims[].call.open.fewest_rounds", Figure("claims")),
+    ("claims[].call.open.seconds", Figure("claims")),
+    ("claims[].call.rare_slow.better", Figure("claims")),
+    ("claims[].call.rare_slow.better_ratio", Figure("claims")),
+    ("claims[].call.rare_slow.mean", Figure("claims")),
+    ("claims[].call.rare_slow.mean_high", Figure("claims")),
+    ("claims[].call.rare_slow.mean_low", Figure("claims")),
+    ("claims[].call.rare_slow.of", Figure("claims")),
+    ("claims[].call.rare_slow.worse", Figure("claims")),
+    ("claims[].call.rare_slow.worse_at_most", Figure("claims")),
+    ("claims[].call.rare_slow.worse_ratio", Figure("claims")),
+    ("claims[].call.same_pages.bytes[]", Figure("claims")),
+    ("claims[].call.same_pages.faults[]", Figure("claims")),
+    ("claims[].call.same_pages.why", Phrase("claims")),
+    ("claims[].contrast.against.arm", Phrase("claims")),
+    ("claims[].contrast.against.kind", Phrase("claims")),
+    ("claims[].contrast.arm", Phrase("claims")),
+    ("claims[].contrast.metric", Reference),
+    ("claims[].contrast.statistic", Phrase("claims")),
+    ("claims[].contrast.when", Phrase("claims")),
+    ("claims[].contrast.when.after_idle", Figure("headline")),
+    ("claims[].contrast.when.per_start", Figure("claims")),
+    ("claims[].effect", Phrase("claims")),
+    ("claims[].effect.difference", Figure("claims")),
+    ("claims[].effect.points", Figure("claims")),
+    ("claims[].effect.ratio", Figure("claims")),
+    ("claims[].from", Figure("claims")),
+    ("claims[].interval", Phrase("claims")),
+    ("claims[].interval.covers", Phrase("claims")),
+    ("claims[].interval.high", Figure("claims")),
+    ("claims[].interval.low", Figure("claims")),
+    ("claims[].rounds", Phrase("claims")),
+    ("claims[].to", Figure("claims")),
+    ("doubts[].arm", Figure("doubts")),
+    ("doubts[].arms[]", Figure("doubts")),
+    ("doubts[].at_most", Figure("doubts")),
+    ("doubts[].bound", Phrase("doubts")),
+    ("doubts[].by_arm[][]", Figure("doubts")),
+    ("doubts[].claim", Reference),
+    ("doubts[].detail", Figure("doubts")),
+    ("doubts[].differences[]", Figure("doubts")),
+    ("doubts[].doubt", Phrase("doubts")),
+    ("doubts[].first", Figure("doubts")),
+    ("doubts[].glibc", Figure("doubts")),
+    ("doubts[].kinds[][]", Figure("doubts")),
+    ("doubts[].of", Figure("doubts")),
+    ("doubts[].p", Figure("doubts")),
+    ("doubts[].parted", Phrase("doubts")),
+    ("doubts[].program", Figure("doubts")),
+    ("doubts[].ratio", Figure("doubts")),
+    ("doubts[].rounds", Figure("doubts")),
+    ("doubts[].said", Figure("doubts")),
+    ("doubts[].seconds", Figure("doubts")),
+    ("doubts[].share", Figure("doubts")),
+    ("doubts[].starts", Figure("doubts")),
+    ("doubts[].strata[].from_seconds", Phrase("doubts")),
+    ("doubts[].strata[].high", Figure("doubts")),
+    ("doubts[].strata[].low", Figure("doubts")),
+    ("doubts[].strata[].ratio", Figure("doubts")),
+    ("doubts[].strata[].to_seconds", Figure("doubts")),
+    ("doubts[].strata[].trials", Figure("doubts")),
+    ("doubts[].taken[]", Figure("doubts")),
+    ("doubts[].text", Figure("doubts")),
+    ("doubts[].trials", Figure("doubts")),
+    ("doubts[].wanted", Figure("doubts")),
+    ("doubts[].who", Figure("doubts")),
+    ("doubts[].why", Figure("doubts")),
+    ("doubts[].worse", Figure("doubts")),
+    ("headline[]", Reference),
+    ("judged.baseline", Figure("judged")),
+    ("judged.metric", Reference),
+    ("judged.property", Phrase("experiment")),
+    ("judged.threshold", Figure("experiment")),
+    ("metrics.*.better", Phrase("metrics")),
+    ("metrics.*.label", Figure("metrics")),
+    ("metrics.*.scope", Phrase("claims")),
+    ("metrics.*.unit", Phrase("claims")),
+    ("metrics.*.unit.other", Figure("claims")),
+    ("next[].command.as_root", Phrase("next")),
+    ("next[].command.line", Figure("next")),
+    // An experiment puts the machine back, so nothing has to be said of it.
+    ("next[].command.machine_wide", Reference),
+    ("next[].minutes", Figure("next")),
+    ("next[].step.arm", Figure("next")),
+    ("next[].step.because", Phrase("next")),
+    ("next[].step.claim", Reference),
+    ("next[].step.impossible", Phrase("next")),
+    ("next[].step.policies[]", Figure("next")),
+    ("next[].step.policy", Figure("next")),
+    ("next[].step.step", Phrase("next")),
+    ("rows[].cells[].arm", Phrase("rows")),
+    ("rows[].cells[].missing.grant", Figure("readings")),
+    ("rows[].cells[].missing.why", Phrase("readings")),
+    ("rows[].cells[].value", Figure("rows")),
+    ("rows[].first_screen", Phrase("rows")),
+    ("rows[].label", Figure("rows")),
+    ("rows[].metric", Reference),
+    ("rows[].statistic", Reference),
+    ("subject.command", Figure("experiment")),
+    ("subject.kind", Phrase("experiment")),
+    ("subject.name", Figure("experiment")),
+    ("word", Phrase("headline")),
+];
+
+fn walk(value: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                walk(value, &format!("{path}[]"), visit);
+            }
+        }
+        Value::Object(fields) => {
+            let by_name = ["metrics", "circumstances[].disturbance.kinds"];
+            for (key, value) in fields {
+                let key = if by_name.contains(&path.trim_start_matches("programs[].")) {
+                    "*"
+                } else {
+                    key
+                };
+                let lead = if path.is_empty() { "" } else { "." };
+                walk(value, &format!("{path}{lead}{key}"), visit);
+            }
+        }
+        _ => visit(path, value),
+    }
+}
+
+/// Every leaf of an answer with its path. The parts of an answer about programs are answers.
+fn leaves(json: &Value) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    walk(json, "", &mut |path, value| {
+        let path = path.trim_start_matches("programs[].");
+        found.push((path.to_owned(), value.clone()));
+    });
+    found
+}
+
+/// Returns true when a text has a figure or a text of the answer.
+fn has(text: &str, value: &Value) -> bool {
+    match value {
+        Value::String(part) => {
+            let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+            text.contains(&part)
+        }
+        Value::Number(number) => {
+            let number = number.as_f64().unwrap();
+            let mut shown = numbers_in(text).into_iter();
+            shown.any(|shown| shown.is_given_by(number))
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// Returns the fields whose figures and texts are not in a text, but for the keys that choose its phrases.
+pub fn unprinted(json: &Value, text: &str, phrases: &[&str]) -> Vec<String> {
+    let phrase = |path: &str| {
+        path.rsplit('.')
+            .next()
+            .is_some_and(|key| phrases.contains(&key))
+    };
+    let is_start = |path: &str, value: &Value| path.ends_with("from_seconds") && *value == 0.0;
+    let leaves = leaves(json).into_iter();
+    let missing =
+        leaves.filter(|(path, value)| !phrase(path) && !is_start(path, value) && !has(text, value));
+    missing.map(|(path, _)| path).collect()
+}
+
+fn answers() -> Vec<Value> {
+    let answers = samples::all()
+        .into_iter()
+        .map(|it| it.1)
+        .chain([everything()]);
+    answers
+        .map(|answer| serde_json::to_value(answer).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_field_has_one_place() {
+    let all = answers();
+    let fields: BTreeSet<String> = all.iter().flat_map(leaves).map(|it| it.0).collect();
+    let table: BTreeSet<String> = PRINTED.iter().map(|it| it.0.to_owned()).collect();
+    assert_eq!(table.len(), PRINTED.len(), "a field stands twice");
+    let unknown: Vec<_> = fields.difference(&table).collect();
+    assert!(unknown.is_empty(), "fields without a place: {unknown:?}");
+    let gone: Vec<_> = table.difference(&fields).collect();
+    assert!(gone.is_empty(), "no answer has these fields: {gone:?}");
+}
+
+#[test]
+fn every_figure_is_printed() {
+    let all = samples::all()
+        .into_iter()
+        .map(|it| it.1)
+        .chain([everything()]);
+    for answer in all {
+        let text = format!("{}\n{}", screen(&answer), verbose(&answer));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let json = serde_json::to_value(&answer).unwrap();
+        for (path, value) in leaves(&json) {
+            let place = PRINTED.iter().find(|it| it.0 == path).map(|it| it.1);
+            if let Some(Figure(place)) = place {
+                // The choice that leaves everything as it is has no rival to be chosen over.
+                let is_kept = path == "choice.arm" && answer.judged.baseline == value;
+                assert!(
+                    is_kept || has(&text, &value),
+                    "{place}: {path} {value}\n{text}"
+                );
+            }
+        }
+    }
+}

@@ -81,7 +81,7 @@ fn applied(work: &Work<'_>, policy: &str) -> Applied {
             of: it.of as u32,
             detail: it.detail,
         },
-        Some(InForce::ReadBack { trials, .. }) => Applied::ReadBack(trials as u32),
+        Some(InForce::ReadBack { read, .. }) => Applied::ReadBack(read as u32),
         _ => Applied::Unknown,
     }
 }

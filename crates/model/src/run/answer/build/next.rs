@@ -6,9 +6,7 @@ use super::pages::{more_huge_bytes, same_huge_bytes};
 use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
 use crate::run::answer::next::{Reach, Step};
-use crate::run::answer::{
-    Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, When, Word,
-};
+use crate::run::answer::{Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, When, Word};
 use crate::run::cause::{Cause, CauseId, Outcome, facts};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};

@@ -79,10 +79,7 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<Lasting> {
     let is_shown = ways.is_some_and(|ways| ways != (Way::Same, Way::Same));
     let is_opposed = matches!(ways, Some((Way::More, Way::Less) | (Way::Less, Way::More)));
     Ok(Some(Lasting {
-        outcome: match is_shown {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_shown),
         once,
         lasting,
         once_seconds: system,

@@ -63,10 +63,7 @@ fn fewer(view: &View<'_, '_>, walks: Walks) -> Walks {
     let cycles = view.both(MetricId::CyclesTotal).ok();
     let cycles = cycles.filter(|_| view.fell(MetricId::CyclesTotal));
     Walks {
-        outcome: match is_gain {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_gain),
         effect: WalksFell::Cheaper,
         cycles_share: share,
         part_of_gain_at_most: share.zip(cycles).map(|(share, cycles)| part(share, cycles)),

@@ -1,14 +1,14 @@
 //! Causes: why an effect is there, or why there is none, as typed figures.
 //!
-//! [`causes`] asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences in
+//! [`causes`](crate::run::cause::causes) asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences in
 //! seconds by means over paired rounds. It names the cause of a difference only if the comparison is decided.
 //! `answer::words::cause` has the words.
 //!
-//! Facts about arms and trials are no causes. [`facts`] has one function for each:
+//! Facts about arms and trials are no causes. [`facts`](crate::run::cause::facts) has one function for each:
 //!
 //! | function | result |
 //! |---|---|
-//! | `in_force(record, arm)` | `Option<InForce>`: was the policy in force, as far as it can be read back |
+//! | `in_force(record, arm)` | `Option<InForce>`: the settings of a policy as they were read back |
 //! | `not_applied(record, arm)` | `Option<NotApplied { trials, of, detail }>` |
 //! | `taken_by_chance(record, table, arm)` | `Option<Taken { taken, of, ratio }>` |
 //! | `load_limits(record)`, `load_limit(record)` | `Vec<LoadLimit>` by arm; the gravest that was not refuted |
@@ -71,7 +71,7 @@ use rules::{
 pub struct Cause {
     /// The arm that it is about; `None` for the whole experiment.
     pub arm: Option<String>,
-    /// What came out.
+    /// The outcome.
     pub outcome: Outcome,
     /// Its name.
     #[serde(rename = "cause")]
@@ -81,7 +81,7 @@ pub struct Cause {
     pub kind: Kind,
 }
 
-/// What came out of looking for a cause. The order is that in which causes are listed.
+/// The result of looking for a cause. The order is that in which causes are listed.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

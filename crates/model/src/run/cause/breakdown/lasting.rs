@@ -8,10 +8,10 @@ use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// Ticks of 10 ms tell nothing about less, in seconds.
+/// A shorter time is too short for a clock of 10 ms, in seconds.
 const LEAST_AFTER: f64 = 1.0;
 
-/// What comes once, and what lasts. Kernel time is mostly that of bringing memory in, user time that of work.
+/// Changes that come once, and changes that last. Kernel time is mostly that of bringing memory in, user time that of work.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Lasting {
     /// Not shown when neither changed, or one is not known well enough.

@@ -4,9 +4,7 @@ use super::{
     against, base, by, change, change_with_interval, effect, interval, less, metric, seconds, why,
 };
 use crate::base::units::Unit;
-use crate::run::answer::{
-    Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word,
-};
+use crate::run::answer::{Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word};
 use crate::run::compare::{Runs, Stratum, Why};
 use crate::run::metric::Better;
 use crate::text::ends::percent_ends;

@@ -6,7 +6,6 @@ use std::ops::Not as _;
 
 use super::{
     Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, SubjectKind, When,
-
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -21,7 +20,8 @@ pub(super) mod doubt;
 mod figure;
 pub(super) mod headline;
 
-pub(super) use figure::{change, change_with_interval, effect, interval, less, seconds, value};
+pub(in crate::run) use figure::change_with_interval;
+pub(super) use figure::{change, effect, interval, less, seconds, value};
 
 /// Labels of the lines that close a screen.
 pub(super) const WHY: &str = "Why";

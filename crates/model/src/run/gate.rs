@@ -203,6 +203,8 @@ mod tests {
             agreeing: None,
             call: Call::Open(Needs::default()),
             budget: Budget::Verdict,
+            p: None,
+            warnings: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Mechanism;
+use crate::run::cause::facts::{MadeHuge, MechanismFacts, Pool};
 use crate::run::record::RemovalReason;
 
 /// One policy of the experiment.
@@ -27,6 +28,18 @@ pub struct Arm {
     /// Starts that took the setting and all starts, for a setting that glibc takes by chance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<[u64; 2]>,
+    /// Memory that a tracer made huge while the program ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_huge: Option<MadeHuge>,
+    /// Code that a tracer put into huge pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huge_code: Option<MadeHuge>,
+    /// Its hugetlb pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pool>,
+    /// Its tracer or preloaded library, and what that costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub means: Option<MechanismFacts>,
     /// Why it was dropped, and after how many rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<(u32, RemovalReason)>,

@@ -18,6 +18,9 @@ pub struct Choice {
     pub commands: Vec<Command>,
     /// What no command does.
     pub steps: Vec<Step>,
+    /// Settings of the machine that the baseline had too: conditions of the experiment, not its result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Command>,
     /// Claims of what it makes worse.
     pub prices: Vec<ClaimId>,
     /// Policies that were not shown to differ from it.

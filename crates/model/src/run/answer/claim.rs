@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::run::compare::{Runs, Statistic, Stratum, Why};
+use crate::run::compare::{Runs, Statistic, Stratum, Warning, Why};
 
 /// The position of a claim in [`Answer::claims`](super::Answer::claims).
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +80,11 @@ pub struct Claim {
     pub call: Call,
     /// The error budget that the call rests on.
     pub budget: Budget,
+    /// Two-sided p-value, when it was tested.
+    pub p: Option<f64>,
+    /// Rounds that are left out, and other doubts about this number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// The size of an effect.

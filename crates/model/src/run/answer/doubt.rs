@@ -54,8 +54,11 @@ pub enum Doubt {
         /// Trials by what disturbed them.
         kinds: Vec<(String, u32)>,
     },
-    /// A signal ended the experiment.
-    Interrupted,
+    /// A policy changed no page, and its time differs all the same: so much is chance or the machine.
+    TimeWithoutPages {
+        /// The claim about it.
+        claim: ClaimId,
+    },
     /// The answer holds for back-to-back runs; after idle it is worse or open.
     OnlyBackToBack {
         /// The policy.

@@ -15,6 +15,14 @@ pub struct Next {
     pub command: Option<Command>,
 }
 
+impl Next {
+    /// Returns true for the command by which the experiment goes on.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        matches!(self.step, Step::Decide { .. } | Step::Continue)
+    }
+}
+
 /// The purpose of a next step.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "step")]
@@ -59,6 +67,11 @@ pub enum Step {
     PagesAlone {
         /// The policy.
         arm: String,
+    },
+    /// The same on other host memory, when the effect depends on what ran before.
+    OtherMemory {
+        /// Idle seconds before each run; zero for back-to-back runs.
+        idle_seconds: u64,
     },
     /// Judge by the usual run, when rare slow runs do not matter.
     JudgeTypical,

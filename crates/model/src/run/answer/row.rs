@@ -18,6 +18,8 @@ pub struct Row {
     pub label: String,
     /// Returns true when it belongs on the first screen.
     pub first_screen: bool,
+    /// Returns true when no first screen goes without it.
+    pub stays: bool,
     /// One for each arm that was read.
     pub cells: Vec<Cell>,
 }

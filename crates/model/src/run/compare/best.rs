@@ -25,6 +25,9 @@ pub struct Rival {
     pub policy: String,
     /// Rounds in which both ran.
     pub rounds: u32,
+    /// The typical best / rival, or best − rival; `None` when nothing was compared.
+    #[serde(default)]
+    pub estimate: Option<f64>,
     /// Lower end of the interval of best / rival, or best − rival in the unit of the metric where
     /// a zero forbids a ratio; `None` with too few rounds.
     pub low: Option<f64>,
@@ -137,6 +140,7 @@ impl Evidence<'_> {
         Rival {
             policy: rival.to_owned(),
             rounds: pair.0.values.len() as u32,
+            estimate: Bets::on(&pair.0.scaled).estimate().map(shown),
             low: interval.map(|(low, _)| shown(low)),
             high: interval.map(|(_, high)| shown(high)),
             scale: pair.0.scale,

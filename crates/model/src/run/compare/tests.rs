@@ -184,7 +184,7 @@ fn what_does_not_exist_is_named() {
 fn an_empty_record_is_told_as_such() {
     let table = the_table(&record_of(plan(), 0, fast));
     assert_eq!(table.verdict.policies["always"], Answer::NotDecided);
-    assert_eq!(table.verdict.reasons["always"], "no complete round");
+    assert_eq!(table.verdict.reasons["always"], Why::NoRound);
     assert_eq!(
         progress(&record_of(plan(), 0, fast), 40)
             .expect("sound")

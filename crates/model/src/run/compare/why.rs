@@ -1,11 +1,6 @@
 //! Why a policy has no answer.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-
-use crate::base::units::Unit;
-use crate::text::number::{quantity, whole};
 
 /// Why an arm has no answer.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -50,6 +45,8 @@ pub enum Why {
         /// The overhead control.
         control: String,
     },
+    /// A cell of a bench has the same pages under both.
+    SameInCell,
     /// No round was complete.
     NoRound,
     /// The arm was left out before it ran.
@@ -57,41 +54,4 @@ pub enum Why {
         /// Why.
         reason: String,
     },
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = |value: f64| quantity(&Unit::Bytes, value);
-        match self {
-            Self::AsMuchHuge {
-                bytes: [there, here],
-                faults,
-            } => write!(
-                f,
-                "as much was huge under both ({} and {}); {} against {} minor faults",
-                bytes(*here),
-                bytes(*there),
-                whole(faults[1]),
-                whole(faults[0])
-            ),
-            Self::NothingHuge { faults } => write!(
-                f,
-                "no page was huge under either; {} against {} minor faults",
-                whole(faults[1]),
-                whole(faults[0])
-            ),
-            Self::ReadBackDiffers { detail } => write!(f, "the policy was not in force: {detail}"),
-            Self::ProgramRefuses { act } => f.write_str(act),
-            Self::EveryTrialFailed { first } => write!(f, "every trial failed, the first: {first}"),
-            Self::NotMeasured { reason } | Self::LeftOut { reason } => f.write_str(reason),
-            Self::NoDirection => f.write_str("the metric has no better direction; choose another"),
-            Self::ByMechanism { control } => {
-                write!(
-                    f,
-                    "what the mechanism alone costs ({control}) hides what huge pages do"
-                )
-            }
-            Self::NoRound => f.write_str("no complete round"),
-        }
-    }
 }

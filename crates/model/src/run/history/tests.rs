@@ -1,4 +1,5 @@
 use super::*;
+use crate::run::answer::Word;
 use crate::run::compare::Scale;
 use crate::text::grid::Grid;
 use crate::text::{Style, to_text};
@@ -27,7 +28,7 @@ fn entry(at: u64, value: f64, ratio: f64) -> Entry {
         command: vec!["sort".to_owned()],
         bench: None,
         ended: None,
-        word: crate::run::answer::Word::Open,
+        word: Word::Open,
         kernel: "6.18".to_owned(),
         host_memory: HostMemory::AsIs,
         policies: vec!["as-is".to_owned(), "thp=always".to_owned()],

@@ -42,6 +42,10 @@ fn arm(work: &Work<'_>, policy: &Policy) -> Arm {
         applied: applied(work, name),
         taken: facts::taken_by_chance(record, work.table(), name)
             .map(|it| [it.taken as u64, it.of as u64]),
+        made_huge: facts::collapsed_later(record, name),
+        huge_code: facts::huge_code(record, name),
+        pool: facts::pool(record, name),
+        means: facts::mechanism(record, work.table(), name),
         dropped: removal.map(|it| (it.round, it.why.clone())),
     }
 }
@@ -77,7 +81,7 @@ fn applied(work: &Work<'_>, policy: &str) -> Applied {
             of: it.of as u32,
             detail: it.detail,
         },
-        Some(InForce::ReadBack { trials, .. }) => Applied::ReadBack(trials as u32),
+        Some(InForce::ReadBack { read, .. }) => Applied::ReadBack(read as u32),
         _ => Applied::Unknown,
     }
 }

@@ -1,13 +1,15 @@
 //! The policy to use, and how to set it.
 
-use super::commands::{by_hand, exec};
+use super::commands::{by_hand, exec, of_machine};
 use super::pages::is_malloc_without_pages;
 use super::word::Decision;
 use super::{Work, arms};
 use crate::base::host::ThpDisable;
-use crate::run::answer::{Against, Choice, Claim, ClaimId, Mechanism, Scope, Tie, When};
+use crate::run::answer::{
+    Against, Choice, Claim, ClaimId, Command, Mechanism, Scope, Tie, When, Word,
+};
 use crate::run::cause::facts;
-use crate::run::policy::realise::{Realisation, ThpPrctl};
+use crate::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
 use crate::run::record::COLD_REST;
 
 /// The choice; `None` when policies are not what is compared.
@@ -33,12 +35,14 @@ pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
 /// The baseline stays: for good when everything is decided, else for now.
 fn keep(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_decided: bool) -> Choice {
     let alone_decided = decision.pages_alone && !has_open(claims);
+    let is_little = matches!(decision.word, Word::Little | Word::NoDifference);
     Choice {
-        arm: (is_decided || alone_decided).then(|| work.baseline.to_owned()),
+        arm: (is_decided || alone_decided || is_little).then(|| work.baseline.to_owned()),
         scope: Scope::AnyRun,
         mechanism: Mechanism::Nothing,
         commands: Vec::new(),
         steps: Vec::new(),
+        conditions: Vec::new(),
         prices: Vec::new(),
         ties: Vec::new(),
         preference: None,
@@ -57,14 +61,15 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
     let verdict = &work.table().verdict;
     let mut policies = record.header.plan.policies.iter();
     let policy = policies.find(|it| it.name == best);
-    let realisation = own(work, needed(work, best));
-    let needs_system = !realisation.files.is_empty();
+    let needed = needed(work, best);
+    let needs_system = !needed.files.is_empty();
+    let (realisation, conditions) = own(work, needed);
     let (by_hand, steps) = by_hand(record, &realisation);
     let mechanism = policy.map_or(Mechanism::Nothing, |it| {
-        arms::mechanism(record.header.realisations.get(best), it)
+        arms::mechanism(Some(&realisation), it)
     });
     // Variables and arguments that anybody can set need no hugewise; a machine's settings stand alone.
-    let exec = exec(record, best, needs_system).filter(|_| by_hand.is_empty());
+    let exec = exec(record, best, needs_system).filter(|_| by_hand.is_empty() || !steps.is_empty());
     let ties = claims
         .iter()
         .enumerate()
@@ -81,6 +86,7 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
         mechanism,
         commands: by_hand.into_iter().chain(exec).collect(),
         steps,
+        conditions,
         prices: prices(work, claims, best),
         ties: ties.collect(),
         preference: verdict.preference,
@@ -125,10 +131,13 @@ fn needed(work: &Work<'_>, policy: &str) -> Realisation {
     realisation
 }
 
-/// The same without the settings of the machine that the baseline ran with as well.
-fn own(work: &Work<'_>, mut realisation: Realisation) -> Realisation {
+/// The same without the settings of the machine that the baseline ran with as well, and these.
+fn own(work: &Work<'_>, mut realisation: Realisation) -> (Realisation, Vec<Command>) {
     let baseline = work.record().header.realisations.get(work.baseline);
-    let is_common = |file: &_| baseline.is_some_and(|it| it.files.contains(file));
-    realisation.files.retain(|file| !is_common(file));
-    realisation
+    let is_common = |file: &FileWrite| baseline.is_some_and(|it| it.files.contains(file));
+    let (common, own): (Vec<FileWrite>, Vec<FileWrite>) =
+        realisation.files.into_iter().partition(is_common);
+    realisation.files = own;
+    let common = common.iter().map(of_machine);
+    (realisation, common.collect())
 }

@@ -6,16 +6,21 @@ use super::Work;
 use crate::run::answer::{
     Against, Budget, Call, Claim, Contrast, Covers, Effect, Interval, Needs, When,
 };
+use crate::run::cause::facts;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
     Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Runs, Scale, Starts,
-    Statistic, starts,
+    Statistic, Why, starts,
 };
+use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::record::{COLD_REST, Record};
 use crate::run::stats::{ALPHA, Quantile, median, unpaired};
 use crate::run::trial::Role;
+
+/// A larger share of worse runs is not rare.
+const RARE: f64 = 0.25;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
 /// after idle, starts, and all other metrics.
@@ -72,6 +77,9 @@ fn provisional<'a>(work: &Work<'a>, policy: &str, metric: &str) -> Option<&'a Pr
 /// What may be said of a policy.
 fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison) -> Call {
     let verdict = &work.table().verdict;
+    if has_same_pages(work, row) {
+        return Call::SamePages(Why::SameInCell);
+    }
     if let Some(why) = verdict.reasons.get(policy) {
         return super::arms::without_answer(work, policy, answer, why);
     }
@@ -94,7 +102,8 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison)
 
 /// Returns true when the usual run is the same and more runs are worse than better.
 fn is_rarely_worse(row: &Comparison, runs: &Runs) -> bool {
-    row.change == Change::NoDifference && runs.worse > runs.better
+    let is_rare = f64::from(runs.worse) <= RARE * f64::from(runs.of);
+    row.change == Change::NoDifference && runs.worse > runs.better && is_rare
 }
 
 /// Huge pages alone: a policy against the same malloc with small pages.
@@ -166,6 +175,8 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             agreeing: Some(agreeing as u32),
             call,
             budget: Budget::Own,
+            p: None,
+            warnings: Vec::new(),
         })
     })
 }
@@ -182,7 +193,7 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             metric: verdict.metric.clone(),
             statistic: Statistic::Center,
         },
-        effect: None,
+        effect: rival.estimate.map(|size| effect(rival.scale, size)),
         interval: rival
             .low
             .zip(rival.high)
@@ -193,6 +204,8 @@ fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         agreeing: None,
         call: Call::Open(Needs::default()),
         budget: Budget::Own,
+        p: None,
+        warnings: Vec::new(),
     })
 }
 
@@ -225,6 +238,8 @@ fn gains<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
                 Gain::NotDecided => Call::Open(Needs::default()),
             },
             budget: Budget::Own,
+            p: None,
+            warnings: Vec::new(),
         })
 }
 
@@ -258,6 +273,8 @@ fn per_start(work: &Work<'_>) -> Vec<Claim> {
         agreeing: Some(it.same_direction),
         call: Call::Open(Needs::default()),
         budget: Budget::Uncorrected,
+        p: None,
+        warnings: Vec::new(),
     };
     found.into_iter().map(claim).collect()
 }
@@ -269,24 +286,78 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
         _ => Statistic::Center,
     };
+    let family = Family::of(work);
     let rows = work.table().comparisons.iter();
     let others = rows.filter(move |row| row.metric != verdict.metric || row.statistic != judged);
-    others.map(|row| {
+    others.map(move |row| {
         let metric = metric_of(work.record(), &row.metric);
         let user_time = row.metric == MetricId::UserSeconds.name()
             && row.statistic == Statistic::Center
             && verdict.user_time.contains_key(&row.policy);
-        let budget = match user_time {
+        let budget = match user_time || family.is_shown(row) {
             true => Budget::Own,
             false => Budget::Uncorrected,
         };
-        let call = plain_call(row.change, metric.better);
+        let call = match has_same_pages(work, row) {
+            true => Call::SamePages(Why::SameInCell),
+            false => plain_call(row.change, metric.better),
+        };
         let mut claim = of_row(work, row, budget, Covers::Row, call);
-        if user_time {
+        if budget == Budget::Own {
             claim.agreeing = agreeing(work.record(), row);
         }
         claim
     })
+}
+
+/// Returns true when a cell of a bench has the same pages under the policy and the baseline.
+fn has_same_pages(work: &Work<'_>, row: &Comparison) -> bool {
+    let cells = work.source.cells.filter(|_| work.source.other.is_none());
+    cells.is_some_and(|cells| cells.has_same_pages(&row.metric, &row.policy))
+}
+
+/// What the workload prints, its requests and its price in memory: one claim, with 5 % over all rows of a policy.
+struct Family<'a> {
+    rows: BTreeMap<&'a str, Vec<&'a Comparison>>,
+}
+
+impl<'a> Family<'a> {
+    fn of(work: &Work<'a>) -> Self {
+        let printed = &work.record().header.plan.printed;
+        let judged = &work.table().verdict.metric;
+        let mut rows: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
+        for row in &work.table().comparisons {
+            let is_printed = printed.iter().any(|known| known.name == row.metric);
+            let is_asked = is_printed || is_of_requests(row) || facts::is_price_of_memory(row);
+            if row.metric != *judged && is_asked {
+                rows.entry(&row.policy).or_default().push(row);
+            }
+        }
+        Self { rows }
+    }
+
+    fn is_shown(&self, row: &Comparison) -> bool {
+        let own = self
+            .rows
+            .get(row.policy.as_str())
+            .map_or(&[][..], Vec::as_slice);
+        let level = ALPHA / own.len().max(1) as f64;
+        let is_directed = matches!(row.change, Change::Higher | Change::Lower);
+        is_directed && own.contains(&row) && row.p.is_some_and(|p| p <= level)
+    }
+}
+
+/// Throughput, or the p99 of a latency.
+fn is_of_requests(row: &Comparison) -> bool {
+    match row.statistic {
+        Statistic::Quantile(quantile) => {
+            quantile == Quantile::P99 && row.metric.ends_with(RequestMetric::Latency.name())
+        }
+        Statistic::Center => {
+            row.metric.ends_with(RequestMetric::Throughput.name())
+                || row.metric.ends_with(&quantile_end(Quantile::P99))
+        }
+    }
 }
 
 /// The call of a row by itself.
@@ -333,6 +404,8 @@ fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, cal
         agreeing: None,
         call,
         budget,
+        p: row.p,
+        warnings: row.warnings.clone(),
     }
 }
 

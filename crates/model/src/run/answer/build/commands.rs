@@ -28,11 +28,7 @@ impl Command {
 
 /// The commands that put a policy in force by hand, and the steps that no command does.
 pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Command>, Vec<Step>) {
-    let files = realisation.files.iter().map(|file| Command {
-        line: write(file),
-        as_root: true,
-        machine_wide: true,
-    });
+    let files = realisation.files.iter().map(of_machine);
     let arguments = &realisation.arguments;
     let placed = (!arguments.is_empty())
         .then(|| written(record, arguments))
@@ -52,6 +48,15 @@ pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Comman
         .chain(surroundings(realisation))
         .chain(left);
     (files.chain(command).collect(), steps.collect())
+}
+
+/// The command that writes a setting of the machine.
+pub(super) fn of_machine(file: &FileWrite) -> Command {
+    Command {
+        line: write(file),
+        as_root: true,
+        machine_wide: true,
+    }
 }
 
 /// The command that runs the workload under a policy by `hugewise exec`; `None` when its arguments are all.

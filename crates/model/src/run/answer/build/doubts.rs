@@ -6,15 +6,15 @@ use super::Work;
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::word::Decision;
 use crate::run::answer::{
-    Against, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
+    Against, Budget, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
 };
-use crate::run::cause::facts;
+use crate::run::cause::{Outcome, facts};
 use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host_differences};
 use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
-use crate::run::record::{Record, RemovalReason, StopReason};
-use crate::run::trial::{Pacing, Reading, Trial};
+use crate::run::record::{Record, RemovalReason};
+use crate::run::trial::{Mark, Pacing, Reading, Trial};
 
 /// Servers have to be started as often as this before their starts tell anything.
 const STARTS: u32 = 5;
@@ -31,13 +31,13 @@ pub(super) fn doubts(
     choice: Option<&Choice>,
 ) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    doubts.extend(left_behind(work.record()));
+    doubts.extend(records(work).flat_map(left_behind));
     doubts.extend(two_records(work));
     doubts.extend(control(work, claims));
-    doubts.extend(failed(work.record()));
+    doubts.extend(records(work).filter_map(failed));
     doubts.extend(not_applied(work));
     doubts.extend(afterwards(work));
-    doubts.extend(interrupted(work.record()));
+    doubts.extend(without_changed_pages(work, claims));
     doubts.extend(only_back_to_back(claims, choice));
     doubts.extend(without_pages(work));
     doubts.extend(few_starts(claims));
@@ -49,13 +49,18 @@ pub(super) fn doubts(
     doubts.extend(left_out(work));
     doubts.extend(load(work));
     doubts.extend(latencies(work));
-    doubts.extend(disturbed(work.record()));
+    doubts.extend(records(work).filter_map(disturbed));
     doubts.extend(unseen(work, decision));
-    doubts.extend(dropped(work.record()));
+    doubts.extend(records(work).flat_map(dropped));
     doubts.extend(objection(work, choice));
-    doubts.extend(nothing_decided(work));
+    doubts.extend(nothing_decided(work, decision));
     doubts.extend(warnings(work));
     doubts
+}
+
+/// The record, or both.
+fn records<'a>(work: &Work<'a>) -> impl Iterator<Item = &'a Record> + use<'a> {
+    std::iter::once(work.record()).chain(work.source.other)
 }
 
 fn left_behind(record: &Record) -> Vec<Doubt> {
@@ -82,7 +87,11 @@ fn control(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     match control.outcome(work.table().verdict.threshold, smallest_effect(work)) {
         ControlOutcome::Passed => None,
         ControlOutcome::Failed => Some(Doubt::ControlFailed { claim }),
-        ControlOutcome::TooWide => Some(Doubt::ControlWide { claim }),
+        // Without an interval it says nothing: it needs more rounds than a policy.
+        ControlOutcome::TooWide => {
+            let is_known = claims[at].interval.is_some();
+            is_known.then_some(Doubt::ControlWide { claim })
+        }
     }
 }
 
@@ -126,12 +135,10 @@ fn last_lines(stderr: &str) -> Option<String> {
 }
 
 fn not_applied(work: &Work<'_>) -> Vec<Doubt> {
-    let reasons = &work.table().verdict.reasons;
     let trials = work.record().trials.iter();
     let marked = trials.filter(|trial| trial.lacked_its_policy());
     let arms: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
-    let told = arms.into_iter().filter(|arm| !reasons.contains_key(*arm));
-    told.filter_map(|arm| {
+    let each = arms.into_iter().filter_map(|arm| {
         let it = facts::not_applied(work.record(), arm)?;
         Some(Doubt::NotApplied {
             arm: arm.to_owned(),
@@ -139,8 +146,8 @@ fn not_applied(work: &Work<'_>) -> Vec<Doubt> {
             of: it.of as u32,
             detail: it.detail,
         })
-    })
-    .collect()
+    });
+    each.collect()
 }
 
 fn afterwards(work: &Work<'_>) -> Option<Doubt> {
@@ -150,10 +157,22 @@ fn afterwards(work: &Work<'_>) -> Option<Doubt> {
         .then_some(Doubt::ChosenAfterwards)
 }
 
-fn interrupted(record: &Record) -> Option<Doubt> {
-    let end = record.end.as_ref();
-    end.is_some_and(|end| end.reason == StopReason::Interrupted)
-        .then_some(Doubt::Interrupted)
+/// A policy that changed no page is one more control of the experiment.
+fn without_changed_pages(work: &Work<'_>, claims: &[Claim]) -> Vec<Doubt> {
+    let threshold = work.table().verdict.threshold;
+    let is_apart = |claim: &Claim| {
+        let is_same = claim.budget == Budget::Verdict && matches!(claim.call, Call::SamePages(_));
+        let ends = claim.interval.filter(|_| is_same);
+        ends.is_some_and(|it| it.low > 1.0 + threshold || it.high < 1.0 - threshold)
+            && matches!(claim.effect, Some(Effect::Ratio(_)))
+    };
+    let apart = claims
+        .iter()
+        .enumerate()
+        .filter(|(_, claim)| is_apart(claim));
+    apart
+        .map(|(at, _)| Doubt::TimeWithoutPages { claim: ClaimId(at) })
+        .collect()
 }
 
 fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt> {
@@ -300,7 +319,7 @@ fn left_out(work: &Work<'_>) -> Vec<Doubt> {
 }
 
 fn load(work: &Work<'_>) -> Option<Doubt> {
-    let limit = facts::load_limit(work.record())?;
+    let limit = facts::load_limit(work.record()).filter(|it| it.outcome == Outcome::Shown)?;
     Some(Doubt::LoadIsTheLimit {
         share: limit
             .bound_cpus
@@ -344,12 +363,14 @@ fn latencies(work: &Work<'_>) -> Vec<Doubt> {
 
 /// From a quarter of the trials on, what disturbed them may be in the interval.
 fn disturbed(record: &Record) -> Option<Doubt> {
+    let is_other = |mark: &Mark| !matches!(mark, Mark::NotApplied { .. });
     let marked = record
         .trials
         .iter()
-        .filter(|it| !it.marks.is_empty())
+        .filter(|it| it.marks.iter().any(is_other))
         .count();
     let kinds = record.count_marks().into_iter();
+    let kinds = kinds.filter(|(kind, _)| *kind != Mark::NOT_APPLIED);
     let is_many = marked > 0 && 4 * marked >= record.trials.len();
     is_many.then(|| Doubt::Disturbed {
         trials: marked as u32,
@@ -401,16 +422,16 @@ fn objection(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
     })
 }
 
-fn nothing_decided(work: &Work<'_>) -> Option<Doubt> {
+fn nothing_decided(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
     let answers = &work.table().verdict.policies;
     let is_open = |answer: &Answer| matches!(answer, Answer::NotDecided | Answer::DependsOnOrder);
-    let is_nothing = !answers.is_empty() && answers.values().all(is_open);
+    let is_open = answers.values().all(is_open) && decision.word != Word::Little;
+    let is_nothing = !answers.is_empty() && is_open;
     is_nothing.then_some(Doubt::NothingDecided)
 }
 
 fn warnings(work: &Work<'_>) -> Vec<Doubt> {
-    let records = std::iter::once(work.record()).chain(work.source.other);
-    let texts = records.flat_map(|record| &record.warnings);
+    let texts = records(work).flat_map(|record| &record.warnings);
     texts
         .map(|text| Doubt::Warning { text: text.clone() })
         .collect()

@@ -6,14 +6,13 @@ use super::pages::{more_huge_bytes, same_huge_bytes};
 use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
 use crate::run::answer::next::{Reach, Step};
-use crate::run::answer::{
-    Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, Scope, When, Word,
-};
+use crate::run::answer::{Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, When, Word};
+use crate::run::cause::{Cause, CauseId, Outcome, facts};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};
 use crate::run::metric::MetricId;
-use crate::run::plan::USUAL_TIME;
 use crate::run::plan::arguments::in_line;
+use crate::run::plan::{HostMemory, USUAL_TIME};
 use crate::run::policy::realise::{Reach as Means, realise};
 use crate::run::policy::{Omission, Policy, Settings, Thp, collapsed_later, rerun, rerun_without};
 use crate::run::record::{COLD_REST, Header, StopReason};
@@ -39,14 +38,22 @@ pub(super) fn next(
     choice: Option<&Choice>,
 ) -> Vec<Next> {
     let mut steps = Vec::new();
+    let is_set = choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
     if work.asks_about_pages() {
-        steps.extend(leave_on(work));
+        let shut_out = !is_set && is_shut_out(work);
+        steps.extend(leave_on(work).filter(|_| !is_set));
         steps.extend(pages_alone(work, claims, decision));
-        steps.extend(decide(work, claims, decision, choice));
+        steps.extend(decide(work, claims, decision, is_set).filter(|_| !shut_out));
+        steps.extend(other_memory(work, decision));
         steps.extend(judge_typical(work, decision));
-        steps.extend(after_idle(work, claims, choice));
-        steps.extend(more_reach(work, decision));
-        steps.extend(without_mechanism(work, claims, decision));
+        steps.extend(untraced(work, claims, choice));
+        if !steps.iter().any(Next::goes_on) {
+            steps.extend(after_idle(work, claims, choice));
+        }
+        if !shut_out {
+            steps.extend(more_reach(work, decision));
+        }
+        steps.extend(without_mechanism(work, claims));
     }
     if !steps
         .iter()
@@ -68,19 +75,12 @@ fn step(step: Step, minutes: Option<u64>, command: Option<Command>) -> Next {
 }
 
 /// The time that would decide an open claim: of the word's policy, or the one with the most to gain.
-fn decide(
-    work: &Work<'_>,
-    claims: &[Claim],
-    decision: &Decision,
-    choice: Option<&Choice>,
-) -> Option<Next> {
-    let is_chosen =
-        choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
+fn decide(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_set: bool) -> Option<Next> {
     let is_open = matches!(
         decision.word,
         Word::Open | Word::TooFewRounds | Word::DependsOnOrder | Word::NotAboutPages
     );
-    if is_chosen || !is_open && choice.is_some_and(|it| it.arm.is_some()) {
+    if is_set || !is_open {
         return None;
     }
     let of_word = || {
@@ -90,6 +90,49 @@ fn decide(
     let row = most_to_gain(work).or_else(of_word)?;
     let claim = verdict_of(claims, &row.policy)?;
     more_rounds(work, &claims[claim.0], claim, &row)
+}
+
+/// Returns true when the program keeps huge pages from its memory, and no policy reaches it.
+fn is_shut_out(work: &Work<'_>) -> bool {
+    let causes = crate::run::cause::causes(work.record(), work.table());
+    let is_it =
+        |cause: &Cause| cause.id == CauseId::ProgramDisablesThp && cause.outcome == Outcome::Shown;
+    causes.iter().any(is_it) && work.table().verdict.reasons.len() == work.policies().count()
+}
+
+/// The same on other host memory, when the effect depends on what ran before.
+fn other_memory(work: &Work<'_>, decision: &Decision) -> Option<Next> {
+    let header = &work.record().header;
+    let idle_seconds = match header.plan.host_memory {
+        HostMemory::Warm => COLD_REST.as_secs(),
+        HostMemory::AsIs | HostMemory::Rest(_) => 0,
+    };
+    let flag = match idle_seconds {
+        0 => "--host-memory=warm".to_owned(),
+        seconds => format!("--host-memory=rest:{seconds}s"),
+    };
+    let line = rerun_without(&header.made_by, &["--host-memory"], &[&flag]);
+    let next = Step::OtherMemory { idle_seconds };
+    (decision.word == Word::DependsOnOrder)
+        .then(|| step(next, None, Some(with_input(header, line))))
+}
+
+/// A policy that makes as many pages huge as the chosen one without its tracer, when that is open.
+fn untraced(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Option<Next> {
+    const AS_MANY: f64 = 0.9;
+    let best = choice?.arm.as_deref()?;
+    let realisation = |policy: &str| work.record().header.realisations.get(policy);
+    let more = more_huge_bytes(work.context, best).filter(|more| *more > 0.0)?;
+    realisation(best).filter(|it| it.is_traced())?;
+    let mut policies = work.policies().map(|policy| policy.name.as_str());
+    let open = policies.find(|policy| {
+        !work.record().header.plan.is_sham(policy)
+            && is_undecided(work, policy)
+            && realisation(policy).is_some_and(|it| !it.is_traced() && it.files.is_empty())
+            && more_huge_bytes(work.context, policy).is_some_and(|it| it >= AS_MANY * more)
+    })?;
+    let claim = verdict_of(claims, open)?;
+    more_rounds(work, &claims[claim.0], claim, &work.judged(open)?)
 }
 
 fn is_undecided(work: &Work<'_>, arm: &str) -> bool {
@@ -202,8 +245,8 @@ fn after_idle(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Opt
         matches!(claim.contrast.when, When::AfterIdle(_)) && claim.contrast.arm == arm
     };
     let known = claims.iter().find(is_idle);
-    let is_open = known.is_some_and(|claim| claim.call.is_open());
-    if known.is_some() && !is_open || known.is_none() && choice.scope == Scope::AnyRun {
+    let rested = facts::rested(work.record(), work.baseline, arm)?;
+    if rested.is_longer() || rested.is_shorter() {
         return None;
     }
     let runs = known.map_or(0, |claim| claim.rounds);
@@ -264,13 +307,18 @@ fn judge_typical(work: &Work<'_>, decision: &Decision) -> Option<Next> {
     })
 }
 
-/// The same malloc with small pages beside it, when that did not run.
+/// The same settings with small pages beside a policy that changes more than pages, or more rounds of both.
 fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
-    let arm = decision.arm.as_deref()?;
+    let arm = decision
+        .arm
+        .as_deref()
+        .filter(|_| decision.word == Word::NotAboutPages)?;
     let header = &work.record().header;
-    let policy = header.plan.policies.iter().find(|it| it.name == arm)?;
-    let alone = policy.settings.malloc_alone()?;
-    let open = matches!(decision.word, Word::NotAboutPages | Word::Open);
+    let mut policies = header.plan.policies.iter();
+    let policy = policies.find(|it| it.name == arm && it.settings.thp.is_none())?;
+    if more_huge_bytes(work.context, arm) == Some(0.0) {
+        return None;
+    }
     let is_alone = |claim: &Claim| {
         claim.contrast.arm == arm
             && matches!(claim.contrast.against, Against::SmallPagesSameMalloc(_))
@@ -281,38 +329,36 @@ fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
             .pages_alone
             .iter()
             .find(|it| it.comparison.policy == arm)?;
-        let claim = &claims[at];
-        return claim
-            .call
-            .is_open()
-            .then(|| more_rounds(work, claim, ClaimId(at), &row.comparison))?;
+        let more = more_rounds(work, &claims[at], ClaimId(at), &row.comparison);
+        return more.filter(|_| claims[at].call.is_open());
     }
-    let flags = [&policy.settings, &alone].map(|it| format!("--policy={it}"));
+    let small = Settings {
+        thp: Some(Thp::Never),
+        ..policy.settings.clone()
+    };
+    // A malloc with small pages is dropped once its own question is answered, unless it has a baseline.
+    let baseline = work.context.settings(work.baseline);
+    let settings = match policy.settings.malloc_alone() {
+        Some(_) => vec![&baseline, &policy.settings, &small],
+        None => vec![&small, &policy.settings],
+    };
+    let flags: Vec<String> = settings.iter().map(|it| format!("--policy={it}")).collect();
     let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let line = rerun_without(&header.made_by, &POLICIES, &words);
     let next = Step::PagesAlone {
         arm: arm.to_owned(),
     };
-    open.then(|| {
-        step(
-            next,
-            Some(experiment_minutes(work, 3)),
-            Some(with_input(header, line)),
-        )
-    })
+    let minutes = experiment_minutes(work, settings.len());
+    Some(step(next, Some(minutes), Some(with_input(header, line))))
 }
 
-/// About how long an experiment with so many policies takes.
-fn experiment_minutes(work: &Work<'_>, policies: u32) -> u64 {
-    let plan = &work.record().header.plan;
-    let fewest = crate::run::compare::first_answer(plan);
-    let wall = work
-        .context
-        .medians
-        .get(work.baseline, MetricId::WallSeconds)
-        .unwrap_or(0.0);
-    let trials = f64::from((policies + 1) * (fewest + 1));
-    minutes((trials * wall).max(USUAL_TIME.as_secs_f64()))
+/// About how long an experiment with so many policies takes, when its trials take as long as these did.
+fn experiment_minutes(work: &Work<'_>, policies: usize) -> u64 {
+    let trials = work.record().trials.len().max(1) as f64;
+    let trial = seconds(work.record()).unwrap_or(0.0) / trials;
+    let round = trial * (policies + 1) as f64;
+    let needed = round * f64::from(fewest_rounds_of_single_runs());
+    minutes(needed.max(USUAL_TIME.as_secs_f64()))
 }
 
 /// The setting that leaves huge pages on in a program that switches them off for itself.
@@ -438,7 +484,7 @@ fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
 }
 
 /// The same policy by the machine's setting, when its tracer or library costs something or it is open.
-fn without_mechanism(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
+fn without_mechanism(work: &Work<'_>, claims: &[Claim]) -> Option<Next> {
     let header = &work.record().header;
     let best = work.table().verdict.best.as_deref();
     if best.is_some_and(|best| best != work.baseline && best != "thp=always") {
@@ -446,7 +492,8 @@ fn without_mechanism(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
     }
     let control = header.plan.policies.iter().find(|it| it.is_idle_means())?;
     let cost = verdict_of(claims, &control.name).map(|id| &claims[id.0])?;
-    let is_open = is_undecided(work, "thp=always") && decision.word != Word::SamePages;
+    let untouched = more_huge_bytes(work.context, "thp=always") == Some(0.0);
+    let is_open = is_undecided(work, "thp=always") && !untouched;
     if !is_open && !cost.call.is_shown() {
         return None;
     }

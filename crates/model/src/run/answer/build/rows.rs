@@ -9,7 +9,7 @@ use crate::run::compare::columns::Forms;
 use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
-use crate::run::metric::requests::order;
+use crate::run::metric::requests::{RequestMetric, order, quantile_end};
 use crate::run::metric::{METRICS, Metric, MetricId, Shown};
 use crate::run::stats::Quantile;
 use crate::run::trial::readings;
@@ -135,6 +135,7 @@ impl<'a, 'w> Table<'a, 'w> {
                 _ => label(metric, statistic),
             },
             first_screen: false,
+            stays: stays(&metric.name, statistic),
             cells: cells.collect(),
         }
     }
@@ -218,6 +219,18 @@ fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
         Statistic::Quantile(quantile) => ![Quantile::P50, Quantile::P99].contains(&quantile),
     };
     !is_left && !is_other_tail && !is_other_quantile && (!is_aside || decided())
+}
+
+/// The price in memory, the huge pages and the tail of requests: whether a policy did anything, and what it cost.
+fn stays(metric: &str, statistic: Statistic) -> bool {
+    let kept = [MetricId::PeakRssBytes, MetricId::HugeAnonPeakBytes];
+    let is_tail = match statistic {
+        Statistic::Center => metric.ends_with(&quantile_end(Quantile::P99)),
+        Statistic::Quantile(quantile) => {
+            quantile == Quantile::P99 && metric.ends_with(RequestMetric::Latency.name())
+        }
+    };
+    is_tail || statistic == Statistic::Center && kept.iter().any(|id| id.name() == metric)
 }
 
 /// Returns true when an arm should have a value.

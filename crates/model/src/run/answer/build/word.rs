@@ -2,9 +2,9 @@
 
 use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes, same_huge_bytes};
 use super::{Work, verdict_of};
-use crate::run::answer::{Against, Call, Claim, ClaimId, Effect, Needs, When, Word};
+use crate::run::answer::{Against, Budget, Call, Claim, ClaimId, Effect, Needs, When, Word};
 use crate::run::cause::facts;
-use crate::run::compare::{Answer, Comparison};
+use crate::run::compare::{Answer, Comparison, Why};
 use crate::run::metric::{Better, MetricId};
 use crate::run::policy::Policy;
 use crate::run::record::StopReason;
@@ -240,8 +240,9 @@ fn open(claims: &[Claim], arm: &str) -> Word {
             fewest_rounds: Some(_),
             ..
         })) => Word::TooFewRounds,
+        Some(Call::NotRun(Why::NoRound)) => Word::TooFewRounds,
         Some(Call::Failed(_)) => Word::Failed,
-        Some(Call::NotApplied(_) | Call::NotRun(_)) => Word::CouldNotTry,
+        Some(Call::NotApplied(_)) => Word::CouldNotTry,
         _ => Word::Open,
     }
 }
@@ -387,13 +388,11 @@ fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
         .best
         .as_ref()
         .filter(|best| **best != verdict.baseline);
-    let mut policies = work
-        .policies()
-        .filter(|it| !work.record().header.plan.is_sham(&it.name));
+    let is_judged = |it: &&Policy| !work.record().header.plan.is_sham(&it.name);
+    let mut policies = work.policies().filter(is_judged);
     let worse = || {
-        let mut all = verdict.policies.iter();
-        all.find(|(_, answer)| **answer == Answer::Worse)
-            .map(|(name, _)| name)
+        let mut all = work.policies().filter(is_judged).map(|it| &it.name);
+        all.find(|name| verdict.policies.get(*name) == Some(&Answer::Worse))
     };
     match best.or_else(worse) {
         Some(arm) => Decision::of(Word::NotAboutPages, arm.clone()),
@@ -441,12 +440,29 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
     };
     let idle =
         all().find(|id| of_arm(id, &is_idle) && claims[id.0].effect != Some(Effect::Ratio(1.0)));
-    let first = match decision.pages_alone {
-        true => [alone, None],
-        false if decision.word == Word::NotAboutPages => [verdict, alone],
-        false => [verdict, None],
+    let first = match (decision.pages_alone, decision.word) {
+        (true, _) => [alone, verdict],
+        (false, Word::NotAboutPages) => [verdict, alone],
+        (false, _) => [verdict, None],
     };
-    first.into_iter().flatten().chain(idle).collect()
+    let shown =
+        |claim: &Claim| claim.budget == Budget::Own && is_row(claim) && claim.call.is_shown();
+    let is_open = matches!(
+        decision.word,
+        Word::Open | Word::Little | Word::TooFewRounds
+    );
+    let shown = all().filter(|id| is_open && of_arm(id, &shown));
+    first
+        .into_iter()
+        .flatten()
+        .chain(idle)
+        .chain(shown)
+        .collect()
+}
+
+/// Returns true for a plain comparison with the baseline.
+fn is_row(claim: &Claim) -> bool {
+    claim.contrast.against == Against::Baseline && claim.contrast.when == When::BackToBack
 }
 
 impl Arm<'_> {

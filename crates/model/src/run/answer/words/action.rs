@@ -167,6 +167,10 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
         NextStep::PagesAlone { arm } => {
             format!("compare {arm} with the same malloc and small pages")
         }
+        NextStep::OtherMemory { idle_seconds: 0 } => "measure back-to-back runs alone".to_owned(),
+        NextStep::OtherMemory { idle_seconds } => {
+            format!("measure runs after {idle_seconds} s of idle alone")
+        }
         NextStep::JudgeTypical => {
             "judge by the usual run, if rare slow runs do not matter".to_owned()
         }

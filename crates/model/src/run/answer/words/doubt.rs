@@ -46,7 +46,14 @@ pub(in crate::run::answer) fn doubt(answer: &Answer, doubt: &Doubt) -> String {
                 numbers(kinds)
             )
         }
-        Doubt::Interrupted => "a signal ended the experiment early".to_owned(),
+        Doubt::TimeWithoutPages { claim } => {
+            let claim = answer.claim(*claim);
+            let change = change_with_interval(answer, claim);
+            format!(
+                "{} {change} without a changed page: so much is not due to huge pages",
+                claim.contrast.arm
+            )
+        }
         Doubt::OnlyBackToBack {
             arm,
             claim,

@@ -282,6 +282,7 @@ pub(super) fn why(answer: &Answer, why: &Why) -> String {
         Why::NotMeasured { reason } => format!("not measured: {reason}"),
         Why::NoDirection => "neither direction of this metric is better".to_owned(),
         Why::ByMechanism { control } => format!("{control} lost as much without huge pages"),
+        Why::SameInCell => format!("same pages as {baseline}"),
         Why::NoRound => "no round was complete".to_owned(),
         Why::LeftOut { reason } => reason.clone(),
     }

@@ -15,7 +15,7 @@ pub enum InForce {
     /// Everything was as set, in so many trials that were read back.
     ReadBack {
         /// Trials that were read back.
-        trials: usize,
+        read: usize,
         /// All its trials.
         of: usize,
     },
@@ -58,7 +58,7 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
     let of = trials.len();
     let found = trials.iter().map(|trial| differences(trial, set));
     let found: Vec<Vec<String>> = found.filter(|all| !all.is_empty()).collect();
-    let read = |set| trials.iter().filter(|it| was_read_back(it, set)).count();
+    let count = |set| trials.iter().filter(|it| was_read_back(it, set)).count();
     if of == 0 {
         return None;
     }
@@ -70,10 +70,10 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
             detail: detail.clone(),
         }));
     }
-    Some(match set.filter(|set| can_be_read_back(set)).map(read) {
+    Some(match set.filter(|set| can_be_read_back(set)).map(count) {
         None => InForce::NotReadable,
         Some(0) => InForce::Unread { of },
-        Some(trials) => InForce::ReadBack { trials, of },
+        Some(read) => InForce::ReadBack { read, of },
     })
 }
 

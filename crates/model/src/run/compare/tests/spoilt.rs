@@ -37,7 +37,9 @@ fn a_policy_that_always_fails_is_not_judged() {
     assert_eq!(verdict.policies["always"], Answer::NotDecided);
     assert_eq!(
         verdict.reasons["always"],
-        "every trial failed, the first: exit status 127"
+        Why::EveryTrialFailed {
+            first: "exit status 127".to_owned()
+        }
     );
     assert_eq!(verdict.best, None, "it might have been the best");
 }
@@ -120,6 +122,8 @@ fn a_policy_that_was_not_in_force_is_not_judged() {
     assert_eq!(verdict.policies["always"], Answer::NotDecided);
     assert_eq!(
         verdict.reasons["always"],
-        "the policy was not in force: enabled is never"
+        Why::ReadBackDiffers {
+            detail: "enabled is never".to_owned()
+        }
     );
 }

@@ -1,12 +1,13 @@
 //! A heap that grows in steps too small for huge pages.
 
-use expect_test::expect;
-use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::cause::CauseId;
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 
-use super::judged::{judge, of, says};
+use super::judged::{figures, is_silent, judge, near, of};
 use crate::sample::{self, huge_pages, small_pages, thp, with};
+
+const MIB: f64 = 1_048_576.0;
 
 /// `thp=always` and `malloc=thp`, each with so much huge memory.
 fn record(always: f64, malloc: f64) -> Record {
@@ -25,21 +26,18 @@ fn record(always: f64, malloc: f64) -> Record {
 
 #[test]
 fn malloc_that_reaches_far_more_than_thp_always_names_the_steps_of_the_heap() {
-    let findings = judge(&record(14.0 * 1048576.0, 103.0 * 1048576.0));
-    says(
-        &findings,
-        "heap-grew-in-steps",
-        Outcome::Shown,
-        &expect![[r#"
-            malloc=thp: 103 MiB were huge, with thp=always 14 MiB: probably the heap grows in small steps, which malloc=thp makes larger. A block that was begun with small pages stays small
-        "#]],
-    );
+    let causes = judge(&record(14.0 * MIB, 103.0 * MIB));
+    let found = figures!(&causes, HeapGrewInSteps, Shown);
+    near(found.huge_bytes, 103.0 * MIB, 1.0);
+    near(found.always_huge_bytes, 14.0 * MIB, 1.0);
+    assert_eq!(found.always, "thp=always");
+    let cause = of(&causes, CauseId::HeapGrewInSteps).unwrap();
+    assert_eq!(cause.arm.as_deref(), Some("malloc=thp"));
 }
 
 #[test]
 fn alike_amounts_and_few_pages_say_nothing_of_the_heap() {
     for [always, malloc] in [[80e6, 103e6], [2e6, 14e6]] {
-        let findings = judge(&record(always, malloc));
-        assert_eq!(of(&findings, "heap-grew-in-steps"), None);
+        assert!(is_silent(&record(always, malloc), CauseId::HeapGrewInSteps));
     }
 }

@@ -30,8 +30,12 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         arms = &arms[..arms.len() - 1];
         grid = draw(answer, names, rows, arms);
     }
-    if rows.is_empty() || compared.is_empty() && !policies(answer).is_empty() {
+    if all.is_empty() || compared.is_empty() && !policies(answer).is_empty() {
         return section;
+    }
+    if rows.is_empty() {
+        let note = words::left_out(all.len(), "row");
+        return section.with(Block::Notes(vec![note]));
     }
     let hidden = [all.len() - rows.len(), compared.len() - arms.len()];
     let legend = legend(&grid, hidden);

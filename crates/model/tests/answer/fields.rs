@@ -9,7 +9,7 @@ use crate::numbers::numbers_in;
 use crate::samples;
 use crate::screens::{screen, verbose};
 
-/// Where a field is printed.
+/// The place of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     /// Its value is there as a figure or a text.
@@ -227,7 +227,7 @@ const PRINTED: &[(&str, Place)] = &[
     ("metrics.*.unit.other", Figure("claims")),
     ("next[].command.as_root", Phrase("next")),
     ("next[].command.line", Figure("next")),
-    // An experiment puts the machine back, so nothing has to be said of it.
+    // An experiment puts the machine back, so no text mentions it.
     ("next[].command.machine_wide", Reference),
     ("next[].minutes", Figure("next")),
     ("next[].step.arm", Figure("next")),

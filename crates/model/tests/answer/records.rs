@@ -9,7 +9,7 @@ use hugewise_model::run::record::parse;
 use crate::numbers::numbers_are_in_the_answer;
 use crate::screens::{commands, screen, verbose};
 
-/// Records that `run` wrote, by their names. Those of other verbs have screens of their own.
+/// Records that `run` wrote, by their names.
 fn records() -> Vec<(String, Answer)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = ["fixtures/runs", "examples/redis", "examples/go"];

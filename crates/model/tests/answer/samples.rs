@@ -30,7 +30,7 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         .into()
 }
 
-/// The same with facts about those metrics alone that a claim or a row names.
+/// The same with facts about only those metrics that a claim or a row names.
 pub fn with_own_metrics(mut answer: Answer) -> Answer {
     let claims = answer.claims.iter().map(|claim| &claim.contrast.metric);
     let named = claims.chain(answer.rows.iter().map(|row| &row.metric));

@@ -38,7 +38,7 @@ fn part(answer: &Answer) -> Vec<Section> {
     sections
 }
 
-/// Returns one table for each pair that is compared, and the readings that belong to no claim.
+/// Returns one table for each compared pair, and the readings without a claim.
 fn claims(answer: &Answer) -> Vec<Section> {
     let mut groups: Vec<(String, Vec<&Claim>)> = Vec::new();
     for claim in &answer.claims {
@@ -138,8 +138,7 @@ fn readings(answer: &Answer) -> Option<Section> {
                 && claim.from.is_some()
         })
     };
-    let mut grid = Grid::default();
-    grid.align = vec![Align::Left, Align::Left, Align::Wrapped];
+    let mut grid = Grid::default().aligned(&[Align::Left, Align::Left, Align::Wrapped]);
     for row in &answer.rows {
         let unit = answer.metrics.get(&row.metric).map(|facts| &facts.unit);
         for cell in &row.cells {
@@ -161,7 +160,7 @@ fn readings(answer: &Answer) -> Option<Section> {
     has_rows.then(|| Section::titled(words::READINGS).with(grid))
 }
 
-/// Returns the metrics by the direction that is good.
+/// Returns the metrics by their good direction.
 fn metrics(answer: &Answer) -> Section {
     let mut by_direction: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for facts in answer.metrics.values() {

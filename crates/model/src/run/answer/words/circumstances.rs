@@ -98,7 +98,7 @@ fn dropped(arm: &Arm) -> Option<String> {
     Some(format!("ended after {rounds}: {reason}"))
 }
 
-/// Returns what was measured, and by what it was judged.
+/// Returns the subject of the experiment and its judged property.
 pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
     let kind = match answer.subject.kind {
         SubjectKind::Program => "Program",

@@ -1,6 +1,6 @@
 //! Holds every English phrase of the answer, one function for each enum.
 //!
-//! A change of wording touches this folder alone. Nothing here decides: a phrase follows from the answer.
+//! A change of wording touches only this folder. Nothing here decides: a phrase follows from the answer.
 
 use std::ops::Not as _;
 
@@ -44,9 +44,9 @@ pub(super) const INTERVAL_LEGEND: &str =
     "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; [ ]‡: smallest and largest seen";
 /// The note before metrics that no trial gave.
 pub(super) const NO_READING: &str = "not read";
-/// The note before metrics that are zero everywhere.
+/// The note before metrics without any value but zero.
 pub(super) const ZERO: &str = "zero under both";
-/// Stands for a reading that is missing without a reason.
+/// Stands for a missing reading without a reason.
 pub(super) const NOT_READ: &str = "not read";
 
 /// Headings of the details.
@@ -89,7 +89,7 @@ pub(super) fn star(claim: &Claim) -> &'static str {
     }
 }
 
-/// Returns a reading that is missing, with its reason.
+/// Returns a missing reading with its reason.
 pub(super) fn not_read(missing: Option<&Missing>) -> String {
     match missing {
         Some(missing) => format!("{NOT_READ}: {missing}"),
@@ -310,7 +310,7 @@ fn pages(why: &Why) -> Option<String> {
     }
 }
 
-/// Returns the mark of an interval that is not one of 95 % for its row.
+/// Returns the mark of an interval; one of 95 % for its row has none.
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
@@ -392,7 +392,7 @@ pub(super) fn scope(scope: Scope) -> &'static str {
     }
 }
 
-/// Returns the direction of a metric that is good.
+/// Returns the good direction of a metric.
 pub(super) fn better(better: Better) -> &'static str {
     match better {
         Better::Lower => "less is better",
@@ -410,7 +410,7 @@ pub(super) fn list(words: &[String]) -> String {
     }
 }
 
-/// Returns the parts that are not empty, with semicolons between them.
+/// Joins all parts with a text by semicolons.
 pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter().filter(|part| part.is_empty().not());
     parts.collect::<Vec<_>>().join("; ")

@@ -262,9 +262,17 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
             .clone()
             .find(|it| it.contrast.when == When::BackToBack)
     });
-    let others = others.filter(|claim| {
-        claim.contrast.when != main.map_or(When::BackToBack, |main| main.contrast.when)
-    });
+    let headline: Vec<&str> = answer
+        .headline
+        .iter()
+        .map(|id| answer.claim(*id).contrast.arm.as_str())
+        .collect();
+    // Starts of the other policies are details.
+    let is_shown = |claim: &&Claim| match claim.contrast.when {
+        When::PerStart(_) => headline.contains(&arm.name.as_str()),
+        when => when != main.map_or(When::BackToBack, |main| main.contrast.when),
+    };
+    let others = others.filter(is_shown);
     let silent = main.is_none().then(|| words::circumstances::no_claim(arm));
     let first = row(main, silent, 2);
     let others = others.map(|claim| row(Some(claim), None, 4));

@@ -72,8 +72,28 @@ fn pair(answer: &Answer, title: String, claims: Vec<&Claim>) -> Section {
             .map(|claim| label(answer, &claim.contrast.metric, claim.contrast.statistic));
         format!("{note}: {}", labels.collect::<Vec<_>>().join(", "))
     });
+    let notes = notes.chain(warnings(answer, &claims));
     section.push(Block::Notes(notes.collect()));
     section
+}
+
+/// Returns each warning once, with the metrics that it is about unless these are all.
+fn warnings(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
+    let mut by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for claim in claims {
+        let contrast = &claim.contrast;
+        for warning in &claim.warnings {
+            let labels = by_text.entry(warning.to_string()).or_default();
+            labels.push(label(answer, &contrast.metric, contrast.statistic));
+        }
+    }
+    let lines = by_text
+        .into_iter()
+        .map(|(text, labels)| match labels.len() == claims.len() {
+            true => text,
+            false => format!("{}: {text}", labels.join(", ")),
+        });
+    lines.collect()
 }
 
 /// Returns the claims of one pair, a row each.

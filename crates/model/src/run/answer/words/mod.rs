@@ -19,6 +19,7 @@ pub(super) mod circumstances;
 pub(super) mod doubt;
 mod figure;
 pub(super) mod headline;
+mod reach;
 
 pub(in crate::run) use figure::change_with_interval;
 pub(super) use figure::{change, effect, interval, less, seconds, value};
@@ -78,7 +79,14 @@ pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
         }
         _ => format!("{}{}", call(answer, claim), star(claim)),
     };
-    joined([call, evidence(answer, claim).unwrap_or_default()])
+    // Without an error budget, a p-value is an invitation to pick the smallest.
+    let p = claim.p.filter(|_| claim.budget != Budget::Uncorrected);
+    let p = p.map(|p| match p < 0.001 {
+        true => "p below 0.001".to_owned(),
+        false => format!("p = {p:.3}"),
+    });
+    let evidence = evidence(answer, claim).into_iter().chain(p);
+    joined(std::iter::once(call).chain(evidence))
 }
 
 /// Returns a star for a verdict that no error budget covers.

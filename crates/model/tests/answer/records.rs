@@ -49,7 +49,6 @@ fn the_screen_of_every_record_fits_and_has_no_figure_of_its_own() {
     assert!(records.len() > 12, "{}", records.len());
     for (name, answer) in records {
         let text = screen(&answer);
-        println!("=== {name}\n{text}");
         let arms = answer.arms.iter();
         let policies = arms.filter(|arm| arm.role != ArmRole::Baseline).count();
         let most = match answer.programs.is_empty() && policies <= 3 {

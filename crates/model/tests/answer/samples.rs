@@ -322,6 +322,7 @@ pub fn keep(is_decided: bool, baseline: &str) -> Choice {
 }
 
 /// A gain in runs that follow each other, and a loss after idle.
+#[expect(clippy::too_many_lines, reason = "it is data")]
 pub fn dict() -> Answer {
     let idle = Claim {
         contrast: Contrast {
@@ -439,6 +440,7 @@ pub fn dict() -> Answer {
 }
 
 /// A service whose judged metric is open, while another one is shown.
+#[expect(clippy::too_many_lines, reason = "it is data")]
 pub fn redis() -> Answer {
     let rate = "set_throughput_per_second";
     let judged = |claim: Claim| Claim {

@@ -1,6 +1,6 @@
 //! The answer of an experiment, as data.
 //!
-//! [`Answer`] is decided once, from the record and its comparisons. `words` holds every English phrase and
+//! `Answer` is decided once, from the record and its comparisons. `words` holds every English phrase and
 //! `screen` lays out rows; both see the answer and nothing else. Text, JSON, pages, exports and `--fail-if`
 //! read this one value.
 

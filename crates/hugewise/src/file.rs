@@ -2,23 +2,29 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
 use hugewise_model::text::page;
+
+use crate::invoker;
+
+/// The most of a file that the program finds by itself, such as a record in a folder.
+pub const LARGEST_FOUND: u64 = 256 << 20;
+
+/// The most of a first line.
+const LONGEST: u64 = 16 << 20;
 
 /// Opens a file or a pipe. A device is refused: `/dev/zero` and its like have no end, and all of
 /// the machine's memory would be filled before a reader could say that this is no recording.
 pub fn open(path: &Path) -> Result<File> {
-    let file = File::open(path)?;
-    let kind = file.metadata()?.file_type();
-    if kind.is_char_device() || kind.is_block_device() {
-        return Err(Error::new(
-            ErrorKind::InvalidInput,
-            "it is a device, not a file",
-        ));
-    }
-    Ok(file)
+    open_named(path, &invoker::rights().map_err(Error::other)?)
+}
+
+/// All that a file holds which the program finds by itself: only a regular file, of at most 256 MiB.
+pub fn read_found(path: &Path) -> Result<Vec<u8>> {
+    let rights = invoker::rights().map_err(Error::other)?;
+    rights.lend(|| read_regular(path, LARGEST_FOUND))
 }
 
 /// All that it holds.
@@ -48,12 +54,7 @@ pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
 /// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
 /// could read it again.
 pub fn first_line(path: &Path) -> Vec<u8> {
-    let mut first = Vec::new();
-    if !path.is_file() {
-        return first;
-    }
-    match open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
-        Ok(_) => first,
-        Err(_) => Vec::new(),
-    }
+    let read = || read_first_line(path, LONGEST);
+    let line = invoker::rights().map(|rights| rights.lend(read));
+    line.ok().and_then(Result::ok).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 use anyhow::Result;
@@ -59,7 +60,10 @@ fn file(run: &ArgMatches) -> Option<&Path> {
 }
 
 fn read(path: &Path) -> Result<FileWords> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = crate::file::read(path).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let text = text.map_err(|error| {
         exit::usage(format!(
             "reading the experiment file {}: {error}",
             path.display()

@@ -53,7 +53,7 @@ fn write_all(program: &Command, folder: &Path) -> Result<()> {
         };
         let stem = ["hugewise", name].join("-");
         let name = format!("{}.1", stem.trim_end_matches('-'));
-        into.replace(&name, page(command.clone())?.as_bytes())
+        into.replace(&name, page(command.clone())?.as_bytes(), 0o644)
             .with_context(|| format!("writing {}", folder.join(&name).display()))?;
     }
     Ok(())

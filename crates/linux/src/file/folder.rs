@@ -109,17 +109,17 @@ impl Folder {
         })
     }
 
-    /// Puts a file in its place at once, readable to everybody: a reader sees the old one or the new one. Whatever has the name is
-    /// replaced and not followed.
+    /// Puts a file in its place at once, with this mode whatever the umask: a reader sees the old one or the new one. Whatever has the
+    /// name is replaced and not followed.
     ///
     /// # Errors
     /// The disk is full, a folder has the name, or the user may not write here.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn replace(&self, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         self.rights.lend(|| {
             let (unfinished, mut file) = self.create_unfinished(name)?;
             let written = file
                 .write_all(bytes)
-                .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o644)))
+                .and_then(|()| file.set_permissions(fs::Permissions::from_mode(mode)))
                 .and_then(|()| Ok(renameat(&self.fd, &unfinished, &self.fd, name)?));
             if written.is_err() {
                 let _ = unlinkat(&self.fd, &unfinished, AtFlags::empty());
@@ -247,7 +247,7 @@ mod tests {
                 _ => fs::write(&place, "old").unwrap(),
             }
             let folder = Folder::open(&path, &Rights::own()).unwrap();
-            folder.replace("x", b"new").unwrap();
+            folder.replace("x", b"new", 0o644).unwrap();
             assert_eq!(fs::read(&place).unwrap(), b"new", "{planted}");
             assert_eq!(fs::metadata(&place).unwrap().mode() & 0o777, 0o644);
             assert_eq!(names(&path), ["x"], "{planted}");
@@ -261,7 +261,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         fs::create_dir(parent.path().join("x")).unwrap();
         let folder = Folder::open(parent.path(), &Rights::own()).unwrap();
-        assert!(folder.replace("x", b"new").is_err());
+        assert!(folder.replace("x", b"new", 0o644).is_err());
         assert_eq!(names(parent.path()), ["x"]);
     }
 

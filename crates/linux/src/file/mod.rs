@@ -7,5 +7,6 @@
 pub mod folder;
 mod kind;
 pub mod read;
+pub mod reader;
 pub mod rights;
 pub mod sheet;

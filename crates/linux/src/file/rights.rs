@@ -1,6 +1,8 @@
 //! Whose rights decide whether a file is opened, and whose it is when it is made.
 
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use rustix::process::{DumpableBehavior, dumpable_behavior, getgroups, set_dumpable_behavior};
 use rustix::thread::set_thread_groups;
@@ -80,6 +82,26 @@ impl Rights {
             }
             _ => act(),
         }
+    }
+}
+
+impl Rights {
+    /// Has a program run as the user whose rights these are.
+    pub fn give_to(&self, command: &mut Command) {
+        let Some(user) = self.user.clone().filter(|_| self.are_lent()) else {
+            return;
+        };
+        let become_user = move || {
+            // SAFETY: the array holds as many groups as are announced; plain system calls, as is right between fork and exec.
+            let done = unsafe {
+                libc::setgroups(user.groups.len(), user.groups.as_ptr()) == 0
+                    && libc::setgid(user.gid) == 0
+                    && libc::setuid(user.uid) == 0
+            };
+            done.then_some(()).ok_or_else(io::Error::last_os_error)
+        };
+        // SAFETY: the closure allocates nothing and makes system calls only.
+        unsafe { command.pre_exec(become_user) };
     }
 }
 

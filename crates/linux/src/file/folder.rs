@@ -72,10 +72,6 @@ impl Folder {
         &self.path
     }
 
-    pub(super) fn rights(&self) -> &Rights {
-        &self.rights
-    }
-
     /// Makes a file that was not there.
     ///
     /// # Errors

@@ -75,10 +75,10 @@ impl Sheet {
             return self.file.try_clone();
         }
         let mut file = match found.nlink() {
-            // It was removed meanwhile.
+            // It was removed meanwhile. What has its name now may be a link that somebody planted.
             0 => {
-                let rights = folder.rights();
-                rights.lend(|| open_in(folder.as_fd(), name, rights, MOST_LINKS))?
+                let _ = folder.remove(name);
+                folder.create(name)?
             }
             _ => self.file.try_clone()?,
         };
@@ -233,6 +233,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let sheet = open(&folder.join("x")).unwrap();
         fs::remove_file(folder.join("x")).unwrap();
+        symlink("/proc/nothing", folder.join("x")).unwrap();
         fs::rename(&folder, parent.path().join("b")).unwrap();
         symlink("/proc", &folder).unwrap();
         sheet.replace(b"result").unwrap();

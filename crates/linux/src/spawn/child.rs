@@ -25,6 +25,7 @@ use super::thp_switch::set_thp;
 use super::tracer::Filter;
 use super::usage::Usage;
 use super::wire::Order;
+use crate::file::rights::Rights;
 
 /// Settings that a process applies to itself before it becomes the workload.
 #[derive(Debug)]
@@ -47,7 +48,10 @@ impl Settings {
     /// A sentence: the input cannot be opened, or a name contains a NUL byte.
     pub(super) fn prepare(order: &Order) -> Result<Self, String> {
         let input = PathBuf::from(std::ffi::OsString::from_vec(order.stdin.clone()));
-        let stdin = File::open(&input)
+        // The workload may choose what it finds there in its next trial: so its user's rights decide.
+        let rights = Rights::of(order.identity.as_ref());
+        let stdin = rights
+            .lend(|| File::open(&input))
             .map_err(|error| format!("opening {} as input: {error}", input.display()))?;
         let directory = order.directory.clone().map(CString::new).transpose();
         let identity = order.identity.as_ref();
@@ -211,13 +215,14 @@ impl Child {
     pub(super) fn fork(order: &Order, streams: Streams) -> Result<Self, String> {
         let settings = Settings::prepare(order)?;
         let mut image = Image::prepare(order)?;
-        let forking = |error: io::Error| format!("forking: {error}");
-        let shared = Shared::new().map_err(forking)?;
-        let (gate, theirs) = gate().map_err(forking)?;
+        calls::check_waiting()?;
+        let failed = |call: &'static str| move |error: io::Error| format!("{call}: {error}");
+        let shared = Shared::new().map_err(failed("mapping a page, by mmap(2)"))?;
+        let (gate, theirs) = gate().map_err(failed("connecting it, by socketpair(2)"))?;
         let keeper = std::process::id();
         // SAFETY: the keeper has one thread, and the child makes system calls only.
         match unsafe { libc::fork() } {
-            -1 => Err(forking(io::Error::last_os_error())),
+            -1 => Err(failed("forking")(io::Error::last_os_error())),
             0 => live(
                 (&settings, streams),
                 &mut image,

@@ -88,9 +88,12 @@ pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
 fn start_keeper(output: Output) -> Result<Running> {
     let program = Path::new("/proc/self/exe");
     let starting = |error| Error::io("starting the keeper from", program, error);
-    let (socket, theirs) = UnixStream::pair().map_err(starting)?;
-    let (errors, stderr) = io::pipe().map_err(starting)?;
-    let (out, stdout) = stdout_of(output, &stderr).map_err(starting)?;
+    let by = |call: &'static str| {
+        move |error: io::Error| fault("starting the keeper", format!("{call}: {error}"))
+    };
+    let (socket, theirs) = UnixStream::pair().map_err(by("socketpair(2)"))?;
+    let (errors, stderr) = io::pipe().map_err(by("pipe(2)"))?;
+    let (out, stdout) = stdout_of(output, &stderr).map_err(by("pipe(2)"))?;
     let echo = match output {
         Output::Show => Echo::Stderr,
         Output::Discard | Output::Keep => Echo::Silent,

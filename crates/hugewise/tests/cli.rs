@@ -8,6 +8,7 @@ mod fleet;
 mod harness;
 mod host_memory;
 mod interrupted;
+mod planted;
 mod records;
 mod refused;
 mod requests;

@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::stderr::{chain, message};
 use anyhow::Result;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
+use hugewise_linux::machine::descriptors;
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
 use hugewise_model::base::parquet;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     ask_for_reports_of_panics();
+    descriptors::raise();
     match cli::parse(std::env::args_os().collect()).and_then(|cli| dispatch(cli.verb)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),

@@ -13,7 +13,7 @@ use hugewise_model::observe::faults;
 use hugewise_model::text::page::MOST_BYTES;
 
 use crate::options::PageFile;
-use crate::{exit, file, output};
+use crate::{exit, file, invoker, output};
 
 /// Where events go: into the analysis, and into a file where one was named.
 pub struct Sink<A> {
@@ -139,7 +139,11 @@ pub fn names(places: BTreeMap<String, BTreeSet<u64>>) -> impl Iterator<Item = fa
     let symbols = Symbols::default();
     places.into_iter().flat_map(move |(file, offsets)| {
         let offsets: Vec<u64> = offsets.into_iter().collect();
-        let names = symbols.look_up(&file, &offsets);
+        let rights = invoker::rights();
+        // The file is what the program had mapped, and may be another by now.
+        let named = rights.map(|rights| rights.lend(|| Ok(symbols.look_up(&file, &offsets))));
+        let names = named.ok().and_then(Result::ok).unwrap_or_default();
+        let names = names.into_iter().chain(std::iter::repeat_with(Vec::new));
         let named = offsets.into_iter().zip(names);
         named.map(move |(offset, frames)| faults::Event::Symbol {
             file: file.clone(),

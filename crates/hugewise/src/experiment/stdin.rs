@@ -14,8 +14,8 @@ use hugewise_linux::file::folder::Folder;
 use hugewise_linux::file::read::open_regular;
 use hugewise_linux::spawn::scratch_name;
 
-use crate::{exit, invoker};
 use crate::options::Options;
+use crate::{exit, invoker};
 
 /// More is refused, because it is kept where memory may be.
 const LARGEST: u64 = 1 << 30;
@@ -89,7 +89,8 @@ impl Input {
         let rights = invoker::rights()?;
         let made = rights.lend(|| DirBuilder::new().mode(0o700).create(&folder));
         let made = made.and_then(|()| Folder::open(&folder, &rights));
-        let held = made.with_context(|| format!("making {} for a copy of stdin", folder.display()))?;
+        let held =
+            made.with_context(|| format!("making {} for a copy of stdin", folder.display()))?;
         let mut input = Self {
             path: folder.join("stdin"),
             bytes: 0,

@@ -38,8 +38,12 @@ impl TrialOutput {
             let name = format!("{index:04}.{what}");
             // The trial may have put something there.
             let _ = self.folder.remove(&name);
-            let written = self.folder.create(&name).and_then(|mut file| file.write_all(bytes));
-            written.with_context(|| format!("writing {}", self.folder.path().join(name).display()))?;
+            let written = self
+                .folder
+                .create(&name)
+                .and_then(|mut file| file.write_all(bytes));
+            written
+                .with_context(|| format!("writing {}", self.folder.path().join(name).display()))?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{self, Case, HUGEWISE, NOBODY, is_root, lab, one_at_a_time, skip, wait_until};
+use crate::harness::{Case, HUGEWISE, NOBODY, is_root, one_at_a_time, skip, wait_until};
 
 mod others;
 mod reading;
@@ -47,23 +47,18 @@ fn make_pipe(path: &Path) {
 struct Process(Child);
 
 impl Process {
-    fn start(command: &mut Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        Self(command.spawn().expect("a process"))
-    }
-
-    /// A copy of sleep(1) under this name, of the user without rights, with these words behind its time.
-    fn named(case: &Case, name: &str, words: &[&str]) -> Self {
+    /// A shell under another name, of the user without rights, that waits with these words in its command line.
+    fn named(case: &Case, name: &str, word: &str) -> Self {
         let program = case.path(name);
         if !program.exists() {
-            fs::copy(lab(), &program).expect("a copy");
+            fs::copy("/bin/sh", &program).expect("a copy");
         }
         let mut command = Command::new(&program);
         command
-            .args(["touch", "--pages", "1", "--hold", "60000"])
-            .args(words);
-        command.uid(NOBODY).gid(NOBODY);
-        Self::start(&mut command)
+            .args(["-c", "read line", word])
+            .stdin(Stdio::piped());
+        command.uid(NOBODY).gid(NOBODY).stdout(Stdio::null());
+        Self(command.spawn().expect("a process"))
     }
 
     fn pid(&self) -> String {

@@ -8,10 +8,12 @@ fn an_ordinary_user_does_not_keep_root_from_measuring() {
     let lock = "/run/lock/hugewise.lock";
     for planted in [
         // A program of root holds a lock to which a link leads.
-        format!("touch /run/hugewise/other; flock /run/hugewise/other sleep 20 & P=$!; sleep 0.3; {nobody} ln -s /run/hugewise/other {lock}"),
+        format!(
+            "touch /run/hugewise/other; flock -F /run/hugewise/other sleep 20 & P=$!; sleep 0.3; {nobody} ln -s /run/hugewise/other {lock}"
+        ),
         // A set-user-ID program holds it, whose real user is another one.
-        format!("setpriv --ruid 65534 flock {lock} sleep 20 & P=$!; sleep 0.3"),
-        format!("{nobody} flock {lock} sleep 20 & P=$!; sleep 0.3"),
+        format!("setpriv --ruid 65534 flock -F {lock} sleep 20 & P=$!; sleep 0.3"),
+        format!("{nobody} flock -F {lock} sleep 20 & P=$!; sleep 0.3"),
         format!("{nobody} mkfifo {lock}"),
         format!("{nobody} mkdir {lock}"),
         format!("{nobody} ln -s /dev/zero {lock}"),
@@ -34,8 +36,8 @@ fn an_ordinary_user_does_not_keep_root_from_measuring() {
 fn ordinary_users_see_roots_turn_and_one_anothers() {
     let nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups";
     for held in [
-        "flock /run/hugewise/measuring.lock sleep 20".to_owned(),
-        format!("{nobody} flock /run/lock/hugewise.lock sleep 20"),
+        "flock -F /run/hugewise/measuring.lock sleep 20".to_owned(),
+        format!("{nobody} flock -F /run/lock/hugewise.lock sleep 20"),
     ] {
         let case = Case::new();
         fs::copy(HUGEWISE, case.path("hugewise")).expect("a copy");
@@ -72,7 +74,10 @@ fn a_planted_name_does_not_keep_the_library_from_being_preloaded() {
     }
     assert_eq!(ended.status.code(), Some(0), "{told}");
     let mapped = text.lines().find(|line| line.ends_with(name));
-    assert!(mapped.is_some_and(|line| line.contains(" /var/lib/hugewise/")), "{text}");
+    assert!(
+        mapped.is_some_and(|line| line.contains(" /var/lib/hugewise/")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -110,9 +115,11 @@ int main(int c, char **v) {
 fn a_refused_call_is_named_and_nothing_waits_for_ever() {
     let case = Case::new();
     fs::write(case.path("deny.c"), DENY).expect("a source");
-    let built = Command::new("cc").arg("-o").arg(case.path("deny")).arg(case.path("deny.c"));
-    let mut built = { built };
-    if !built.status().is_ok_and(|status| status.success()) {
+    let mut compiler = Command::new("cc");
+    compiler
+        .arg("-o")
+        .args([case.path("deny"), case.path("deny.c")]);
+    if !compiler.status().is_ok_and(|status| status.success()) {
         return skip("a_refused_call…", "needs a C compiler");
     }
     for call in ["waitid", "socketpair"] {
@@ -121,7 +128,10 @@ fn a_refused_call_is_named_and_nothing_waits_for_ever() {
         command.arg(call).arg(HUGEWISE);
         command.args(["exec", "--policy", "thp=always,means=tracer", "--", "true"]);
         let mut command = assert_cmd::Command::from_std(command);
-        let ended = command.timeout(Duration::from_secs(20)).output().expect("it ends");
+        let ended = command
+            .timeout(Duration::from_secs(20))
+            .output()
+            .expect("it ends");
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(126), "{call}: {told}");
         assert!(told.contains(call), "{told}");

@@ -21,7 +21,10 @@ fn said(case: &Case, words: &[&str]) -> String {
 #[test]
 fn a_configuration_that_a_process_names_is_read_with_limits_and_its_users_rights() {
     if !is_root() {
-        return skip("a_configuration…", "needs root to look at another's process");
+        return skip(
+            "a_configuration…",
+            "needs root to look at another's process",
+        );
     }
     let case = Case::new();
     let at = |name: &str| case.path(name).display().to_string();
@@ -33,13 +36,13 @@ fn a_configuration_that_a_process_names_is_read_with_limits_and_its_users_rights
     symlink(case.path("secret"), case.path("secret.conf")).expect("a link");
     let servers: Vec<_> = ["pipe", "zero", "round", "secret"]
         .iter()
-        .map(|name| Process::named(&case, "redis-server", &[&at(&format!("{name}.conf"))]))
+        .map(|name| Process::named(&case, "redis-server", &at(&format!("{name}.conf"))))
         .collect();
     let options = [
         format!("@{}", at("pipe.conf")),
         format!("-XX:VMOptionsFile={}", at("pipe.conf")),
     ];
-    let virtual_machines = options.map(|word| Process::named(&case, "java", &[&word]));
+    let virtual_machines = options.map(|word| Process::named(&case, "java", &word));
     std::thread::sleep(Duration::from_millis(200));
     for process in servers.iter().chain(&virtual_machines) {
         let text = said(&case, &["advise", "-v", &process.pid()]);
@@ -54,14 +57,17 @@ fn a_configuration_that_a_process_names_is_read_with_limits_and_its_users_rights
 #[test]
 fn a_configuration_of_the_processs_user_is_read() {
     if !is_root() {
-        return skip("a_configuration_of…", "needs root to look at another's process");
+        return skip(
+            "a_configuration_of…",
+            "needs root to look at another's process",
+        );
     }
     let case = Case::new();
     let own = case.path("own.conf");
     fs::write(&own, "disable-thp OWNVALUE\n").expect("a file");
     std::os::unix::fs::chown(&own, Some(NOBODY), None).expect("its owner");
     fs::set_permissions(&own, fs::Permissions::from_mode(0o400)).expect("its mode");
-    let server = Process::named(&case, "redis-server", &[&own.display().to_string()]);
+    let server = Process::named(&case, "redis-server", &own.display().to_string());
     std::thread::sleep(Duration::from_millis(200));
     assert!(said(&case, &["advise", "-v", &server.pid()]).contains("OWNVALUE"));
 }
@@ -161,9 +167,16 @@ fn a_folder_of_records_has_what_is_none_left_out() {
         let done = case.hugewise().args(words).timeout(SOON).output();
         let done = done.expect("it ends");
         let text = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-        assert!(done.status.code().is_some(), "{words:?} does not end: {text}");
+        assert!(
+            done.status.code().is_some(),
+            "{words:?} does not end: {text}"
+        );
     }
-    let done = case.hugewise().args(["report", "last"]).timeout(SOON).output();
+    let done = case
+        .hugewise()
+        .args(["report", "last"])
+        .timeout(SOON)
+        .output();
     assert!(done.expect("it ends").status.success());
 }
 

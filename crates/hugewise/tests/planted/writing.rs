@@ -29,9 +29,10 @@ impl Sudo {
         command.current_dir(self.case.path("user")).args(words);
         let ended = command.arg("--").arg(self.case.path("swap")).output();
         let ended = ended.expect("the program");
-        ended.status.code().unwrap_or_else(|| {
-            panic!("{words:?}: {}", String::from_utf8_lossy(&ended.stderr))
-        })
+        ended
+            .status
+            .code()
+            .unwrap_or_else(|| panic!("{words:?}: {}", String::from_utf8_lossy(&ended.stderr)))
     }
 
     /// The victims are as before, and the results are files of the user.
@@ -56,8 +57,24 @@ fn under_sudo_a_workload_does_not_choose_what_a_run_writes_over() {
     let _turn = one_at_a_time();
     let sudo = Sudo::new(&["json", "html", "csv"]);
     let words = [
-        "run", "--wait", "60s", "--warmup", "0", "--max-rounds", "2", "--policy", "as-is",
-        "--baseline", "as-is", "--out", "r.jsonl", "--json", "json", "--html", "html", "--export",
+        "run",
+        "--wait",
+        "60s",
+        "--warmup",
+        "0",
+        "--max-rounds",
+        "2",
+        "--policy",
+        "as-is",
+        "--baseline",
+        "as-is",
+        "--out",
+        "r.jsonl",
+        "--json",
+        "json",
+        "--html",
+        "html",
+        "--export",
         "csv-long=csv",
     ];
     assert_eq!(sudo.run(&words), 0);
@@ -67,7 +84,10 @@ fn under_sudo_a_workload_does_not_choose_what_a_run_writes_over() {
 #[test]
 fn under_sudo_a_workload_does_not_choose_what_the_instruments_write_over() {
     if !is_root() {
-        return skip("under_sudo… instruments", "needs root to become somebody else");
+        return skip(
+            "under_sudo… instruments",
+            "needs root to become somebody else",
+        );
     }
     let words = ["stat", "--json", "json"];
     let sudo = Sudo::new(&["json"]);
@@ -75,8 +95,17 @@ fn under_sudo_a_workload_does_not_choose_what_the_instruments_write_over() {
     let victim = fs::read_to_string(sudo.case.path("victim.json"));
     assert_eq!(victim.expect("the victim"), SECRET);
     let words = [
-        "faults", "--json", "json", "--html", "html", "--flame", "flame", "--folded", "folded",
-        "--export", "firefox=firefox",
+        "faults",
+        "--json",
+        "json",
+        "--html",
+        "html",
+        "--flame",
+        "flame",
+        "--folded",
+        "folded",
+        "--export",
+        "firefox=firefox",
     ];
     let sudo = Sudo::new(&["json", "html", "flame", "folded", "firefox"]);
     if sudo.run(&words) != 0 {
@@ -105,7 +134,14 @@ fn under_sudo_the_output_that_is_kept_is_the_users_and_lies_in_the_folder_that_w
     case.hugewise()
         .env("SUDO_UID", NOBODY.to_string())
         .args(["run", "--wait", "60s", "--warmup", "0", "--max-rounds", "2"])
-        .args(["--policy", "as-is", "--baseline", "as-is", "--output", "keep"])
+        .args([
+            "--policy",
+            "as-is",
+            "--baseline",
+            "as-is",
+            "--output",
+            "keep",
+        ])
         .arg("--out")
         .arg(user.join("r.jsonl"))
         .arg("--")
@@ -143,7 +179,11 @@ fn a_given_descriptor_and_a_device_are_written_to() {
     let case = Case::new();
     let record = "../../fixtures/runs/clear-win.jsonl";
     let record = Path::new(env!("CARGO_MANIFEST_DIR")).join(record);
-    for (file, printed) in [("/dev/stdout", true), ("/dev/fd/1", true), ("/dev/null", false)] {
+    for (file, printed) in [
+        ("/dev/stdout", true),
+        ("/dev/fd/1", true),
+        ("/dev/null", false),
+    ] {
         let done = case
             .hugewise()
             .args(["report", "--format", "csv", "--json", file])
@@ -151,7 +191,11 @@ fn a_given_descriptor_and_a_device_are_written_to() {
             .assert()
             .success();
         let text = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-        assert_eq!(text.contains("\"format\":") || text.contains("\"format\" :"), printed, "{file}");
+        assert_eq!(
+            text.contains("\"format\":") || text.contains("\"format\" :"),
+            printed,
+            "{file}"
+        );
         assert!(text.lines().count() > 5, "the CSV is there too: {text}");
     }
 }
@@ -159,7 +203,10 @@ fn a_given_descriptor_and_a_device_are_written_to() {
 #[test]
 fn a_folder_of_somebody_else_takes_the_file_of_metrics_and_nothing_is_followed() {
     if !is_root() {
-        return skip("a_folder_of_somebody_else…", "needs root to plant for another");
+        return skip(
+            "a_folder_of_somebody_else…",
+            "needs root to plant for another",
+        );
     }
     for kind in ["link", "dangling", "pipe", "folder"] {
         let case = Case::new();

@@ -38,7 +38,10 @@ pub fn place() -> Option<PathBuf> {
     );
     let own = OF_ROOT.iter().filter(|_| effective_uid() == 0);
     let own = own.map(Path::new).filter(|folder| is_roots(folder));
-    let shared = FOLDERS.iter().map(Path::new).filter(|folder| is_fit(folder));
+    let shared = FOLDERS
+        .iter()
+        .map(Path::new)
+        .filter(|folder| is_fit(folder));
     let mut places = own.chain(shared).map(|folder| folder.join(&name));
     let free = places.find(|place| is_free(place))?;
     (!LIBRARY.is_empty()).then_some(free)

@@ -9,8 +9,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use hugewise_model::run::policy::runtime::{
     Answers, key, parse_flags, parse_tunables, tunables_answers,

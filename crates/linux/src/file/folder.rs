@@ -13,10 +13,10 @@ use rustix::io::Errno;
 use super::rights::Rights;
 use crate::machine::clock::since_1970;
 
-/// How often another name is tried where one is taken.
+/// Names to try, if one is taken.
 const ATTEMPTS: usize = 8;
 
-/// A folder that is held open: what is made in it is made there, wherever its path leads by then.
+/// An open folder. New files appear in it, wherever its path leads by then.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
@@ -38,7 +38,7 @@ impl Folder {
         })
     }
 
-    /// Makes a folder that was not there, and opens it.
+    /// Makes a new folder, and opens it.
     ///
     /// # Errors
     /// Something has its name, or the user may not make one there.
@@ -57,7 +57,7 @@ impl Folder {
         })
     }
 
-    /// Makes a folder and those above it, where they are not there, and opens it.
+    /// Makes a folder and those above it, if they are missing, and opens it.
     ///
     /// # Errors
     /// The user may not make one there.
@@ -66,13 +66,13 @@ impl Folder {
         Self::open(path, rights)
     }
 
-    /// Its path, as it was named.
+    /// Returns its path, as the user named it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a file that was not there.
+    /// Makes a new file.
     ///
     /// # Errors
     /// Something has its name, or the user may not make one.
@@ -85,7 +85,7 @@ impl Folder {
         openat(&self.fd, name, new, Mode::from(0o666)).map(File::from)
     }
 
-    /// Opens a file that is there, to read and to write it. A link is not followed.
+    /// Opens an old file, to read and to write it. Does not follow a link.
     ///
     /// # Errors
     /// It is not there, is no regular file, or may not be written.
@@ -124,14 +124,18 @@ impl Folder {
         })
     }
 
-    /// A new file under a name that nobody could take in advance.
+    /// Makes a file under a name that nobody could take in advance.
     fn create_unfinished(&self, name: &str) -> io::Result<(String, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mut last = Errno::EXIST;
         for _ in 0..ATTEMPTS {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let now = since_1970().subsec_nanos();
-            let own = format!("{}{}-{count}-{now:08x}", unfinished(name), std::process::id());
+            let own = format!(
+                "{}{}-{count}-{now:08x}",
+                unfinished(name),
+                std::process::id()
+            );
             match self.create_new(Path::new(&own)) {
                 Ok(file) => return Ok((own, file)),
                 Err(error) => last = error,
@@ -143,7 +147,7 @@ impl Folder {
         Err(last.into())
     }
 
-    /// Removes what killed writers of a file left: files of ours that have its name and more.
+    /// Removes the unfinished files of killed writers of a file, if they are ours.
     pub fn sweep(&self, name: &str) {
         let start = unfinished(name);
         let _ = self.rights.lend(|| {
@@ -160,7 +164,12 @@ impl Folder {
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let listed = openat(&self.fd, ".", OFlags::RDONLY | FLAGS - OFlags::PATH, Mode::empty())?;
+        let listed = openat(
+            &self.fd,
+            ".",
+            OFlags::RDONLY | FLAGS - OFlags::PATH,
+            Mode::empty(),
+        )?;
         let entries = Dir::new(listed)?.take(MOST_NAMES);
         Ok(entries
             .filter_map(|entry| entry.ok()?.file_name().to_str().ok().map(str::to_owned))
@@ -176,7 +185,7 @@ impl Folder {
             .lend(|| Ok(unlinkat(&self.fd, name.as_ref(), AtFlags::empty())?))
     }
 
-    /// Whether a name leads to this file.
+    /// Returns true if a name leads to this file.
     #[must_use]
     pub fn has(&self, name: impl AsRef<Path>, file: &File) -> bool {
         let found = self
@@ -193,15 +202,13 @@ impl AsFd for Folder {
     }
 }
 
-/// A folder is held, not read: that it can be entered is enough.
-const FLAGS: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC);
+/// The folder need not be readable.
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// So many names of a folder are looked at.
+/// Names of a folder to look at, at most.
 const MOST_NAMES: usize = 10_000;
 
-/// How the names begin of files that are not finished. They do not end as the file does, so that nobody takes them for it.
+/// Returns the begin of the names of unfinished files. Such a name has another end than the file, so that nobody takes it for the file.
 fn unfinished(name: &str) -> String {
     format!("{name}.new-")
 }
@@ -266,7 +273,12 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let own = std::process::id();
         let living = format!("x.new-{own}-0-00000000");
-        for name in ["x", "x.new-4194305-0-00000000", &living, "y.new-4194305-0-0"] {
+        for name in [
+            "x",
+            "x.new-4194305-0-00000000",
+            &living,
+            "y.new-4194305-0-0",
+        ] {
             fs::write(parent.path().join(name), "").unwrap();
         }
         let folder = Folder::open(parent.path(), &Rights::own()).unwrap();

@@ -1,4 +1,4 @@
-//! What stands under a name, found out without opening it: opening a pipe waits, and opening a device may act.
+//! The kind of a file, found out without opening it: opening a pipe waits, and opening a device may act.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -8,30 +8,30 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, open, openat};
 
-/// What is not opened, and why.
+/// Returns the error of a file that this program does not open.
 pub(super) fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-/// Holds what stands under a path, without opening it.
+/// Returns a handle of a path, without opening it.
 pub(super) fn hold(path: &Path) -> io::Result<File> {
     hold_at(CWD, path, OFlags::empty())
 }
 
-/// Holds what stands under a name of a folder; with [`OFlags::NOFOLLOW`] the link itself.
+/// Returns a handle of a name in a folder; with [`OFlags::NOFOLLOW`] that of a link itself.
 pub(super) fn hold_at(folder: BorrowedFd<'_>, name: &Path, more: OFlags) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | more;
     Ok(File::from(openat(folder, name, flags, Mode::empty())?))
 }
 
-/// Opens what is held: that and nothing else, whatever has its name by now.
+/// Opens the file of a handle, whatever has its name by now.
 pub(super) fn open_held(held: &File, flags: OFlags) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
     let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(File::from(open(&path, flags, Mode::empty())?))
 }
 
-/// Why what is held is not read as a file; nothing for a regular one.
+/// Returns why this is no regular file; `None` for a regular one.
 pub(super) fn why_no_file(found: &Metadata) -> Option<&'static str> {
     let kind = found.file_type();
     Some(match kind {
@@ -43,7 +43,7 @@ pub(super) fn why_no_file(found: &Metadata) -> Option<&'static str> {
     })
 }
 
-/// The descriptor of ours that a path means, as `/dev/stdout` and `/dev/fd/63` do: whoever started us opened it.
+/// Returns the open descriptor of this process that a path means, as `/dev/stdout` and `/dev/fd/63` do.
 pub(super) fn given(path: &Path) -> Option<OwnedFd> {
     let path = path.to_str()?;
     let number = match path {
@@ -64,7 +64,7 @@ pub(super) fn given(path: &Path) -> Option<OwnedFd> {
     borrowed.try_clone_to_owned().ok()
 }
 
-/// Whether a descriptor was opened for this: only then may it be used, and opened once more.
+/// Returns true if a descriptor is open for this access.
 pub(super) fn is_open_for(fd: impl AsFd, mode: OFlags) -> bool {
     let flags = fcntl_getfl(fd).unwrap_or(OFlags::PATH);
     let access = flags & OFlags::RWMODE;

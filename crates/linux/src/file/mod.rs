@@ -1,8 +1,8 @@
 //! Files that somebody names, or that belong to somebody else.
 //!
-//! Their folders may be another user's, who changes them at any moment: also between two of our calls. So the kernel decides with the
-//! rights of the user for whom a file is opened ([`rights`]), nothing is opened that blocks or acts when it is opened ([`read`]), and what
-//! is written goes to a descriptor that is open before anything is measured ([`sheet`], [`folder`]).
+//! Their folders may be another user's, who changes them at any moment, also between two calls of ours. So the kernel decides by the
+//! rights of that user ([`rights`]). Opening neither blocks nor acts ([`read`]). Results have descriptors before the first trial
+//! ([`sheet`], [`folder`]).
 
 pub mod folder;
 mod kind;

@@ -10,7 +10,7 @@ use super::kind::refused;
 use super::read::{open_regular, read_within};
 use super::rights::Rights;
 
-/// So many names of a folder are looked at.
+/// Names of a folder to look at, at most.
 const MOST_NAMES: usize = 10_000;
 
 /// A reader with limits for all files together.
@@ -21,7 +21,7 @@ pub struct Reader {
     bytes: Cell<u64>,
 }
 
-/// What a file held.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its bytes.
@@ -41,7 +41,7 @@ impl Reader {
         }
     }
 
-    /// Whose rights it has.
+    /// Returns its rights.
     #[must_use]
     pub fn rights(&self) -> &Rights {
         &self.rights
@@ -50,8 +50,7 @@ impl Reader {
     /// Reads a regular file.
     ///
     /// # Errors
-    /// There is none, it is something else, its owner keeps it from this user, it has more bytes than `most`, or the limits of all files
-    /// together are reached.
+    /// It is no regular file, this user may not read it, or a limit is reached.
     pub fn read(&self, path: &Path, most: u64) -> io::Result<Found> {
         let files = self.files.get().checked_sub(1);
         let files = files.ok_or_else(|| refused("too many files were read before it"))?;

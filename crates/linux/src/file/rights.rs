@@ -13,7 +13,7 @@ use crate::machine::root::Root;
 /// The user whose rights the kernel asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Nobody else where it is absent.
+    /// The other user, if there is one.
     user: Option<User>,
 }
 
@@ -25,13 +25,13 @@ struct User {
 }
 
 impl Rights {
-    /// Those of this process.
+    /// Returns those of this process.
     #[must_use]
     pub fn own() -> Self {
         Self::default()
     }
 
-    /// Those of the invoking user, where there is another one.
+    /// Returns those of the invoking user, if there is one.
     #[must_use]
     pub fn of(identity: Option<&Identity>) -> Self {
         let user = identity.map(|who| User {
@@ -42,10 +42,10 @@ impl Rights {
         Self { user }
     }
 
-    /// Those of the user who started a process; `None` where it is gone.
+    /// Returns those of the user who started a process; `None` if it is gone.
     ///
-    /// That is its real user: a set-user-ID program names files for the one who called it. Only root can lend rights, so that others
-    /// have their own, and so has a machine that is frozen.
+    /// Its real user counts: a set-user-ID program names files for its caller. Only root can lend rights; other users, and readers of
+    /// a frozen machine, keep their own.
     #[must_use]
     pub fn of_process(root: &Root, pid: u32) -> Option<Self> {
         let status = root.read(format!("proc/{pid}/status")).ok()?;
@@ -56,13 +56,13 @@ impl Rights {
         Some(Self { user: Some(user) })
     }
 
-    /// The user whose they are.
+    /// Returns their user.
     #[must_use]
     pub fn uid(&self) -> u32 {
         self.user.as_ref().map_or_else(effective_uid, |it| it.uid)
     }
 
-    /// Whether they are another user's.
+    /// Returns true if they are another user's.
     #[must_use]
     pub fn are_lent(&self) -> bool {
         self.user
@@ -141,19 +141,19 @@ impl Lent {
             .iter()
             .map(|&id| rustix::process::Gid::from_raw(id))
             .collect();
-        // From here on a drop gives back what was changed.
+        // A drop gives back the old ids, also after an error.
         set_thread_groups(&groups)?;
         set_file_group(user.gid);
         set_file_user(user.uid);
-        let is = (
-            set_file_user(NOBODY_AT_ALL),
-            set_file_group(NOBODY_AT_ALL),
-        );
+        let is = (set_file_user(NOBODY_AT_ALL), set_file_group(NOBODY_AT_ALL));
         match is == (user.uid, user.gid) {
             true => Ok(before),
             false => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                format!("the kernel does not let this process open files as user {}", user.uid),
+                format!(
+                    "the kernel does not let this process open files as user {}",
+                    user.uid
+                ),
             )),
         }
     }
@@ -171,18 +171,18 @@ impl Drop for Lent {
     }
 }
 
-/// No id: the kernel changes nothing, and tells which one is in force.
+/// No id: the kernel changes nothing, and returns the present one.
 const NOBODY_AT_ALL: u32 = u32::MAX;
 
 /// Sets the user whose rights this thread has to files; returns who it was.
 fn set_file_user(uid: u32) -> u32 {
-    // SAFETY: setfsuid takes any number, and concerns this thread alone.
+    // SAFETY: setfsuid takes any number, and concerns only this thread.
     unsafe { libc::setfsuid(uid) }.cast_unsigned()
 }
 
 /// The same for the group.
 fn set_file_group(gid: u32) -> u32 {
-    // SAFETY: setfsgid takes any number, and concerns this thread alone.
+    // SAFETY: setfsgid takes any number, and concerns only this thread.
     unsafe { libc::setfsgid(gid) }.cast_unsigned()
 }
 

@@ -17,21 +17,21 @@ use super::rights::Rights;
 /// Links that lead to links end here.
 const MOST_LINKS: usize = 8;
 
-/// How often a name that changes meanwhile is tried again.
+/// Attempts at a name that somebody changes at the same time.
 const ATTEMPTS: usize = 8;
 
 /// The file, open; what it holds stays until [`Sheet::replace`].
 #[derive(Debug)]
 pub struct Sheet {
     file: File,
-    /// Where it lies; a descriptor that was given to us has no place.
+    /// Its folder and name; `/dev/fd/N` has none.
     place: Option<(Folder, PathBuf)>,
 }
 
 impl Sheet {
     /// Opens a file to be written later, or makes it. The folder is kept too.
     ///
-    /// A link is followed where it belongs to the user whose rights these are, or to root: nobody else chooses what is written over.
+    /// Follows a link only of the user of these rights, or of root: nobody else chooses the file.
     ///
     /// # Errors
     /// It may not be written, is a link of somebody else, a folder, a block device, or a pipe that nobody reads.
@@ -54,7 +54,7 @@ impl Sheet {
         })
     }
 
-    /// Writes all of it, in place of what it held.
+    /// Writes these bytes in place of its old content.
     ///
     /// # Errors
     /// The disk is full, or somebody removed the file and another cannot be made.
@@ -62,7 +62,7 @@ impl Sheet {
         self.begin()?.write_all(bytes)
     }
 
-    /// Empties it; what is written from then on is there at once.
+    /// Empties it, and returns it for writing piece by piece.
     ///
     /// # Errors
     /// As [`Sheet::replace`].
@@ -75,7 +75,7 @@ impl Sheet {
             return self.file.try_clone();
         }
         let mut file = match found.nlink() {
-            // It was removed meanwhile. What has its name now may be a link that somebody planted.
+            // The trial removed it, and its name may belong to a planted link.
             0 => {
                 let _ = folder.remove(name);
                 folder.create(name)?
@@ -100,12 +100,7 @@ pub(super) fn parted(path: &Path) -> io::Result<(PathBuf, PathBuf)> {
     Ok((above.to_owned(), name.into()))
 }
 
-fn open_in(
-    folder: BorrowedFd<'_>,
-    name: &Path,
-    rights: &Rights,
-    links: usize,
-) -> io::Result<File> {
+fn open_in(folder: BorrowedFd<'_>, name: &Path, rights: &Rights, links: usize) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         let held = match hold_at(folder, name, OFlags::NOFOLLOW) {
             Ok(held) => held,
@@ -133,7 +128,7 @@ fn make(folder: BorrowedFd<'_>, name: &Path) -> Result<File, Errno> {
     openat(folder, name, new, Mode::from(0o666)).map(File::from)
 }
 
-/// Goes where a link leads that can be trusted.
+/// Follows a link of a trusted owner.
 fn follow(
     folder: BorrowedFd<'_>,
     link: &File,

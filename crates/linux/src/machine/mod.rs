@@ -3,6 +3,9 @@
 /// Clocks.
 pub mod clock;
 
+/// How many files may be open.
+pub mod descriptors;
+
 /// Errors: the kind, the action and the path.
 pub mod error;
 

@@ -26,6 +26,7 @@ use super::tracer::Filter;
 use super::usage::Usage;
 use super::wire::Order;
 use crate::file::rights::Rights;
+use crate::machine::descriptors;
 
 /// Settings that a process applies to itself before it becomes the workload.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub(super) struct Settings {
     identity: Option<(u32, u32, Vec<u32>)>,
     directory: Option<CString>,
     stdin: File,
+    descriptors: Option<u64>,
     cpus: Option<libc::cpu_set_t>,
     nodes: Option<Nodes>,
     /// The door of its cgroup.
@@ -60,6 +62,7 @@ impl Settings {
             identity: identity.map(|who| (who.uid, who.gid, who.groups.clone())),
             directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
+            descriptors: order.descriptors,
             cpus: order.cpus.as_deref().map(cpu_set),
             nodes: order.numa.as_ref().map(Nodes::of),
             cgroup: order.cgroup.as_ref().map(CgroupPlan::door).transpose()?,
@@ -94,6 +97,9 @@ impl Settings {
 
     /// The same, with the input and the signals that the process has.
     fn enter_as_is(&self) -> Result<(), Failure> {
+        if let Some(count) = self.descriptors {
+            descriptors::lower(count);
+        }
         if let Some(cpus) = &self.cpus {
             let size = size_of::<libc::cpu_set_t>();
             // SAFETY: the set outlives the call.

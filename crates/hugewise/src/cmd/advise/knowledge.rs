@@ -13,7 +13,7 @@ pub(super) fn read() -> Result<Knowledge> {
     let mut knowledge = Knowledge::compiled().map_err(anyhow::Error::msg)?;
     for path in own_files() {
         let name = path.display().to_string();
-        let bytes = file::read(&path).map_err(|why| exit::usage(format!("{name}: {why}")))?;
+        let bytes = file::read_found(&path).map_err(|why| exit::usage(format!("{name}: {why}")))?;
         let text = String::from_utf8_lossy(&bytes);
         knowledge.extend(&name, &text).map_err(exit::usage)?;
     }

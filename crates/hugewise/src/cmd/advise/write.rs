@@ -9,9 +9,9 @@ use hugewise_model::advise::advice::Advice;
 use hugewise_model::advise::persistent::files;
 use hugewise_model::text::number::counted;
 
-use crate::{exit, invoker};
 use crate::output::Output;
 use crate::stderr::message;
+use crate::{exit, invoker};
 
 /// Writes them into a folder, which is made; what is there already is kept.
 pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<()> {

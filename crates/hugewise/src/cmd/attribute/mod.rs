@@ -352,7 +352,11 @@ fn source(path: &Path) -> Result<Vec<u8>> {
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
     let mut attribution = Attribution::of(record).map_err(refused)?;
-    names::name_places(&mut attribution);
+    // The files of the calls are the workload's.
+    crate::invoker::rights()?.lend(|| {
+        names::name_places(&mut attribution);
+        Ok(())
+    })?;
     output::show(
         &arguments.output,
         &attribution,
@@ -360,7 +364,8 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
         || csv::rows(&attribution),
     )?;
     let path = path.display().to_string();
-    let drawn = || Ok(attribution.page(&path, &source(Path::new(&path))?));
+    let bytes = || recorder::source(Path::new(&path), recorder::read_back(Path::new(&path))?);
+    let drawn = || Ok(attribution.page(&path, &bytes()?));
     arguments.page.write(drawn)?;
     if let Some(file) = &arguments.sites {
         let most = arguments.best.map_or(usize::MAX, |best| best as usize);

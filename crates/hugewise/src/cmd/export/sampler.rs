@@ -1,5 +1,4 @@
-//! Samples of this machine, taken by a thread of its own: a file that does not answer keeps that thread, and neither those who ask nor the
-//! end of the program.
+//! Samples of this machine. A thread takes them, so that a file without an answer delays neither scrapes nor the end of the program.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -46,7 +45,9 @@ impl Sampler {
         let (sender, known) = watch::channel(None);
         let take = move || work(&orders, &sender, &collector, sources);
         let thread = thread::Builder::new().name("samples".to_owned());
-        thread.spawn(take).context("starting the thread of samples")?;
+        thread
+            .spawn(take)
+            .context("starting the thread of samples")?;
         Ok(Self { wanted, known })
     }
 
@@ -114,7 +115,7 @@ fn is_fresh(known: &Known) -> bool {
         .is_some_and(|sample| sample.taken.elapsed() < FRESH)
 }
 
-/// The last values, marked where they are old.
+/// Returns the last values, marked if they are old.
 fn shown(known: &Known) -> Vec<Family> {
     let last = known.as_ref().map(|sample| sample.families.clone());
     let mut families = last.unwrap_or_default();
@@ -130,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// What the families say of the sample: nothing, or that it is overdue.
+    /// Returns the mark of an overdue sample.
     fn overdue(families: &[Family]) -> Option<f64> {
         let all = families.iter().flat_map(|family| &family.series);
         let mut own = all.filter(|one| one.labels.contains(&("collector", "sample".to_owned())));

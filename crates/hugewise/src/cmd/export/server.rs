@@ -119,3 +119,26 @@ fn reply(status: StatusCode, media_type: &'static str, body: String) -> Response
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let document = include_str!("../../../../../SECURITY.md");
+        let limits = format!(
+            "at most {CONNECTIONS} connections, {} s for a request",
+            REQUEST.as_secs()
+        );
+        assert!(
+            document.contains(&limits),
+            "SECURITY.md does not say: {limits}"
+        );
+        let found = format!("larger than {} MiB", crate::file::LARGEST_FOUND >> 20);
+        assert!(
+            document.contains(&found),
+            "SECURITY.md does not say: {found}"
+        );
+    }
+}

@@ -21,8 +21,17 @@ pub(super) struct PlanFile {
 /// # Errors
 /// It cannot be read, or is wrong; with the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile> {
+    parse(path, file::read(path))
+}
+
+/// Reads it once more: only a regular file, because somebody may have put a pipe there meanwhile.
+pub(super) fn read_again(path: &Path) -> Result<PlanFile> {
+    parse(path, file::read_found(path))
+}
+
+fn parse(path: &Path, bytes: std::io::Result<Vec<u8>>) -> Result<PlanFile> {
     let wrong = |problem: String| exit::usage(format!("the plan {}: {problem}", path.display()));
-    let bytes = file::read(path).map_err(|error| exit::usage(unread(path, &error)))?;
+    let bytes = bytes.map_err(|error| exit::usage(unread(path, &error)))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
     let plan = text.parse().map_err(wrong)?;
     Ok(PlanFile {

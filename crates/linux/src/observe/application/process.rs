@@ -389,3 +389,21 @@ fn files(mappings: &[Mapping]) -> Vec<String> {
     let files: BTreeSet<_> = names.filter(|name| name.starts_with('/')).collect();
     files.into_iter().map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let document = include_str!("../../../../../SECURITY.md");
+        let limits = format!(
+            "at most {} MiB of it, and at most {MOST_FILES} files for a process",
+            CONFIGURATION >> 20
+        );
+        assert!(
+            document.contains(&limits),
+            "SECURITY.md does not say: {limits}"
+        );
+    }
+}

@@ -128,7 +128,7 @@ impl Orders {
 
     /// A plan that cannot be read, or is wrong, leaves the last one in force for its lease.
     fn refresh(&mut self) {
-        match plan_file::read(&self.path) {
+        match plan_file::read_again(&self.path) {
             Ok(file) => {
                 if file.digest != self.file.digest {
                     self.deadline = deadline(&file.plan);
@@ -151,13 +151,12 @@ impl Orders {
     /// Keeps the arm stopped, beyond the end of this process and a change of the plan.
     pub(super) fn remember_stop(&self, reason: &str) -> Result<()> {
         let file = self.stopped_file();
-        write_whole(&file, format!("{reason}\n").as_bytes())
-            .with_context(|| {
-                format!(
-                    "the arm may begin again at the next start: writing {}",
-                    file.display()
-                )
-            })
+        write_whole(&file, format!("{reason}\n").as_bytes()).with_context(|| {
+            format!(
+                "the arm may begin again at the next start: writing {}",
+                file.display()
+            )
+        })
     }
 
     fn stopped_file(&self) -> PathBuf {

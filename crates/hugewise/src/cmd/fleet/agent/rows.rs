@@ -14,8 +14,8 @@ use hugewise_model::fleet::{Ending, Row};
 use hugewise_model::text::number::counted;
 
 use super::hours::Hours;
-use crate::{exit, invoker};
 use crate::stderr::message;
+use crate::{exit, invoker};
 
 /// Periods that are kept while they cannot be written: a day of five minutes each.
 const MOST: usize = 288;

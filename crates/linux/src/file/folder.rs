@@ -167,7 +167,7 @@ impl Folder {
         let listed = openat(
             &self.fd,
             ".",
-            OFlags::RDONLY | FLAGS - OFlags::PATH,
+            OFlags::RDONLY | (FLAGS - OFlags::PATH),
             Mode::empty(),
         )?;
         let entries = Dir::new(listed)?.take(MOST_NAMES);

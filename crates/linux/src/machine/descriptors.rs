@@ -25,11 +25,14 @@ pub fn raise() {
         ..*given
     };
     let _ = setrlimit(Resource::Nofile, raised);
-    let most = given.maximum.unwrap_or(u64::MAX) / 4;
-    fill(usize::try_from(most).unwrap_or(START).min(START));
+    fill();
 }
 
-fn fill(count: usize) {
+/// Holds as many as a start takes, but at most a quarter of all.
+fn fill() {
+    let most = GIVEN.get().and_then(|given| given.maximum);
+    let most = most.map_or(START, |most| usize::try_from(most / 4).unwrap_or(START));
+    let count = most.min(START);
     let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
     while room.len() < count
         && let Ok(file) = File::open("/dev/null")
@@ -40,20 +43,22 @@ fn fill(count: usize) {
 
 /// Room for a start, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Room(usize);
+pub(crate) struct Room(());
 
 impl Room {
     /// Gives the descriptors free that were held for it.
     pub(crate) fn make() -> Self {
         let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = std::mem::take(&mut *room);
-        Self(held.len())
+        room.clear();
+        Self(())
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        fill(self.0);
+        if GIVEN.get().is_some() {
+            fill();
+        }
     }
 }
 

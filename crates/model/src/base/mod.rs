@@ -1,5 +1,6 @@
-//! The ground of all other modules: units, reasons for absence, the machine, histograms, recordings.
+//! The ground of all other modules: search by halving, units, reasons for absence, the machine, histograms, recordings.
 
+pub mod bisect;
 pub mod calendar;
 pub mod exit;
 pub mod free_blocks;

@@ -3,6 +3,8 @@
 /// Clocks.
 pub mod clock;
 
+pub mod closed;
+
 /// Errors: the kind, the action and the path.
 pub mod error;
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
 use std::path::Path;
 
 use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
+use hugewise_model::base::units::bytes_text;
 use hugewise_model::text::page;
 
 use crate::invoker;
@@ -57,4 +58,65 @@ pub fn first_line(path: &Path) -> Vec<u8> {
     let read = || read_first_line(path, LONGEST);
     let line = invoker::rights().map(|rights| rights.lend(read));
     line.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// A longer line is no line of ours: none that was written has a hundredth of it.
+pub const LONGEST_LINE: usize = 64 << 20;
+
+/// Reads the next line with its newline into `line`, which is emptied before; 0 bytes at the end.
+///
+/// # Errors
+/// The file cannot be read, its line is longer than [`LONGEST_LINE`], or memory does not suffice.
+pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<usize> {
+    line.clear();
+    loop {
+        let some = match reader.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            some => some?,
+        };
+        let (part, is_whole) = match some.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (&some[..=at], true),
+            None => (some, some.is_empty()),
+        };
+        if line.len() + part.len() > LONGEST_LINE {
+            return Err(too_long());
+        }
+        line.try_reserve(part.len())
+            .map_err(|_| Error::from(ErrorKind::OutOfMemory))?;
+        line.extend_from_slice(part);
+        let used = part.len();
+        reader.consume(used);
+        if is_whole {
+            return Ok(line.len());
+        }
+    }
+}
+
+fn too_long() -> Error {
+    let most = bytes_text(LONGEST_LINE as u64);
+    let text = format!(
+        "a line is longer than {most}, so it is no line of hugewise; give the file that it wrote"
+    );
+    Error::new(ErrorKind::InvalidData, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_one_by_one_and_an_endless_one_is_refused() {
+        let mut reader = BufReader::with_capacity(3, &b"ab\n\nlong line\nend"[..]);
+        let mut line = Vec::new();
+        let mut lines = Vec::new();
+        while read_line(&mut reader, &mut line).expect("memory") > 0 {
+            lines.push(String::from_utf8_lossy(&line).into_owned());
+        }
+        assert_eq!(lines, ["ab\n", "\n", "long line\n", "end"]);
+        let endless = std::io::repeat(b'x').take(2 * LONGEST_LINE as u64);
+        let mut reader = BufReader::with_capacity(1 << 16, endless);
+        let error = read_line(&mut reader, &mut line).expect_err("too long");
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(line.capacity() <= 2 * LONGEST_LINE);
+    }
 }

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use hugewise_linux::file::sheet::Sheet;
+use hugewise_linux::machine::closed::stdout_was_closed;
 use hugewise_model::text::document::Document;
 use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
@@ -164,8 +165,18 @@ fn not_writable(flag: &str, path: &Path, error: &anyhow::Error) -> anyhow::Error
     ))
 }
 
+/// Refuses to go on where nobody could read the result.
+pub fn check_stdout() -> Result<()> {
+    ensure!(
+        !stdout_was_closed(),
+        "stdout is closed, so the result cannot be printed; open it, for example with > FILE"
+    );
+    Ok(())
+}
+
 /// Writes a result to stdout, whole.
 pub fn print(text: &str) -> Result<()> {
+    check_stdout()?;
     let mut stdout = std::io::stdout().lock();
     stdout
         .write_all(text.as_bytes())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -103,8 +103,11 @@ pub fn replay<A: Recorded>(path: &Path, mut for_page: PageLines) -> Result<(A, P
     let mut line = Vec::new();
     let mut analysis: Option<A> = None;
     for number in 1.. {
-        line.clear();
-        if file.read_until(b'\n', &mut line).map_err(trouble)? == 0 {
+        let read = file::read_line(&mut file, &mut line).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => wrong(path, &format_args!("line {number}: {error}")),
+            _ => trouble(error),
+        });
+        if read? == 0 {
             break;
         }
         if !line.ends_with(b"\n") {

@@ -7,6 +7,7 @@ mod faults;
 mod fleet;
 mod harness;
 mod host_memory;
+mod hostile;
 mod interrupted;
 mod planted;
 mod records;

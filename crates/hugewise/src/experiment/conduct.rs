@@ -34,7 +34,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Demands, Options, Switch};
 use crate::output::{self, Output};
-use crate::stderr::{chain, message};
+use crate::stderr::{chain, message, message_lines};
 use crate::{invoker, left_over, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags, and what is told of it.
@@ -283,7 +283,7 @@ fn shown_before(
             output,
         )
     {
-        message(chain(&second));
+        message_lines(chain(&second));
     }
     error
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use hugewise_model::base::plain::{plain, plain_error};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use toml::Value;
 
@@ -69,7 +70,11 @@ fn read(path: &Path) -> Result<FileWords> {
             path.display()
         ))
     })?;
-    toml::from_str(&text).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+    toml::from_str(&text).map_err(|error| {
+        let name = plain(&path.to_string_lossy());
+        let error = plain_error(&error);
+        exit::lines(exit::Exit::Usage, format_args!("{name}: {error}"))
+    })
 }
 
 /// The verb, the flags of the file that are not given on the line, those that are, the command.

@@ -6,6 +6,7 @@
 
 use super::grid::Grid;
 use super::{Flow, Tone, Verbosity};
+use crate::base::plain::{is_obeyed, plain};
 
 /// What a verb says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -108,9 +109,48 @@ impl Document {
         self
     }
 
+    /// The same with nothing in it that a terminal obeys, or that ends a line: what draws a document draws this.
+    #[must_use]
+    pub(super) fn plain(&self) -> Self {
+        let mut all = self.clone();
+        for section in &mut all.sections {
+            section.heading.iter_mut().for_each(make_plain);
+            let blocks = section.blocks.iter_mut().map(|(_, block)| block);
+            blocks.for_each(Block::make_plain);
+        }
+        all
+    }
+
     /// Adds a section.
     pub fn push(&mut self, section: Section) {
         self.sections.push(section);
+    }
+}
+
+fn make_plain(text: &mut String) {
+    if text.contains(is_obeyed) {
+        *text = plain(text);
+    }
+}
+
+impl Block {
+    fn make_plain(&mut self) {
+        match self {
+            Self::Paragraph(paragraph) => make_plain(&mut paragraph.text),
+            Self::Fields(fields) => fields.iter_mut().for_each(|field| {
+                make_plain(&mut field.label);
+                make_plain(&mut field.text);
+            }),
+            Self::Table(grid) => {
+                let cells = grid.rows.iter_mut().flatten();
+                cells.for_each(|cell| make_plain(&mut cell.text));
+            }
+            Self::Bars(bars) => {
+                let labels = bars.bars.iter_mut().map(|(label, _)| label);
+                bars.heading.iter_mut().chain(labels).for_each(make_plain);
+            }
+            Self::Lines(lines) | Self::Notes(lines) => lines.iter_mut().for_each(make_plain),
+        }
     }
 }
 

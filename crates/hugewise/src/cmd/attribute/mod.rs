@@ -23,7 +23,7 @@ use crate::experiment::progress::Telling;
 use crate::experiment::{recorder, records};
 use crate::options::{InterleaveChoice, Options, PageFile};
 use crate::output::{self, Output};
-use crate::stderr::message;
+use crate::stderr::{message, message_lines};
 
 mod by;
 mod csv;
@@ -292,7 +292,7 @@ impl Experiment<'_> {
 
     fn say(&self, text: &str) {
         if !self.arguments.output.quiet && !text.is_empty() {
-            message(text);
+            message_lines(text);
         }
     }
 }

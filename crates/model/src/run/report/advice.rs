@@ -9,6 +9,7 @@ use super::equals;
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::program_name;
 use crate::base::host::ThpDisable;
+use crate::base::shell;
 use crate::run::compare::Answer;
 use crate::run::findings::Context;
 use crate::run::findings::host_cold_memory::is_for_back_to_back_runs;
@@ -424,9 +425,9 @@ fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
         .chain(surroundings(realisation))
         .chain(left);
     let told = told.map(|step| Advice::Sentence(format!("By hand: {step}.")));
-    let variables = environment(&realisation.environment, |_| None).into_iter();
-    let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
-    let mut words: Vec<String> = variables.collect();
+    let variables = environment(&realisation.environment, |_| None);
+    let variables = variables.iter().map(|(name, value)| (&**name, &**value));
+    let mut words = shell::environment(variables);
     let is_command = !words.is_empty() || placed.is_some();
     words.push(workload(report, arguments));
     // What a tracer does, no variable and no argument does.
@@ -436,7 +437,7 @@ fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
 }
 
 fn write(file: &FileWrite) -> String {
-    format!("echo {} > /{}", quoted(&file.value), plain(&file.path))
+    shell::write(&file.path, &file.value)
 }
 
 /// How a policy was reached, without what this machine did not need: clearing a switch that
@@ -529,7 +530,7 @@ fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
 
 fn variable(change: &EnvChange) -> String {
     match change {
-        EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
+        EnvChange::Set { name, value } => shell::assignment(name, value),
         EnvChange::Append {
             name,
             separator,
@@ -545,9 +546,8 @@ fn variable(change: &EnvChange) -> String {
 
 fn listed(name: &str, value: &str, how: &str, separator: char) -> String {
     format!(
-        "{}={} (if it is set already: {how} `{}`)",
-        plain(name),
-        quoted(value),
+        "{} (if it is set already: {how} `{}`)",
+        shell::assignment(name, value),
         plain(&separator.to_string())
     )
 }

@@ -12,11 +12,13 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod answer;
 mod oracle;
 
 #[path = "../skipping/mod.rs"]
 mod skipping;
 
+pub use answer::{answer, arm, call, call_of, cause, causes, choice, claim, doubt};
 pub use skipping::{is_root, skip};
 
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
@@ -51,14 +53,6 @@ pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
                 .unwrap_or(f64::NAN)
         })
         .collect()
-}
-
-/// What a rule says of a policy.
-pub fn finding<'a>(report: &'a Value, rule: &str, policy: &str) -> &'a Value {
-    let findings = report["findings"].as_array().expect("findings");
-    let mut said = findings.iter();
-    said.find(|said| said["id"] == rule && said["policy"] == policy)
-        .unwrap_or_else(|| panic!("{rule} says nothing of {policy}: {findings:#?}"))
 }
 
 /// The laboratory, built beside the program.

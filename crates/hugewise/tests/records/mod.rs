@@ -33,7 +33,7 @@ fn a_record_is_reported_in_every_form() {
     case.quick_run(&record);
     for (form, sign) in [
         ("text", "minor faults"),
-        ("json", "\"comparisons\""),
+        ("json", "\"format\": \"hugewise-report 2\""),
         ("csv", "wall_seconds"),
         ("markdown", "| "),
     ] {

@@ -4,7 +4,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{Case, lab, one_at_a_time, skip};
+use crate::harness::{Case, answer, call, claim, lab, one_at_a_time, skip};
 
 /// 128 MiB are touched, page by page.
 const TOUCH: &str = "touch --pages 32768 --repeat 2";
@@ -61,16 +61,18 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
         &new,
     ];
     let report = report(&case, &[&PAGES[..], &flags].concat());
-    let found = &report["interactions"][0];
-    assert_eq!(found["gain"], "less", "{found}");
-    assert!(found["high"].as_f64().expect("an end") < -3.0, "{found}");
-    assert_eq!(found["program"], "new");
-    let answers = report["answers"].as_array().expect("answers");
-    let said = answers[1].as_str().expect("text");
-    assert!(
-        said.starts_with("new gains less from huge pages: −"),
-        "{said}"
-    );
+    let found = gain(&report);
+    assert_eq!(call(found), "worse", "{found}");
+    let most = found["interval"]["high"].as_f64().expect("an end");
+    assert!(most < -3.0, "{found}");
+    assert_eq!(found["contrast"]["arm"], "new: as-is");
+}
+
+/// By how much more the second program gains from a policy.
+fn gain(report: &Value) -> &Value {
+    claim(report, |claim| {
+        claim["contrast"]["against"]["kind"] == "gain_of_program"
+    })
 }
 
 /// A program that prints a number with noise of 2 %, and under a policy 0.9 of it times `gain`.
@@ -104,13 +106,12 @@ fn a_planted_interaction_of_3_percent_is_found() {
         &new,
     ];
     let report = report(&case, &flags);
-    let found = &report["interactions"][0];
-    assert_eq!(found["gain"], "less", "{found}");
-    let said = report["answers"][1].as_str().expect("text");
-    assert!(
-        said.starts_with("new gains less from try than old: −"),
-        "{said}"
-    );
+    let found = gain(&report);
+    assert_eq!(call(found), "worse", "{found}");
+    assert_eq!(found["contrast"]["arm"], "new: try");
+    assert_eq!(found["contrast"]["against"]["arm"], "old");
+    let points = found["effect"]["points"].as_f64().expect("points");
+    assert!(points < 0.0, "{found}");
 }
 
 #[test]
@@ -123,13 +124,13 @@ fn the_same_program_twice_has_no_interaction() {
     let words: Vec<&str> = TOUCH.split(' ').collect();
     let flags = ["--max-rounds", "12", "--matrix", &matrix, "--"];
     let report = report(&case, &[&PAGES[..], &flags, &words, &["--huge"]].concat());
-    let names = report["programs"].as_array().expect("programs");
-    let names: Vec<&Value> = names.iter().map(|it| &it["name"]).collect();
+    let programs = answer(&report)["programs"].as_array().expect("programs");
+    let names: Vec<&Value> = programs.iter().map(|it| &it["subject"]["name"]).collect();
     assert_eq!(names, ["hugewise-lab", "hugewise-lab #2"]);
-    let gain = &report["interactions"][0]["gain"];
-    assert!(gain == "not_decided" || gain == "alike", "{gain}");
-    let command = &report["programs"][1]["command"];
-    assert_eq!(command[1], "touch", "{command}");
+    let found = gain(&report);
+    assert!(["open", "same"].contains(&call(found)), "{found}");
+    let command = programs[1]["subject"]["command"].as_str().expect("a line");
+    assert_eq!(command.split(' ').nth(1), Some("touch"), "{command}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::answer::*;
 use hugewise_model::run::cause::Outcome;
-use hugewise_model::run::compare::{Preference, Runs, Statistic, Stratum};
+use hugewise_model::run::compare::{Preference, Runs, Statistic, Stratum, Why};
 use hugewise_model::run::plan::HostMemory;
 use hugewise_model::run::record::{RemovalReason, StopReason};
 use hugewise_model::run::stats::Quantile;

@@ -43,6 +43,7 @@ const PRINTED: &[(&str, Place)] = &[
     ("arms[].taken[]", Figure("policies")),
     ("arms[].trials[]", Figure("policies")),
     ("causes[].arm", Figure("why")),
+    ("causes[].cause", Phrase("why")),
     ("causes[].outcome", Phrase("why")),
     ("choice", Phrase("do")),
     ("choice.arm", Figure("chosen")),
@@ -313,6 +314,12 @@ pub fn unprinted(json: &Value, text: &str, phrases: &[&str]) -> Vec<String> {
     missing.map(|(path, _)| path).collect()
 }
 
+/// Returns true for the figures of a cause, which `words/cause.rs` chooses among: its tests are those of causes.
+fn is_of_a_cause(path: &str) -> bool {
+    let own = ["causes[].arm", "causes[].cause", "causes[].outcome"];
+    path.starts_with("causes[].") && !own.contains(&path)
+}
+
 fn answers() -> Vec<Value> {
     let answers = samples::all()
         .into_iter()
@@ -326,7 +333,8 @@ fn answers() -> Vec<Value> {
 #[test]
 fn every_field_has_one_place() {
     let all = answers();
-    let fields: BTreeSet<String> = all.iter().flat_map(leaves).map(|it| it.0).collect();
+    let fields = all.iter().flat_map(leaves).map(|it| it.0);
+    let fields: BTreeSet<String> = fields.filter(|path| !is_of_a_cause(path)).collect();
     let table: BTreeSet<String> = PRINTED.iter().map(|it| it.0.to_owned()).collect();
     assert_eq!(table.len(), PRINTED.len(), "a field stands twice");
     let unknown: Vec<_> = fields.difference(&table).collect();

@@ -4,6 +4,7 @@
 mod everything;
 mod fields;
 mod numbers;
+mod records;
 mod samples;
 mod screens;
 mod words;

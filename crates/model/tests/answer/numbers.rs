@@ -10,7 +10,8 @@ pub struct Shown {
     size: f64,
     /// The worth of its last digit: ends of intervals are rounded outward.
     step: f64,
-    unit: String,
+    /// Between brackets the unit of the number before; the control has none before it.
+    units: Vec<String>,
 }
 
 impl Shown {
@@ -21,19 +22,22 @@ impl Shown {
             let mut forms = forms.iter();
             forms.any(|it| (it.abs() - self.size).abs() <= self.step * 1.000_001)
         };
-        match self.unit.as_str() {
+        let of_unit = |unit: &str| match unit {
             "%" => one_of(&[100.0 * (number - 1.0), 100.0 * number, number]),
             "points" => one_of(&[number]),
             "ns" => one_of(&[number * 1e9]),
-            "µs" => one_of(&[number * 1e6]),
-            "ms" => one_of(&[number * 1e3]),
+            // A metric that a program prints may be in any of these.
+            "µs" => one_of(&[number * 1e6, number * 1e3, number, number / 1e3]),
+            "ms" => one_of(&[number * 1e3, number, number / 1e3, number / 1e6]),
+            "s" => one_of(&[number, number / 1e3, number / 1e6, number / 1e9]),
             "min" => one_of(&[number, number / 60.0]),
             "KiB" => one_of(&[number / 1024.0]),
             "MiB" => one_of(&[number / 1_048_576.0]),
             "GiB" => one_of(&[number / 1_073_741_824.0]),
             "k" => one_of(&[number / 1e3]),
             _ => one_of(&[number]),
-        }
+        };
+        self.units.iter().any(|unit| of_unit(unit))
     }
 }
 
@@ -57,13 +61,22 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','))
 }
 
-/// Returns the numbers of a text with their units; those between brackets have that of the number before.
+/// Returns the numbers of a text with their units.
 pub fn numbers_in(screen: &str) -> Vec<Shown> {
     let mut found: Vec<Shown> = Vec::new();
     let mut is_between_brackets = false;
+    let mut bracket_units: Vec<String> = Vec::new();
     let words: Vec<&str> = screen.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
-        is_between_brackets |= word.starts_with('[');
+        if word.contains('[') {
+            is_between_brackets = true;
+            let before = found.last().map(|shown| shown.units.clone());
+            bracket_units = before
+                .into_iter()
+                .flatten()
+                .chain(["%".to_owned()])
+                .collect();
+        }
         let after = |count: usize| words.get(at + count).copied().unwrap_or_default();
         let next = match after(1) {
             "to" => after(3),
@@ -83,12 +96,13 @@ pub fn numbers_in(screen: &str) -> Vec<Shown> {
                 continue;
             }
             let own = next.trim_matches(|it: char| !it.is_alphabetic() && it != '%');
-            let unit = match is_between_brackets {
-                true => "%",
-                false => own,
+            let units = match is_between_brackets {
+                true => bracket_units.clone(),
+                false => vec![own.to_owned()],
             };
-            let is_own = next.starts_with("more") || (own == "%" && digits == "95");
-            found.extend(number(digits, unit).filter(|_| !is_own));
+            let is_bound = word[..begin].ends_with(">+");
+            let is_own = is_bound || next.starts_with("more") || (own == "%" && digits == "95");
+            found.extend(number(digits, units).filter(|_| !is_own));
             before = '0';
         }
         is_between_brackets &= !word.contains(']');
@@ -101,7 +115,7 @@ fn is_in_a_name(before: &str) -> bool {
     before.contains(|letter: char| letter.is_alphanumeric() || letter == '/')
 }
 
-fn number(digits: &str, unit: &str) -> Option<Shown> {
+fn number(digits: &str, units: Vec<String>) -> Option<Shown> {
     let text = digits.trim_end_matches(['.', ',']);
     let plain = text.replace(',', "");
     let size: f64 = plain.parse().ok()?;
@@ -110,7 +124,7 @@ fn number(digits: &str, unit: &str) -> Option<Shown> {
         text: text.to_owned(),
         size,
         step: 10_f64.powi(-(decimals as i32)),
-        unit: unit.to_owned(),
+        units,
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_model::base::units::Unit;
 use hugewise_model::run::answer::*;
-use hugewise_model::run::cause::{Cause, Outcome};
-use hugewise_model::run::compare::{Preference, Statistic};
+use hugewise_model::run::cause::{Cause, CauseId, Kind, MemoryLimitReached, Outcome};
+use hugewise_model::run::compare::{Preference, Statistic, Why};
 use hugewise_model::run::metric::{Better, Scope as MetricScope};
 use hugewise_model::run::plan::{HostMemory, JudgeBy};
 
@@ -260,6 +260,14 @@ pub fn cause(arm: &str, outcome: Outcome) -> Cause {
     Cause {
         arm: Some(arm.to_owned()),
         outcome,
+        id: CauseId::MemoryLimitReached,
+        kind: Kind::MemoryLimitReached(MemoryLimitReached {
+            reached: 6,
+            read: 12,
+            trials: 12,
+            hits: 36,
+            killed: 0,
+        }),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn verbose(answer: &Answer) -> String {
 }
 
 /// The commands of an answer, with those that a screen adds to every change of the machine.
-fn commands(answer: &Answer) -> Vec<String> {
+pub fn commands(answer: &Answer) -> Vec<String> {
     let json = serde_json::to_value(answer).unwrap();
     let (_, texts) = leaves(&json);
     texts

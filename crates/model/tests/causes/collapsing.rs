@@ -67,7 +67,7 @@ fn nothing_that_became_huge_has_a_reason() {
     let refused = Collapsing {
         calls: 3,
         refused: [("ENOMEM".to_owned(), 4 << 20)].into(),
-        ..none.clone()
+        ..none
     };
     let errors = NothingMade::Refused(vec!["ENOMEM".to_owned()]);
     let cases = [

@@ -69,7 +69,7 @@ fn what_comes_once_is_told_from_what_lasts() {
     assert_eq!(neither.outcome, Outcome::NotShown);
 }
 
-/// Of 4.2 s half a second goes by until the memory is in.
+/// The memory is in after half a second of 4.2 s.
 #[test]
 fn the_time_until_memory_is_in_is_told_from_the_time_after() {
     let arrival = |seconds, system, faults| {
@@ -263,7 +263,7 @@ fn a_win_that_is_paid_for_with_stalls_says_so() {
     );
 }
 
-/// All parts of one run are parts of one whole, and all that is said in seconds is the same difference.
+/// All parts of one run are parts of one whole, and every change in seconds has the same rounds.
 #[test]
 fn seconds_have_one_basis() {
     let mut seen = 0;

@@ -174,6 +174,16 @@ impl Call {
         )
     }
 
+    /// Returns why the arm has no answer, in place of a verdict.
+    #[must_use]
+    pub fn why(&self) -> Option<&Why> {
+        match self {
+            Self::SamePages(why) | Self::NotApplied(why) => Some(why),
+            Self::Failed(why) | Self::NotRun(why) => Some(why),
+            _ => None,
+        }
+    }
+
     /// Returns true when more rounds may tell more.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::run::cause::Cause;
+use crate::run::compare::Statistic;
+use crate::run::plan::JudgeBy;
+use crate::run::stats::Quantile;
+
 use crate::text::Verbosity;
 use crate::text::document::Document;
 
@@ -68,7 +73,7 @@ pub struct Answer {
     /// What to set; `None` when nothing was compared.
     pub choice: Option<Choice>,
     /// Causes that the record shows, excludes or cannot tell, the most telling first.
-    pub causes: Vec<crate::run::cause::Cause>,
+    pub causes: Vec<Cause>,
     /// Reasons not to rely on the answer, the gravest first.
     pub doubts: Vec<Doubt>,
     /// What to run next, the most useful first.
@@ -149,11 +154,22 @@ pub struct Judged {
     /// Name of the metric.
     pub metric: String,
     /// The judged property of its runs.
-    pub property: crate::run::plan::JudgeBy,
+    pub property: JudgeBy,
     /// The smallest effect of interest, as a share.
     pub threshold: f64,
     /// Name of the baseline.
     pub baseline: String,
+}
+
+impl Judged {
+    /// Returns the property of a metric's sample that is judged.
+    #[must_use]
+    pub fn statistic(&self) -> Statistic {
+        match self.property {
+            JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
+            JudgeBy::Shape | JudgeBy::Typical | JudgeBy::Mean => Statistic::Center,
+        }
+    }
 }
 
 impl Answer {
@@ -170,7 +186,7 @@ impl Answer {
             headline: Vec::new(),
             judged: Judged {
                 metric: "wall_seconds".to_owned(),
-                property: crate::run::plan::JudgeBy::Shape,
+                property: JudgeBy::Shape,
                 threshold: 0.01,
                 baseline: "as-is".to_owned(),
             },
@@ -197,6 +213,18 @@ impl Answer {
     #[must_use]
     pub fn doubt_text(&self, doubt: &Doubt) -> String {
         words::doubt::doubt(self, doubt)
+    }
+
+    /// Returns true for a cause about a policy of the headline, the baseline or the whole experiment.
+    #[must_use]
+    pub fn is_about_headline(&self, cause: &Cause) -> bool {
+        let mut arms = self.headline.iter().map(|id| &self.claim(*id).contrast.arm);
+        match &cause.arm {
+            Some(arm) if !self.headline.is_empty() => {
+                *arm == self.judged.baseline || arms.any(|it| it == arm)
+            }
+            _ => true,
+        }
     }
 
     /// Returns an arm by its name.

@@ -48,11 +48,32 @@ fn claims(answer: &Answer) -> Vec<Section> {
             None => groups.push((title, vec![claim])),
         }
     }
-    let sections = groups.into_iter().map(|(title, claims)| {
-        let grid = comparison(answer, &claims);
-        Section::titled(title).with(grid)
-    });
+    let sections = groups
+        .into_iter()
+        .map(|(title, claims)| pair(answer, title, claims));
     sections.chain(readings(answer)).collect()
+}
+
+/// Returns the claims of one pair as a table. Metrics without a value, or without any but zero, share a line.
+fn pair(answer: &Answer, title: String, claims: Vec<&Claim>) -> Section {
+    let is_empty = |it: &&Claim| it.effect.is_none() && it.to.is_none() && it.call.why().is_none();
+    let is_zero = |it: &&Claim| it.from == Some(0.0) && it.to == Some(0.0);
+    let (empty, claims): (Vec<_>, Vec<_>) = claims.into_iter().partition(is_empty);
+    let (zero, claims): (Vec<_>, Vec<_>) = claims.into_iter().partition(is_zero);
+    let mut section = Section::titled(title);
+    if !claims.is_empty() {
+        section.push(comparison(answer, &claims));
+    }
+    let notes = [(words::ZERO, zero), (words::NO_READING, empty)];
+    let notes = notes.into_iter().filter(|(_, claims)| !claims.is_empty());
+    let notes = notes.map(|(note, claims)| {
+        let labels = claims
+            .into_iter()
+            .map(|claim| label(answer, &claim.contrast.metric, claim.contrast.statistic));
+        format!("{note}: {}", labels.collect::<Vec<_>>().join(", "))
+    });
+    section.push(Block::Notes(notes.collect()));
+    section
 }
 
 /// Returns the claims of one pair, a row each.

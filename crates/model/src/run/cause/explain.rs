@@ -1,4 +1,4 @@
-//! What each cause and fact claims, its evidence, what would refute it, and where to look next: documentation.
+//! The documentation of causes and facts: claim, evidence, refutation and where to look next.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ pub struct Explanation {
     pub claims: String,
     /// The evidence.
     pub evidence: String,
-    /// What would refute it.
+    /// Observations that would refute it.
     pub refuted: String,
     /// Where to look next.
     pub next: String,
@@ -26,7 +26,7 @@ struct File {
 /// Returns all explanations: of causes in the order in which they are listed, then of facts.
 ///
 /// # Errors
-/// Where the compiled file is malformed, which a test excludes.
+/// The compiled file is malformed, which a test excludes.
 pub fn explanations() -> Result<Vec<Explanation>, toml::de::Error> {
     let file: File = toml::from_str(include_str!("explain.toml"))?;
     Ok(file.explanation)

@@ -83,46 +83,46 @@ pub enum Kind {
         /// Which one, and why.
         missing: MissingInput,
     },
-    /// Of [`CauseId::ProgramDisablesThp`].
+    /// Figures of [`CauseId::ProgramDisablesThp`].
     ProgramDisablesThp(ProgramDisablesThp),
-    /// Of [`CauseId::WorkloadTooShort`].
+    /// Figures of [`CauseId::WorkloadTooShort`].
     WorkloadTooShort(TooShort),
-    /// Of [`CauseId::MemoryLimitReached`].
+    /// Figures of [`CauseId::MemoryLimitReached`].
     MemoryLimitReached(MemoryLimitReached),
-    /// Of [`CauseId::SamePages`].
+    /// Figures of [`CauseId::SamePages`].
     SamePages(SamePages),
-    /// Of [`CauseId::HeapGrewInSteps`].
+    /// Figures of [`CauseId::HeapGrewInSteps`].
     HeapGrewInSteps(HeapGrewInSteps),
-    /// Of [`CauseId::Breakdown`].
+    /// Figures of [`CauseId::Breakdown`].
     Breakdown(Box<Breakdown>),
-    /// Of [`CauseId::Translation`].
+    /// Figures of [`CauseId::Translation`].
     Translation(Translation),
-    /// Of [`CauseId::SlowRequestsStalled`].
+    /// Figures of [`CauseId::SlowRequestsStalled`].
     SlowRequestsStalled(SlowRequestsStalled),
-    /// Of [`CauseId::HostColdMemory`].
+    /// Figures of [`CauseId::HostColdMemory`].
     HostColdMemory(HostColdMemory),
-    /// Of [`CauseId::HugeAllocationFellBack`].
+    /// Figures of [`CauseId::HugeAllocationFellBack`].
     HugeAllocationFellBack(HugeAllocationFellBack),
-    /// Of [`CauseId::KhugepagedHadNoTime`].
+    /// Figures of [`CauseId::KhugepagedHadNoTime`].
     KhugepagedHadNoTime(KhugepagedHadNoTime),
-    /// Of [`CauseId::ReadFirstZeroPage`].
+    /// Figures of [`CauseId::ReadFirstZeroPage`].
     ReadFirstZeroPage(ReadFirstZeroPage),
-    /// Of [`CauseId::CopyOnWriteAfterFork`].
+    /// Figures of [`CauseId::CopyOnWriteAfterFork`].
     CopyOnWriteAfterFork(CopyOnWriteAfterFork),
-    /// Of [`CauseId::MemoryBloat`].
+    /// Figures of [`CauseId::MemoryBloat`].
     MemoryBloat(MemoryBloat),
-    /// Of [`CauseId::KhugepagedFilledGaps`].
+    /// Figures of [`CauseId::KhugepagedFilledGaps`].
     KhugepagedFilledGaps(FilledGaps),
-    /// Of [`CauseId::ThreadStacksGrew`].
+    /// Figures of [`CauseId::ThreadStacksGrew`].
     ThreadStacksGrew(ThreadStacksGrew),
-    /// Of [`CauseId::NoDifference`].
+    /// Figures of [`CauseId::NoDifference`].
     NoDifference(NoDifference),
-    /// Of [`CauseId::ZeroPageSource`].
+    /// Figures of [`CauseId::ZeroPageSource`].
     ZeroPageSource(ZeroPageSource),
-    /// Of [`CauseId::ReadFirstPrefault`].
+    /// Figures of [`CauseId::ReadFirstPrefault`].
     ReadFirstPrefault(ReadFirstPrefault),
-    /// Of [`CauseId::GrowthBelowHugePage`].
+    /// Figures of [`CauseId::GrowthBelowHugePage`].
     GrowthBelowHugePage(GrowthBelowHugePage),
-    /// Of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
+    /// Figures of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
     LargeShare(LargeShare),
 }

@@ -1,14 +1,14 @@
 //! Causes: why an effect is there, or why there is none, as typed figures.
 //!
-//! [`causes`] asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences in
+//! [`causes`](crate::run::cause::causes) asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences in
 //! seconds by means over paired rounds. It names the cause of a difference only if the comparison is decided.
 //! `answer::words::cause` has the words.
 //!
-//! Facts about arms and trials are no causes. [`facts`] has one function for each:
+//! Facts about arms and trials are no causes. [`facts`](crate::run::cause::facts) has one function for each:
 //!
 //! | function | result |
 //! |---|---|
-//! | `in_force(record, arm)` | `Option<InForce>`: was the policy in force, as far as it can be read back |
+//! | `in_force(record, arm)` | `Option<InForce>`: the settings of a policy as they were read back |
 //! | `not_applied(record, arm)` | `Option<NotApplied { trials, of, detail }>` |
 //! | `taken_by_chance(record, table, arm)` | `Option<Taken { taken, of, ratio }>` |
 //! | `load_limits(record)`, `load_limit(record)` | `Vec<LoadLimit>` by arm; the gravest that was not refuted |
@@ -57,15 +57,21 @@ pub use rules::{
     ThreadStacksGrew, Translation,
 };
 
+use CauseId as Id;
+use bench::large_share;
 use context::Ask;
 use rules::own_act::is_vain;
+use rules::{
+    after_fork, bloat, fell_back, gaps, heap_steps, host_memory, khugepaged, memory_limit, own_act,
+    same_pages, short, slow_requests, stacks, translation, zero_page,
+};
 
 /// One cause, as far as the record shows it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Cause {
     /// The arm that it is about; `None` for the whole experiment.
     pub arm: Option<String>,
-    /// What came out.
+    /// The outcome.
     pub outcome: Outcome,
     /// Its name.
     #[serde(rename = "cause")]
@@ -75,7 +81,7 @@ pub struct Cause {
     pub kind: Kind,
 }
 
-/// What came out of looking for a cause. The order is that in which causes are listed.
+/// The result of looking for a cause. The order is that in which causes are listed.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -85,6 +91,16 @@ pub enum Outcome {
     CannotTell,
     /// The evidence was looked for and is not there.
     NotShown,
+}
+
+impl Outcome {
+    /// Returns the outcome of evidence that was read.
+    fn shown_if(is_there: bool) -> Self {
+        match is_there {
+            true => Self::Shown,
+            false => Self::NotShown,
+        }
+    }
 }
 
 /// A rule that recognises a cause.
@@ -112,128 +128,49 @@ enum Of {
     /// The baseline, for the whole experiment.
     Baseline(Ask),
     /// All arms together.
-    Whole(fn(&Context<'_>) -> Vec<(Option<String>, Outcome, Kind)>),
+    Whole(fn(&Context<'_>) -> Vec<Found>),
 }
+
+/// A result with its arm; `None` for the whole experiment.
+type Found = (Option<String>, Outcome, Kind);
 
 /// The rules about programs, in the order in which their causes are listed.
 static PROGRAM_RULES: &[Rule] = &[
-    rule(
-        CauseId::ProgramDisablesThp,
-        About::Anything,
-        Of::Whole(rules::own_act::check),
-    ),
-    rule(
-        CauseId::WorkloadTooShort,
-        About::Anything,
-        Of::Whole(rules::short::check),
-    ),
-    rule(
-        CauseId::MemoryLimitReached,
-        About::Anything,
-        Of::All(rules::memory_limit::ask),
-    ),
-    rule(
-        CauseId::SamePages,
-        About::HugePages,
-        Of::Arms(rules::same_pages::ask),
-    ),
-    rule(
-        CauseId::HeapGrewInSteps,
-        About::HugePages,
-        Of::Arms(rules::heap_steps::ask),
-    ),
-    rule(
-        CauseId::Breakdown,
-        About::Anything,
-        Of::Arms(breakdown::ask),
-    ),
-    rule(
-        CauseId::Translation,
-        About::HugePages,
-        Of::Baseline(rules::translation::ask),
-    ),
-    rule(
-        CauseId::SlowRequestsStalled,
-        About::Anything,
-        Of::Whole(rules::slow_requests::check),
-    ),
-    rule(
-        CauseId::HostColdMemory,
-        About::Anything,
-        Of::All(rules::host_memory::ask),
-    ),
-    rule(
-        CauseId::HugeAllocationFellBack,
-        About::HugePages,
-        Of::All(rules::fell_back::ask),
-    ),
-    rule(
-        CauseId::KhugepagedHadNoTime,
-        About::HugePages,
-        Of::All(rules::khugepaged::ask),
-    ),
-    rule(
-        CauseId::ReadFirstZeroPage,
-        About::HugePages,
-        Of::All(rules::zero_page::ask),
-    ),
-    rule(
-        CauseId::CopyOnWriteAfterFork,
-        About::Anything,
-        Of::Arms(rules::after_fork::ask),
-    ),
-    rule(
-        CauseId::MemoryBloat,
-        About::HugePages,
-        Of::Arms(rules::bloat::ask),
-    ),
-    rule(
-        CauseId::KhugepagedFilledGaps,
-        About::HugePages,
-        Of::Arms(rules::gaps::ask),
-    ),
-    rule(
-        CauseId::ThreadStacksGrew,
-        About::HugePages,
-        Of::Arms(rules::stacks::ask),
-    ),
+    any(Id::ProgramDisablesThp, Of::Whole(own_act::check)),
+    any(Id::WorkloadTooShort, Of::Whole(short::check)),
+    any(Id::MemoryLimitReached, Of::All(memory_limit::ask)),
+    pages(Id::SamePages, Of::Arms(same_pages::ask)),
+    pages(Id::HeapGrewInSteps, Of::Arms(heap_steps::ask)),
+    any(Id::Breakdown, Of::Arms(breakdown::ask)),
+    pages(Id::Translation, Of::Baseline(translation::ask)),
+    any(Id::SlowRequestsStalled, Of::Whole(slow_requests::check)),
+    any(Id::HostColdMemory, Of::All(host_memory::ask)),
+    pages(Id::HugeAllocationFellBack, Of::All(fell_back::ask)),
+    pages(Id::KhugepagedHadNoTime, Of::All(khugepaged::ask)),
+    pages(Id::ReadFirstZeroPage, Of::All(zero_page::ask)),
+    any(Id::CopyOnWriteAfterFork, Of::Arms(after_fork::ask)),
+    pages(Id::MemoryBloat, Of::Arms(bloat::ask)),
+    pages(Id::KhugepagedFilledGaps, Of::Arms(gaps::ask)),
+    pages(Id::ThreadStacksGrew, Of::Arms(stacks::ask)),
 ];
 
 /// The rules about benches. The time of a bench as a whole says nothing, so other rules are not asked.
 static BENCH_RULES: &[Rule] = &[
-    rule(
-        CauseId::NoDifference,
-        About::Anything,
-        Of::Arms(bench::no_difference::ask),
-    ),
-    rule(
-        CauseId::ZeroPageSource,
-        About::Anything,
-        Of::All(bench::zero_page::ask),
-    ),
-    rule(
-        CauseId::ReadFirstPrefault,
-        About::Anything,
-        Of::All(bench::prefault::ask),
-    ),
-    rule(
-        CauseId::GrowthBelowHugePage,
-        About::Anything,
-        Of::All(bench::growth::ask),
-    ),
-    rule(
-        CauseId::PageFaultBound,
-        About::Anything,
-        Of::All(bench::large_share::page_faults),
-    ),
-    rule(
-        CauseId::ZeroingBound,
-        About::Anything,
-        Of::All(bench::large_share::zeroing),
-    ),
+    any(Id::NoDifference, Of::Arms(bench::no_difference::ask)),
+    any(Id::ZeroPageSource, Of::All(bench::zero_page::ask)),
+    any(Id::ReadFirstPrefault, Of::All(bench::prefault::ask)),
+    any(Id::GrowthBelowHugePage, Of::All(bench::growth::ask)),
+    any(Id::PageFaultBound, Of::All(large_share::page_faults)),
+    any(Id::ZeroingBound, Of::All(large_share::zeroing)),
 ];
 
-const fn rule(id: CauseId, about: About, of: Of) -> Rule {
+const fn any(id: Id, of: Of) -> Rule {
+    let about = About::Anything;
+    Rule { id, about, of }
+}
+
+const fn pages(id: Id, of: Of) -> Rule {
+    let about = About::HugePages;
     Rule { id, about, of }
 }
 
@@ -273,7 +210,7 @@ impl Rule {
 }
 
 impl Of {
-    fn told(&self, context: &Context<'_>) -> Vec<(Option<String>, Outcome, Kind)> {
+    fn told(&self, context: &Context<'_>) -> Vec<Found> {
         let names = context.policies().iter().map(|policy| policy.name.as_str());
         let baseline = context.baseline();
         let of = |arm: &str, ask: Ask| {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Answer, Budget, Claim, ClaimId, Judged, MetricFacts, Subject, SubjectKind};
-use crate::run::cause::{Context, causes};
+use crate::run::cause::{Cause, CauseId, Context, causes};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Comparison, Options, Statistic, Table, table};
 use crate::run::plan::JudgeBy;
@@ -72,7 +72,7 @@ pub fn answer(source: &Source<'_>) -> Answer {
     let claims = claims::claims(&work);
     let decision = word::decide(&work, &claims);
     let choice = choice::choice(&work, &claims, &decision);
-    let causes = causes(source.record, source.table);
+    let causes = ranked(causes(source.record, source.table), decision.arm.as_deref());
     let doubts = doubts::doubts(&work, &claims, &decision, choice.as_ref());
     let next = next::next(&work, &claims, &decision, choice.as_ref());
     let rows = rows::rows(&work);
@@ -168,6 +168,15 @@ fn judged_row(table: &Table, policy: &str) -> Option<Comparison> {
         }),
         _ => Some(usual.clone()),
     }
+}
+
+/// Causes of the same outcome: those about the policy of the answer first, and of these the time first.
+fn ranked(mut causes: Vec<Cause>, arm: Option<&str>) -> Vec<Cause> {
+    causes.sort_by_key(|cause| {
+        let is_about = arm.is_some() && cause.arm.as_deref() == arm;
+        (cause.outcome, !is_about, cause.id != CauseId::Breakdown)
+    });
+    causes
 }
 
 fn judged(table: &Table) -> Judged {

@@ -1,6 +1,6 @@
 //! The verdict: whether huge pages help, and the claims that it rests on.
 
-use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes, same_huge_bytes};
+use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::{Work, verdict_of};
 use crate::run::answer::{Against, Budget, Call, Claim, ClaimId, Effect, Needs, When, Word};
 use crate::run::cause::facts;
@@ -287,31 +287,22 @@ pub(super) fn best_end(work: &Work<'_>, row: &Comparison) -> Option<f64> {
 /// No setting of pages alone changed a page. A policy that sets more may have: when it changed the time, pages
 /// need not be the reason.
 fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decision {
-    let others = arms_where(work, |policy| {
-        arms.iter().all(|arm| arm.policy != policy.name)
-    });
-    let others: Vec<Arm<'_>> = others
+    let is_other = |policy: &Policy| arms.iter().all(|arm| arm.policy != policy.name);
+    let others = arms_where(work, is_other);
+    let same = arms.iter().chain(&others).any(|arm| arm.more == 0.0);
+    let telling = others
         .into_iter()
-        .filter(|arm| is_telling(work.context, arm.more))
-        .collect();
+        .filter(|arm| is_telling(work.context, arm.more));
+    let telling: Vec<Arm<'_>> = telling.collect();
     let undecided = [Answer::NotDecided, Answer::NoDifference];
-    let is_shown = others.iter().any(|arm| !undecided.contains(&arm.answer));
-    if !is_shown && let Some(decision) = not_shown(work, claims, &others) {
+    let is_shown = telling.iter().any(|arm| !undecided.contains(&arm.answer));
+    if !is_shown && let Some(decision) = not_shown(work, claims, &telling) {
         return decision;
     }
-    let verdict = &work.table().verdict;
-    let same = |arm: &Arm<'_>| {
-        arm.answer == Answer::NoEffect
-            || verdict.policies.get(arm.policy).is_some() && arm.more == 0.0
-    };
-    let word = match smallness(work).is_some()
-        || arms.iter().any(same)
-        || same_huge_bytes(work.context).is_some()
-    {
+    Decision::without_arm(match smallness(work).is_some() || same {
         true => Word::SamePages,
         false => Word::CouldNotTry,
-    };
-    Decision::without_arm(word)
+    })
 }
 
 /// The memory of the largest process and of a huge page, in bytes, when the first is less.

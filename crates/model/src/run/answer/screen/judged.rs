@@ -18,7 +18,7 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         return section;
     }
     let mut grid = Grid {
-        rows: vec![title(answer, &rows)],
+        rows: vec![title(answer, &rows, names)],
         align: vec![Align::Left, Align::Right, Align::Left, Align::Wrapped],
     };
     let alone = rows.iter().filter(|row| row.is_alone());
@@ -38,7 +38,7 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
             grid.rows.push(row.cells(answer, names));
         }
     }
-    grid.rows.extend(control(answer));
+    grid.rows.extend(control(answer, names));
     section.push(with_wrapped_notes(grid, width));
     hidden.dedup();
     if !hidden.is_empty() {
@@ -72,6 +72,9 @@ fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
     grid
 }
 
+/// Fewer starts go the same way by chance: `-v` has them, and a doubt names their number.
+const TELLING_STARTS: u32 = 3;
+
 /// One row: a claim, or the policy that has none.
 struct Row<'a> {
     arm: &'a str,
@@ -101,7 +104,7 @@ impl<'a> Row<'a> {
         match self.claim {
             Some(claim) => {
                 let name = words::row(&claim.contrast, short);
-                cells(answer, claim, &format!("{indent}{name}"))
+                cells(answer, claim, &format!("{indent}{name}"), names)
             }
             None => {
                 let why = self.silent.clone().unwrap_or_default();
@@ -113,9 +116,10 @@ impl<'a> Row<'a> {
 }
 
 /// Returns the cells of a claim: name, effect, interval and verdict.
-fn cells(answer: &Answer, claim: &Claim, name: &str) -> Vec<Cell> {
-    let call = words::call(answer, claim);
-    match words::change(answer, claim) {
+fn cells(answer: &Answer, claim: &Claim, name: &str, names: &Names) -> Vec<Cell> {
+    let call = names.shorten(&words::call(answer, claim));
+    let change = words::change(answer, claim).filter(|_| claim.call.why().is_none());
+    match change {
         None => vec![Cell::plain(name), Cell::plain(call)],
         Some(change) => vec![
             Cell::plain(name),
@@ -137,7 +141,7 @@ pub(in crate::run::answer) fn tone(claim: &Claim) -> Tone {
 }
 
 /// Returns the name of the metric, and the baseline with its typical value.
-fn title(answer: &Answer, rows: &[Row<'_>]) -> Vec<Cell> {
+fn title(answer: &Answer, rows: &[Row<'_>], names: &Names) -> Vec<Cell> {
     let first = rows
         .iter()
         .find(|row| !row.is_alone() && row.claim.is_some());
@@ -158,6 +162,7 @@ fn title(answer: &Answer, rows: &[Row<'_>]) -> Vec<Cell> {
         Some(words::value(answer, contrast, read.or(claim.from)?))
     });
     let title = words::title(answer, contrast, typical.as_deref());
+    let title = names.shorten(&title);
     vec![Cell::plain(metric).tone(Tone::Strong), Cell::plain(title)]
 }
 
@@ -202,11 +207,14 @@ fn rows(answer: &Answer) -> Vec<Row<'_>> {
     }
 }
 
-/// Returns the rows of the judged metric against such opponents.
+/// Returns the rows of the judged property against such opponents.
 fn claims(answer: &Answer, fits: impl Fn(&Against) -> bool) -> Vec<Row<'_>> {
     let claims = answer.claims.iter();
     let claims = claims.filter(|it| it.contrast.metric == answer.judged.metric);
-    let claims = claims.filter(|claim| fits(&claim.contrast.against));
+    let claims: Vec<&Claim> = claims.filter(|it| fits(&it.contrast.against)).collect();
+    let judged = claims.first().map(|claim| claim.contrast.statistic);
+    let claims = claims.into_iter();
+    let claims = claims.filter(|claim| Some(claim.contrast.statistic) == judged);
     claims.map(Row::of).collect()
 }
 
@@ -227,11 +235,10 @@ pub(in crate::run::answer) fn policies(answer: &Answer) -> Vec<&Arm> {
     arms
 }
 
-/// Returns true when a policy has an effect on the judged metric.
+/// Returns true when a policy has an effect on the judged metric, and the right to be judged by it.
 pub(in crate::run::answer) fn is_compared(answer: &Answer, arm: &str) -> bool {
-    answer
-        .judged_claim(arm)
-        .is_some_and(|claim| claim.effect.is_some())
+    let is_judged = |claim: &Claim| claim.effect.is_some() && claim.call.why().is_none();
+    answer.judged_claim(arm).is_some_and(is_judged)
 }
 
 /// Returns the row of a policy, and below it those of other runs.
@@ -246,6 +253,7 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
         claim.contrast.arm == arm.name
             && claim.contrast.metric == answer.judged.metric
             && claim.contrast.against == Against::Baseline
+            && !matches!(claim.contrast.when, When::PerStart(starts) if starts < TELLING_STARTS)
     };
     let others = answer.claims.iter().filter(fits);
     let main = answer.judged_claim(&arm.name);
@@ -254,9 +262,17 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
             .clone()
             .find(|it| it.contrast.when == When::BackToBack)
     });
-    let others = others.filter(|claim| {
-        claim.contrast.when != main.map_or(When::BackToBack, |main| main.contrast.when)
-    });
+    let headline: Vec<&str> = answer
+        .headline
+        .iter()
+        .map(|id| answer.claim(*id).contrast.arm.as_str())
+        .collect();
+    // Starts of the other policies are details.
+    let is_shown = |claim: &&Claim| match claim.contrast.when {
+        When::PerStart(_) => headline.contains(&arm.name.as_str()),
+        when => when != main.map_or(When::BackToBack, |main| main.contrast.when),
+    };
+    let others = others.filter(is_shown);
     let silent = main.is_none().then(|| words::circumstances::no_claim(arm));
     let first = row(main, silent, 2);
     let others = others.map(|claim| row(Some(claim), None, 4));
@@ -264,14 +280,14 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
 }
 
 /// Returns the row of the baseline against itself.
-fn control(answer: &Answer) -> Option<Vec<Cell>> {
+fn control(answer: &Answer, names: &Names) -> Option<Vec<Cell>> {
     let is_control = |claim: &Claim| {
         claim.contrast.against == Against::Itself && claim.contrast.metric == answer.judged.metric
     };
     let id: ClaimId = answer.find(is_control)?;
     let interval = words::interval(answer, answer.claim(id)).unwrap_or_default();
     let texts = [
-        format!("  {}", words::itself(answer)),
+        names.shorten(&format!("  {}", words::itself(answer))),
         String::new(),
         interval,
         words::control(answer, id).to_owned(),

@@ -2,7 +2,7 @@
 //! next step, always in this order.
 
 use super::{Answer, Choice, Claim, NextStep, SubjectKind, Word, words};
-use crate::run::cause::Outcome;
+use crate::run::cause::{Cause, Outcome};
 use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::{Style, Tone, to_text};
 
@@ -28,7 +28,7 @@ struct Room {
 }
 
 /// From much to little: other metrics go first, because `-v` has all of them.
-const STEPS: [Room; 10] = [
+const STEPS: [Room; 12] = [
     room(9, 5, 2, 3),
     room(9, 4, 2, 3),
     room(9, 4, 2, 2),
@@ -39,6 +39,8 @@ const STEPS: [Room; 10] = [
     room(6, 2, 1, 1),
     room(4, 2, 1, 1),
     room(4, 1, 1, 1),
+    room(4, 0, 1, 1),
+    room(3, 0, 0, 1),
 ];
 
 const fn room(policies: usize, rows: usize, causes: usize, doubts: usize) -> Room {
@@ -163,17 +165,19 @@ fn closing(answer: &Answer, room: Room) -> Section {
     Section::default().with(fields)
 }
 
-/// Returns the causes that were shown, or that none was.
+/// Returns the causes that were shown, or that none was. Those of the policy that the headline names come first.
 fn why(answer: &Answer, most: usize) -> Vec<Field> {
+    let claims = answer.headline.iter().map(|id| answer.claim(*id));
+    let claims: Vec<&Claim> = claims.collect();
+    let named = claims.first().map(|claim| &claim.contrast.arm);
     let shown = answer
         .causes
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
-    let shown: Vec<String> = shown.map(words::cause::brief).collect();
-    let headline = answer.headline.iter().map(|id| answer.claim(*id));
-    let has_effect = headline
-        .into_iter()
-        .any(|claim: &Claim| claim.call.is_shown() && answer.word != Word::Compared);
+    let mut shown: Vec<&Cause> = shown.collect();
+    shown.sort_by_key(|cause| cause.arm.as_ref() != named);
+    let shown: Vec<String> = shown.into_iter().map(words::cause::brief).collect();
+    let has_effect = answer.word != Word::Compared && claims.iter().any(|it| it.call.is_shown());
     match (shown.is_empty(), has_effect) {
         (true, false) => Vec::new(),
         (true, true) => vec![Field::new(words::WHY, words::NO_CAUSE)],

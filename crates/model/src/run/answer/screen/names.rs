@@ -41,6 +41,14 @@ impl Names {
         self.short.get(name).map_or(name, String::as_str)
     }
 
+    /// Returns a text with every long name in it as a column shows it.
+    pub(in crate::run::answer) fn shorten(&self, text: &str) -> String {
+        let names = self.short.iter();
+        names.fold(text.to_owned(), |text, (name, short)| {
+            text.replace(name, short)
+        })
+    }
+
     /// Returns one line for each shortened name that a table of these sections has.
     pub(in crate::run::answer) fn legend(&self, sections: &[Section]) -> Vec<String> {
         let blocks = sections.iter().flat_map(|section| &section.blocks);

@@ -22,7 +22,7 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         SubjectKind::Bench => most + MORE_CELLS,
         _ => most,
     };
-    let rows = &all[..most.min(all.len())];
+    let rows = &kept(&all, most);
     let compared = columns(answer, rows);
     let mut arms = &compared[..compared.len().min(MOST_POLICIES)];
     let mut grid = draw(answer, names, rows, arms);
@@ -30,8 +30,12 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         arms = &arms[..arms.len() - 1];
         grid = draw(answer, names, rows, arms);
     }
-    if rows.is_empty() || compared.is_empty() && !policies(answer).is_empty() {
+    if all.is_empty() || compared.is_empty() && !policies(answer).is_empty() {
         return section;
+    }
+    if rows.is_empty() {
+        let note = words::left_out(all.len(), "row");
+        return section.with(Block::Notes(vec![note]));
     }
     let hidden = [all.len() - rows.len(), compared.len() - arms.len()];
     let legend = legend(&grid, hidden);
@@ -52,6 +56,20 @@ fn shown(answer: &Answer) -> impl Iterator<Item = &Row> {
     let judged = judged.map(|claim| (&claim.contrast.metric, claim.contrast.statistic));
     let rows = answer.rows.iter().filter(|row| row.first_screen);
     rows.filter(move |row| is_bench || judged != Some((&row.metric, row.statistic)))
+}
+
+/// Returns that many rows in their order; those that stay take the places of others.
+fn kept<'a>(all: &[&'a Row], most: usize) -> Vec<&'a Row> {
+    let stay = all.iter().filter(|row| row.stays).count();
+    let mut free = most.saturating_sub(stay);
+    let mut kept = all.to_vec();
+    kept.retain(|row| {
+        let stays = row.stays || free > 0;
+        free = free.saturating_sub(usize::from(!row.stays));
+        stays
+    });
+    kept.truncate(most.max(1));
+    kept
 }
 
 fn columns(answer: &Answer, rows: &[&Row]) -> Vec<String> {

@@ -87,11 +87,10 @@ pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option
         .iter()
         .map(|tie| {
             let claim = answer.claim(tie.claim);
-            let figures = [change(answer, claim), interval(answer, claim)];
-            let figures = figures.into_iter().flatten().collect::<Vec<_>>();
-            match figures.is_empty() {
-                true => tie.arm.clone(),
-                false => format!("{} ({})", tie.arm, figures.join(" ")),
+            match (change(answer, claim), interval(answer, claim)) {
+                (Some(change), Some(ends)) => format!("{} ({change} {ends})", tie.arm),
+                (None, Some(ends)) => format!("{} {ends}", tie.arm),
+                _ => tie.arm.clone(),
             }
         })
         .collect();

@@ -303,8 +303,11 @@ fn evidence(kind: &Kind) -> Option<String> {
         }
         Kind::MemoryBloat(it) => {
             let [before, after] = pair(Some(it.huge_bytes), bytes);
-            let growth = bytes(it.growth_bytes);
-            format!("Peak memory rose by {growth}; {after} were huge, {before} under the baseline")
+            let is_all = it.by_huge_pages_bytes == Some(it.growth_bytes);
+            let growth =
+                (!is_all).then(|| format!("Peak memory rose by {}; ", bytes(it.growth_bytes)));
+            let growth = growth.unwrap_or_default();
+            format!("{growth}{after} were huge, {before} under the baseline")
         }
         Kind::KhugepagedFilledGaps(it) => {
             format!(
@@ -370,4 +373,74 @@ fn share(value: f64) -> String {
 
 fn label(metric: &str) -> String {
     metric::find(metric).map_or_else(|| metric.to_owned(), |it| it.label.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::missing::Missing;
+    use crate::run::cause::{MissingInput, causes};
+    use crate::run::compare::{Options, table};
+    use crate::run::record;
+
+    const MOST_IN_BRIEF: usize = 14;
+    const MOST_IN_SENTENCE: usize = 25;
+
+    fn words(text: &str) -> usize {
+        let is_word = |word: &&str| word.chars().any(char::is_alphanumeric);
+        text.split_whitespace().filter(is_word).count()
+    }
+
+    fn assert_short(cause: &Cause) {
+        let [brief, full] = [brief(cause), full(cause)];
+        let named = cause.arm.iter().all(|arm| brief.starts_with(arm));
+        assert!(named && words(&brief) <= MOST_IN_BRIEF, "{brief}");
+        let sentences: Vec<&str> = full.split(". ").collect();
+        let short = sentences.iter().all(|it| words(it) <= MOST_IN_SENTENCE);
+        assert!(
+            short && sentences.len() <= 2 && full.ends_with('.'),
+            "{full}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_shown_is_short() {
+        for &id in CauseId::ALL {
+            let missing = MissingInput {
+                metric: "huge_anon_peak_bytes".to_owned(),
+                arm: "as-is".to_owned(),
+                reason: Missing::NoHardware,
+            };
+            for outcome in [Outcome::CannotTell, Outcome::NotShown] {
+                assert_short(&Cause {
+                    arm: Some("malloc=thp".to_owned()),
+                    outcome,
+                    id,
+                    kind: Kind::Unread {
+                        missing: missing.clone(),
+                    },
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn causes_of_recorded_runs_are_short() {
+        let files: [&[u8]; 4] = [
+            include_bytes!("../../../../../../fixtures/runs/clear-win.jsonl"),
+            include_bytes!("../../../../../../fixtures/runs/five-policies.jsonl"),
+            include_bytes!("../../../../../../fixtures/runs/ordinary-user.jsonl"),
+            include_bytes!("../../../../../../fixtures/runs/win-with-a-loss.jsonl"),
+        ];
+        let mut shown = 0;
+        for bytes in files {
+            let record = record::parse(bytes).expect("a record");
+            let table = table(&record, &Options::default()).expect("a sound plan");
+            for cause in causes(&record, &table) {
+                assert_short(&cause);
+                shown += usize::from(cause.outcome == Outcome::Shown);
+            }
+        }
+        assert!(shown > 4, "{shown}");
+    }
 }

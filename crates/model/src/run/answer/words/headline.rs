@@ -384,11 +384,7 @@ fn no_effect<'a>(answer: &'a Answer, claim: Option<&&'a Claim>) -> Option<&'a Wh
     let judged = answer.claims.iter();
     let judged = judged.filter(|it| it.contrast.metric == answer.judged.metric);
     let mut all = claim.copied().into_iter().chain(judged);
-    all.find_map(|claim| match &claim.call {
-        Call::SamePages(reason) | Call::NotApplied(reason) => Some(reason),
-        Call::Failed(reason) | Call::NotRun(reason) => Some(reason),
-        _ => None,
-    })
+    all.find_map(|claim| claim.call.why())
 }
 
 /// Returns the runs that went either way, and their mean.

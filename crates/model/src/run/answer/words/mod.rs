@@ -10,7 +10,7 @@ use super::{
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
 use crate::run::compare::{Statistic, Why};
-use crate::run::metric::Better;
+use crate::run::metric::{Better, Scope};
 use crate::text::number::{chosen_percent, counted, quantity};
 
 pub(super) mod action;
@@ -42,6 +42,10 @@ pub(super) const STAR_LEGEND: &str = "*: one such row in twenty may be false";
 /// Explains the marks of intervals.
 pub(super) const INTERVAL_LEGEND: &str =
     "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; [ ]‡: smallest and largest seen";
+/// The note before metrics that no trial gave.
+pub(super) const NO_READING: &str = "not read";
+/// The note before metrics that are zero everywhere.
+pub(super) const ZERO: &str = "zero under both";
 /// Stands for a reading that is missing without a reason.
 pub(super) const NOT_READ: &str = "not read";
 
@@ -322,6 +326,9 @@ pub(super) fn itself(answer: &Answer) -> String {
 
 /// Returns the meaning of the A/A control for the effects of this answer.
 pub(super) fn control(answer: &Answer, id: ClaimId) -> &'static str {
+    if answer.claim(id).interval.is_none() {
+        return "too few rounds";
+    }
     let is_in = |found: &Doubt| match found {
         Doubt::ControlFailed { claim } => (*claim == id).then_some("differs from itself: failed"),
         Doubt::ControlWide { claim } => (*claim == id).then_some("wider than the effect: noisy"),
@@ -378,15 +385,10 @@ pub(super) fn title(answer: &Answer, contrast: Option<&Contrast>, typical: Optio
 }
 
 /// Returns the note that a metric covers other programs, too.
-pub(super) fn scope(scope: crate::run::metric::Scope) -> &'static str {
-    use crate::run::metric::Scope;
+pub(super) fn scope(scope: Scope) -> &'static str {
     match scope {
-        Scope::Tree => "",
-        Scope::Process => " (largest process)",
-        Scope::Main => " (main process)",
-        Scope::Group => " (cgroup)",
-        Scope::Machine => " (whole machine)",
-        Scope::Own => " (hugewise itself)",
+        Scope::Machine => " (machine)",
+        Scope::Tree | Scope::Process | Scope::Main | Scope::Group | Scope::Own => "",
     }
 }
 

@@ -54,9 +54,6 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
     if share_whole < MUCH && share_below < MUCH {
         return Ok(None);
     }
-    let outcome = match share_below <= HARDLY && share_whole >= MUCH {
-        true => Outcome::Shown,
-        false => Outcome::NotShown,
-    };
+    let outcome = Outcome::shown_if(share_below <= HARDLY && share_whole >= MUCH);
     Ok(Some((outcome, Kind::GrowthBelowHugePage(found))))
 }

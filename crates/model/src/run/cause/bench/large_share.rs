@@ -35,10 +35,7 @@ fn largest_part(view: &View<'_, '_>, metric: CellMetric) -> Told {
     };
     let shares = each(view, bench.cells.iter(), metric.name())?;
     Ok(largest(&shares).map(|(cell, share)| {
-        let outcome = match share >= GOOD_PART {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        };
+        let outcome = Outcome::shown_if(share >= GOOD_PART);
         let cell = cell.part(0).unwrap_or_default().to_owned();
         (outcome, Kind::LargeShare(LargeShare { share, cell }))
     }))

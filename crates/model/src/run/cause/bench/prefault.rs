@@ -39,10 +39,7 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
     Ok(store_share
         .zip(worst)
         .map(|(store_share, (method, share))| {
-            let outcome = match share < 0.5 {
-                true => Outcome::Shown,
-                false => Outcome::NotShown,
-            };
+            let outcome = Outcome::shown_if(share < 0.5);
             let found = ReadFirstPrefault {
                 method,
                 share,

@@ -65,10 +65,7 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<FewerFaults> {
         interval: interval(view),
     });
     Ok(Some(FewerFaults {
-        outcome: match is_shown {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_shown),
         gained_seconds: gain,
         saved_seconds: saved,
         share,

@@ -8,10 +8,10 @@ use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// Ticks of 10 ms tell nothing about less, in seconds.
+/// A shorter time is too short for a clock of 10 ms, in seconds.
 const LEAST_AFTER: f64 = 1.0;
 
-/// What comes once, and what lasts. Kernel time is mostly that of bringing memory in, user time that of work.
+/// Changes that come once, and changes that last. Kernel time is mostly that of bringing memory in, user time that of work.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Lasting {
     /// Not shown when neither changed, or one is not known well enough.
@@ -79,10 +79,7 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<Lasting> {
     let is_shown = ways.is_some_and(|ways| ways != (Way::Same, Way::Same));
     let is_opposed = matches!(ways, Some((Way::More, Way::Less) | (Way::Less, Way::More)));
     Ok(Some(Lasting {
-        outcome: match is_shown {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_shown),
         once,
         lasting,
         once_seconds: system,

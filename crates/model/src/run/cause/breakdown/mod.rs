@@ -48,7 +48,7 @@ pub struct Breakdown {
     pub stalls: Option<Stalls>,
     /// Faults of a service that moved from its load to its start.
     pub start: Option<MovedToStart>,
-    /// What comes once, and what lasts as long as the program runs.
+    /// Changes that come once, and changes that last as long as the program runs.
     pub lasting: Option<Lasting>,
     /// Readings that parts lack.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -50,10 +50,7 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<Stalls> {
     }
     let [compaction_seconds, reclaim_seconds, cgroup_reclaim_seconds] = risen;
     Ok(Some(Stalls {
-        outcome: match stalled < WORTH * lost_seconds {
-            true => Outcome::NotShown,
-            false => Outcome::Shown,
-        },
+        outcome: Outcome::shown_if(stalled >= WORTH * lost_seconds),
         lost_seconds,
         compaction_seconds,
         reclaim_seconds,

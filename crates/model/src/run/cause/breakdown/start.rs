@@ -28,10 +28,7 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<MovedToStart> {
     );
     let is_later = view.rose(MetricId::ServiceReadySeconds);
     Ok(Some(MovedToStart {
-        outcome: match is_later && view.fell(MetricId::MinorFaultsTotal) {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_later && view.fell(MetricId::MinorFaultsTotal)),
         ready_seconds,
         faults,
     }))

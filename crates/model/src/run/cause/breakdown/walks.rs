@@ -13,7 +13,7 @@ use crate::run::metric::MetricId;
 pub struct Walks {
     /// Not shown when wall time did not fall.
     pub outcome: Outcome,
-    /// What they show.
+    /// Their meaning.
     pub effect: WalksFell,
     /// Data page walks in a typical run.
     pub walks: Pair,
@@ -23,7 +23,7 @@ pub struct Walks {
     pub part_of_gain_at_most: Option<f64>,
 }
 
-/// What a change of page walks shows.
+/// The meaning of a change of page walks.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum WalksFell {
@@ -63,10 +63,7 @@ fn fewer(view: &View<'_, '_>, walks: Walks) -> Walks {
     let cycles = view.both(MetricId::CyclesTotal).ok();
     let cycles = cycles.filter(|_| view.fell(MetricId::CyclesTotal));
     Walks {
-        outcome: match is_gain {
-            true => Outcome::Shown,
-            false => Outcome::NotShown,
-        },
+        outcome: Outcome::shown_if(is_gain),
         effect: WalksFell::Cheaper,
         cycles_share: share,
         part_of_gain_at_most: share.zip(cycles).map(|(share, cycles)| part(share, cycles)),

@@ -8,7 +8,7 @@ use crate::run::policy::realise::{Realisation, ThpPrctl};
 use crate::run::record::Record;
 use crate::run::trial::{Mark, Trial};
 
-/// Was a policy in force, as far as it can be read back.
+/// The settings of a policy as they were read back.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum InForce {

@@ -17,9 +17,9 @@ const FULL: f64 = 0.9;
 pub struct LoadLimit {
     /// The arm.
     pub arm: String,
-    /// What came out.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What may have been the limit.
+    /// The possible bottleneck.
     pub limit: Option<Limit>,
     /// CPUs that the load used.
     pub load_cpus: f64,

@@ -9,7 +9,7 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Collapsing, Tracing};
 
-/// What became huge in a typical run, and what that took.
+/// Memory that became huge in a typical run, and the stops for it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct MadeHuge {
     /// Bytes that were huge afterwards.

@@ -29,7 +29,7 @@ pub fn noise(record: &Record, table: &Table) -> Option<Noise> {
     let control = &table.control.as_ref()?.comparison;
     let threshold = table.verdict.threshold;
     let floor = floor(control);
-    // Noise is not too much when a clear effect stands out from it.
+    // A clear effect exceeds the noise, which then hides nothing.
     let mut answers = table.verdict.policies.values();
     let is_open = answers.any(|answer| *answer == Answer::NotDecided);
     Some(Noise {

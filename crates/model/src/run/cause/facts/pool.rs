@@ -7,7 +7,7 @@ use crate::run::metric::MetricId;
 use crate::run::policy::Settings;
 use crate::run::record::Record;
 
-/// A hugetlb pool, and what the program took from it.
+/// A hugetlb pool, and the memory that the program took from it.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Pool {
     /// Memory of the pool, in bytes.

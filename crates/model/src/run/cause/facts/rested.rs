@@ -1,4 +1,4 @@
-//! Runs after idle: what a gain on warm memory is worth to a program that runs now and then.
+//! Runs after idle: the worth of a gain on warm memory for a program with pauses between its runs.
 
 use serde::Serialize;
 
@@ -31,11 +31,11 @@ pub enum Rested {
         /// Runs of the one that has fewer.
         runs: u64,
     },
-    /// None was run; first touches tell what to expect.
+    /// No run was measured; the first touches give an expectation.
     Unmeasured {
         /// How much longer it takes to touch the huge pages, in seconds.
         expected_seconds: f64,
-        /// What they save on warm memory, by the mean over rounds, in seconds.
+        /// Seconds that they save on warm memory, by the mean over rounds.
         saved_seconds: f64,
     },
 }

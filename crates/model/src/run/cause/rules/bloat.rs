@@ -85,7 +85,7 @@ fn undecided(view: &View<'_, '_>, sibling: &str) -> Outcome {
 
 /// Returns true when peak memory rose beyond that of another arm, both by their own intervals.
 ///
-/// Of equal peaks one may be the larger in every round, by a little.
+/// One of two equal peaks may be the larger in every round, by a little.
 fn is_larger(view: &View<'_, '_>, other: &str) -> bool {
     let comparison = |arm: &str| view.context.comparison(PEAK, arm);
     let low = comparison(view.arm).and_then(|it| it.low);

@@ -44,9 +44,6 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
         at_cgroup_limit: view.here(MetricId::ThpFaultFallbackChargeTotal).ok(),
         free_before: view.here(MetricId::FreeHugePagesBeforeTotal).ok(),
     };
-    let outcome = match found.share < NOTABLE {
-        true => Outcome::NotShown,
-        false => Outcome::Shown,
-    };
+    let outcome = Outcome::shown_if(found.share >= NOTABLE);
     Ok(Some((outcome, Kind::HugeAllocationFellBack(found))))
 }

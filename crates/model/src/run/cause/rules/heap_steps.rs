@@ -1,4 +1,4 @@
-//! The heap grows in steps too small for huge pages, unless malloc is told to grow it by these.
+//! The heap grows in steps too small for huge pages, unless malloc is set to grow it by huge pages.
 
 use serde::Serialize;
 

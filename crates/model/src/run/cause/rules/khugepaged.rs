@@ -54,10 +54,7 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
         needed_seconds: peak / pace,
         run_seconds: view.here(MetricId::WallSeconds)?,
     };
-    let outcome = match found.needed_seconds > found.run_seconds {
-        true => Outcome::Shown,
-        false => Outcome::NotShown,
-    };
+    let outcome = Outcome::shown_if(found.needed_seconds > found.run_seconds);
     Ok(Some((outcome, Kind::KhugepagedHadNoTime(found))))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::{Context, Kind, Outcome};
+use super::super::{Context, Found, Kind, Outcome};
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::policy::Settings;
@@ -31,7 +31,7 @@ pub struct ProgramDisablesThp {
     pub earlier_huge_bytes: BTreeMap<String, f64>,
 }
 
-pub(in super::super) fn check(context: &Context<'_>) -> Vec<(Option<String>, Outcome, Kind)> {
+pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     let record = context.record;
     let policies = context.policies().iter().map(|policy| policy.name.as_str());
     let shut: Vec<&str> = policies.filter(|arm| is_shut_out(record, arm)).collect();

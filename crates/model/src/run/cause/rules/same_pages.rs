@@ -176,7 +176,7 @@ fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
 /// `enabled` decides about anonymous memory alone. Older records did not read it.
 fn mostly_shared(view: &View<'_, '_>, arm: &str) -> Option<NothingHuge> {
     let peak_bytes = view.median(arm, MetricId::PeakRssBytes).ok()?;
-    // Of the whole tree, so that it is no less than that of the largest process.
+    // It covers the whole tree, so the largest process has no more.
     let anon_bytes = view.median(arm, MetricId::AnonPeakBytes).ok()?;
     let usual = view.median(arm, MetricId::RssMeanBytes).ok()?;
     // Two samples may miss a peak; then nothing is claimed.

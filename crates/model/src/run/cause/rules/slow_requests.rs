@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::{Context, Kind, Outcome};
+use super::super::{Context, Found, Kind, Outcome};
 use crate::run::compare::medians::arm_trials;
 use crate::run::stats::{ALPHA, holm};
 use crate::run::timeline::{Pooled, pool};
@@ -38,7 +38,7 @@ pub enum SlowRequestsStalled {
     },
 }
 
-pub(in super::super) fn check(context: &Context<'_>) -> Vec<(Option<String>, Outcome, Kind)> {
+pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     let policies = context.policies().iter();
     let held = policies.filter_map(|policy| {
         let held = held(context, &policy.name);
@@ -60,15 +60,12 @@ pub(in super::super) fn check(context: &Context<'_>) -> Vec<(Option<String>, Out
         .collect()
 }
 
-fn of(arm: String, held: &[&Held], pooled: &Pooled, p: f64) -> (Option<String>, Outcome, Kind) {
+fn of(arm: String, held: &[&Held], pooled: &Pooled, p: f64) -> Found {
     let mut by_cause = BTreeMap::<String, u64>::new();
     for (metric, count) in held.iter().flat_map(|held| &held.slow_by_cause) {
         *by_cause.entry(metric.clone()).or_default() += count;
     }
-    let outcome = match p <= ALPHA {
-        true => Outcome::Shown,
-        false => Outcome::NotShown,
-    };
+    let outcome = Outcome::shown_if(p <= ALPHA);
     let kind = Kind::SlowRequestsStalled(SlowRequestsStalled::Held {
         slow: pooled.slow,
         slow_from_seconds: pooled.slow_from_seconds,

@@ -213,6 +213,14 @@ impl Case {
         serde_json::from_slice(&std::fs::read(path).expect("the report")).expect("JSON")
     }
 
+    /// Returns the report that a command makes of a record.
+    pub fn report(&self, words: &[&str], record: &Path) -> Value {
+        let mut command = self.hugewise();
+        command.args(words).arg(record).args(["--format", "json"]);
+        let done = command.assert().success();
+        serde_json::from_slice(&done.get_output().stdout).expect("JSON")
+    }
+
     pub fn quick_run(&self, record: &Path) {
         self.hugewise()
             .args([

@@ -1,10 +1,9 @@
 //! Programs as a factor: real ones, of which one has something to gain from huge pages.
 
-use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{Case, answer, call, claim, lab, one_at_a_time, skip};
+use crate::harness::{Case, answer, call, call_of, claim, lab, one_at_a_time, skip};
 
 /// 128 MiB are touched, page by page.
 const TOUCH: &str = "touch --pages 32768 --repeat 2";
@@ -137,10 +136,11 @@ fn the_same_program_twice_has_no_interaction() {
 fn a_condition_can_be_about_programs() {
     let _turn = one_at_a_time();
     let case = Case::new();
+    let json = case.path("report.json");
     let run = |condition: &str| {
         let mut run = case.hugewise();
+        run.arg("run").arg("--json").arg(&json);
         run.args([
-            "run",
             "--policy",
             "as-is",
             "--preset",
@@ -164,8 +164,9 @@ fn a_condition_can_be_about_programs() {
     };
     run("speed < -5%")
         .code(5)
-        .stdout(contains("new is 10.0 % lower in speed (worse) than old"))
         .stderr(contains("--fail-if 'speed < -5%' holds for new: as-is"));
+    let report = case.json(&json);
+    assert_eq!(call_of(&report, "new: as-is"), "worse");
     run("speed < -20%").success();
 }
 
@@ -228,8 +229,7 @@ fn rounds_are_added_to_a_record_of_programs() {
         .arg("--json")
         .arg(&json)
         .assert()
-        .success()
-        .stdout(contains("b").and(contains("3 rounds")));
+        .success();
     let report = case.json(&json);
     let trials = report["trials"].as_array().expect("trials");
     let of_b = trials.iter().filter(|trial| trial["program"] == "b");

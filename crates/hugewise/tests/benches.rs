@@ -173,7 +173,7 @@ fn a_state_of_free_memory_needs_system_and_is_read_before_each_trial() {
         .success()
         .stderr(contains("free memory:"));
     let report = case.json(&json);
-    let run = &harness::answer(&report)["circumstances"][0];
+    let run = &harness::report::answer(&report)["circumstances"][0];
     assert_eq!(run["fragment"], 5, "{run}");
     let share = readings(&report, "as-is", "fragmented_before_ratio");
     assert!(share[0] >= 0.0 && share[0] <= 1.0, "{share:?}");

@@ -12,13 +12,12 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-mod answer;
 mod oracle;
+pub mod report;
 
 #[path = "../skipping/mod.rs"]
 mod skipping;
 
-pub use answer::{answer, arm, call, call_of, cause, causes, choice, claim, doubt};
 pub use skipping::{is_root, skip};
 
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");

@@ -302,7 +302,7 @@ fn one_may_measure_under_settings_that_exec_keeps() {
         .assert()
         .success();
     let report = case.json(&json);
-    let holder = &harness::answer(&report)["circumstances"][0]["settings_held_by"];
+    let holder = &harness::report::answer(&report)["circumstances"][0]["settings_held_by"];
     let id = server.id().to_string();
     assert!(holder.to_string().contains(&id), "{holder}");
     case.hugewise()

@@ -1,10 +1,10 @@
 //! Latencies that the workload tells, and settings that reach a runtime.
 
-use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{Case, answer, call, claim, doubt, one_at_a_time};
+use crate::harness::report::{answer, call, claim, doubt};
+use crate::harness::{Case, one_at_a_time};
 
 /// Thousands of requests: `us` is 1 to 1,000 microseconds, each as often.
 const THOUSAND: &str = r#"i=0; while [ $((i += 1)) -le 1000 ]; do echo "{\"us\":$i}"; done"#;
@@ -61,7 +61,8 @@ fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
         .args(["--max-rounds", "40", "--json"])
         .arg(&json)
         .args(["--", "true"])
-        .assert();
+        .assert()
+        .success();
     let report = case.json(&json);
     let run = &answer(&report)["circumstances"][0];
     assert_eq!(run["stopped"], "verdict_unmeasured", "{run}");
@@ -82,7 +83,8 @@ fn a_file_that_lay_there_before_is_no_trial_of_ours() {
         .args(["--policy", "as-is", "--policy", "b:env.B=1", "--json"])
         .arg(&json)
         .args(["--", "true"])
-        .assert();
+        .assert()
+        .success();
     let report = case.json(&json);
     let why = doubt(&report, "no_latencies")["why"].to_string();
     assert!(why.contains("old.csv"), "{why}");

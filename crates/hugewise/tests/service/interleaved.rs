@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{
     REQUESTS, all_requests_have_latencies, asking, exact_faults, report, run, server, unfolded,
 };
-use crate::harness::{Case, claim, doubt, one_at_a_time, readings};
+use crate::harness::report::{claim, doubt};
+use crate::harness::{Case, one_at_a_time, readings};
 
 const POLICIES: [&str; 4] = ["--policy", "huge:as-is", "--policy", "small:thp=never"];
 const SHORT: [&str; 4] = ["--max-rounds", "4", "--rounds-per-start", "2"];

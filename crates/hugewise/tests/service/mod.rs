@@ -15,7 +15,8 @@ use assert_cmd::assert::Assert;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{Case, answer, lab, one_at_a_time, readings, wait_until};
+use crate::harness::report::answer;
+use crate::harness::{Case, lab, one_at_a_time, readings, wait_until};
 
 const PAGES: usize = 1024;
 const REQUESTS: usize = 40;

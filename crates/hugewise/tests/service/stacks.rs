@@ -1,7 +1,8 @@
 //! Stacks of threads that a huge page holds.
 
 use super::{asking, report, run, server};
-use crate::harness::{Case, cause, is_root, one_at_a_time, readings, settings, skip};
+use crate::harness::report::cause;
+use crate::harness::{Case, is_root, one_at_a_time, readings, settings, skip};
 
 const THREADS: f64 = 5.0;
 

@@ -6,7 +6,8 @@ use std::process::Command as Plain;
 use predicates::str::contains;
 
 use super::collapsed::can_collapse;
-use crate::harness::{Case, arm, is_root, one_at_a_time, readings, skip};
+use crate::harness::report::arm;
+use crate::harness::{Case, is_root, one_at_a_time, readings, skip};
 
 /// Whole blocks of its code: it begins at 4 MiB, and has more than 8 MiB.
 const HUGE_BYTES: f64 = 6_291_456.0;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use hugewise_linux::spawn::try_tracing;
 use predicates::str::contains;
 
-use crate::harness::{Case, arm, is_root, lab, one_at_a_time, readings, skip, wait_until};
+use crate::harness::report::arm;
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip, wait_until};
 
 const MIB: f64 = 1_048_576.0;
 

@@ -4,7 +4,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::json;
 
-use crate::harness::{self, Case, arm, doubt, one_at_a_time, readings};
+use crate::harness::report::{arm, doubt};
+use crate::harness::{self, Case, one_at_a_time, readings};
 
 #[test]
 fn a_failing_command_costs_one_round() {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::harness::{Case, cause, is_root, lab, one_at_a_time, readings, settings, skip};
+use crate::harness::report::cause;
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, settings, skip};
 
 /// The laboratory advises its memory itself, so that the policy makes nothing else on the machine
 /// huge at a fault.

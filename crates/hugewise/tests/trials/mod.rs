@@ -13,9 +13,9 @@ mod traced;
 mod treatments;
 
 use predicates::prelude::*;
-use predicates::str::contains;
 
-use crate::harness::{self, Case, answer, call_of, choice, doubt, is_root, lab, one_at_a_time, readings, skip};
+use crate::harness::report::{answer, call_of, choice, doubt};
+use crate::harness::{self, Case, is_root, lab, one_at_a_time, readings, skip};
 
 #[test]
 fn the_oracle_is_exact() {

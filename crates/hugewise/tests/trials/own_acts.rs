@@ -8,7 +8,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
 
-use crate::harness::{Case, answer, call_of, causes, is_root, one_at_a_time, skip};
+use crate::harness::report::{answer, call_of, causes};
+use crate::harness::{Case, is_root, one_at_a_time, skip};
 
 /// Touches 16 MiB as `HOW` says, then rests long enough to be seen: with a word, also where it is a
 /// child and cannot be read at its end.

@@ -7,7 +7,8 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with};
 
-use crate::harness::{Case, arm, is_root, lab, one_at_a_time, readings, skip};
+use crate::harness::report::arm;
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip};
 
 /// Asks for memory in every way, for what fails too, and says what came.
 const C: &str = r#"

@@ -3,7 +3,8 @@
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{Case, answer, call, call_of, claim, lab, one_at_a_time, skip};
+use crate::harness::report::{answer, call, call_of, claim};
+use crate::harness::{Case, lab, one_at_a_time, skip};
 
 /// 128 MiB are touched, page by page.
 const TOUCH: &str = "touch --pages 32768 --repeat 2";
@@ -140,14 +141,7 @@ fn a_condition_can_be_about_programs() {
     let run = |condition: &str| {
         let mut run = case.hugewise();
         run.arg("run").arg("--json").arg(&json);
-        run.args([
-            "--policy",
-            "as-is",
-            "--preset",
-            "ci",
-            "--max-rounds",
-            "8",
-        ]);
+        run.args(["--policy", "as-is", "--preset", "ci", "--max-rounds", "8"]);
         run.args([
             "--program",
             "old=sh -c 'echo 100'",

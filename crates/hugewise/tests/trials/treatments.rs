@@ -6,9 +6,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{
-    self, Case, arm, cause, cgroups, is_root, lab, one_at_a_time, readings, settings, skip,
-};
+use crate::harness::report::{arm, cause};
+use crate::harness::{self, Case, cgroups, is_root, lab, one_at_a_time, readings, settings, skip};
 
 /// Two rounds of a workload of the laboratory, as JSON.
 fn report(case: &Case, policies: &[&str], words: &[&str]) -> Value {

@@ -24,8 +24,7 @@ pub fn claim(report: &Value, fits: impl Fn(&Value) -> bool) -> &Value {
 
 /// Returns the name of the call that judged a policy, such as `better`.
 pub fn call_of<'a>(report: &'a Value, arm: &str) -> &'a str {
-    let is_judged =
-        |claim: &Value| claim["budget"] == "verdict" && claim["contrast"]["arm"] == arm;
+    let is_judged = |claim: &Value| claim["budget"] == "verdict" && claim["contrast"]["arm"] == arm;
     call(claim(report, is_judged))
 }
 

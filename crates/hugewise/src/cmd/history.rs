@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let took = began.elapsed();
     let json = serde_json::json!({
-        "format": "hugewise-history 1",
+        "format": "hugewise-history 2",
         "took_seconds": took.as_secs_f64(),
         "records": history.entries,
         "changes": history.splits,

@@ -168,8 +168,7 @@ fn run_bare(command: &[OsString]) -> Result<f64> {
 /// The wall time that the program reports for one trial with everything at its default.
 fn run_measured(program: &Path, command: &[OsString]) -> Result<f64> {
     let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
-    let report = program::report(program, &flags, command)?;
-    report["trials"][0]["readings"]["wall_seconds"]["value"]
-        .as_f64()
-        .context("no wall time")
+    let record = program::record(program, &flags, command)?;
+    let trial = record.trials.first().context("no trial")?;
+    trial.value("wall_seconds").context("no wall time")
 }

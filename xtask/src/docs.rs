@@ -10,10 +10,9 @@ use hugewise_linux::perf::events;
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::rule::{Rule, Status, Test};
 use hugewise_model::base::exit::Exit;
-use hugewise_model::bench;
 use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::observe::stat::kind::KINDS;
-use hugewise_model::run::findings;
+use hugewise_model::run::cause::{CauseId, Explanation, explanations};
 use hugewise_model::run::metric::{Better, FAMILIES, Family, Scope};
 use hugewise_model::run::policy::keys::KEYS;
 use hugewise_model::text::document::{Block, Document, Field, Paragraph, Section};
@@ -40,7 +39,7 @@ const PAGES: [Page; 7] = [
     ("exit-codes.md", "Exit codes", exit_codes),
     ("policies.md", "Policies", policies),
     ("metrics.md", "Metrics", all_metrics),
-    ("findings.md", "Findings", all_findings),
+    ("causes.md", "Causes", all_causes),
     ("reasons.md", "Reasons", all_reasons),
     ("events.md", "Hardware events", hardware_events),
     ("rules.md", "Rules", all_rules),
@@ -159,13 +158,25 @@ fn scope(scope: Scope) -> &'static str {
     }
 }
 
-fn all_findings() -> Document {
-    let how = "A finding is shown, not shown, or cannot be told, and carries its evidence.";
-    let mut grid = table(&["finding", "claim, evidence, what would refute it"]);
-    for rule in findings::RULES.iter().chain(bench::findings::RULES) {
-        grid.push([rule.id(), rule.explain()]);
+fn all_causes() -> Document {
+    let how = "A report names causes: each is shown, not shown, or cannot be told, with its figures. Facts are read \
+               of every policy that they can be about.";
+    let explained = explanations().unwrap_or_else(|mistake| panic!("{mistake}"));
+    let is_cause = |it: &Explanation| CauseId::ALL.iter().any(|id| id.name() == it.name);
+    let (causes, facts): (Vec<_>, Vec<_>) = explained.into_iter().partition(is_cause);
+    Document::new([
+        Section::default().with(lead(how)),
+        Section::titled("Causes").with(explanation_table("cause", causes)),
+        Section::titled("Facts").with(explanation_table("fact", facts)),
+    ])
+}
+
+fn explanation_table(subject: &str, all: Vec<Explanation>) -> Grid {
+    let mut grid = table(&[subject, "claim", "evidence", "refuted by", "next"]);
+    for it in all {
+        grid.push([it.name, it.claims, it.evidence, it.refuted, it.next]);
     }
-    Document::new([Section::default().with(lead(how)).with(grid)])
+    grid
 }
 
 fn all_reasons() -> Document {

@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use hugewise_model::run::record::{Record, parse};
 
 /// Builds the program and says where it is.
 pub fn build() -> Result<PathBuf> {
@@ -49,20 +49,22 @@ fn write_numbers(path: &Path) -> Result<()> {
     Ok(fs::rename(part, path)?)
 }
 
-/// Runs `hugewise run` quietly and gives its report. A failed trial is an error here.
-pub fn report(program: &Path, flags: &[&str], command: &[OsString]) -> Result<Value> {
+/// Runs `hugewise run` quietly and returns its record. A failed trial is an error here.
+pub fn record(program: &Path, flags: &[&str], command: &[OsString]) -> Result<Record> {
     let folder = std::env::temp_dir().join(format!("hugewise-xtask-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
+    let path = folder.join("run.jsonl");
     let output = Command::new(program)
-        .args(["run", "--quiet", "--format", "json", "--out"])
-        .arg(folder.join("run.jsonl"))
+        .args(["run", "--quiet", "--out"])
+        .arg(&path)
         .args(flags)
         .arg("--")
         .args(command)
         .env("LC_ALL", "C")
         .output()
         .with_context(|| format!("starting {}", program.display()))?;
+    let bytes = fs::read(&path);
     fs::remove_dir_all(&folder)?;
     if !output.status.success() {
         // A trial that failed is told in the report, anything else on stderr.
@@ -73,5 +75,6 @@ pub fn report(program: &Path, flags: &[&str], command: &[OsString]) -> Result<Va
             String::from_utf8_lossy(&output.stdout)
         );
     }
-    serde_json::from_slice(&output.stdout).context("reading the report")
+    let bytes = bytes.context("reading the record")?;
+    parse(&bytes).map_err(|error| anyhow!("reading the record: {error}"))
 }

@@ -171,9 +171,11 @@ fn a_state_of_free_memory_needs_system_and_is_read_before_each_trial() {
         .args(["--", "true"])
         .assert()
         .success()
-        .stdout(contains("kept in small blocks"))
         .stderr(contains("free memory:"));
-    let share = readings(&case.json(&json), "as-is", "fragmented_before_ratio");
+    let report = case.json(&json);
+    let run = &harness::report::answer(&report)["circumstances"][0];
+    assert_eq!(run["fragment"], 5, "{run}");
+    let share = readings(&report, "as-is", "fragmented_before_ratio");
     assert!(share[0] >= 0.0 && share[0] <= 1.0, "{share:?}");
     assert_eq!(holders(5), 0);
 }

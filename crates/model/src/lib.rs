@@ -9,7 +9,7 @@ pub mod base;
 /// Text: tables, numbers, wrapping. Imports `base`.
 pub mod text;
 
-/// The spine: policy, plan, metric, trial, record, stats, compare, findings, report.
+/// The spine: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
 pub mod run;
 
 /// What can be measured on a machine, what will mislead, and what is set wrongly.

@@ -143,12 +143,9 @@ fn commands(arguments: &Arguments, program: &Path, pid: u32) -> Vec<(String, Vec
 /// As the program itself measures a trial.
 fn measure(program: &Path, command: &[OsString]) -> Result<Cost> {
     let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
-    let report = program::report(program, &flags, command)?;
-    let readings = &report["trials"][0]["readings"];
-    let reading = |name: &str| {
-        let value = readings[name]["value"].as_f64();
-        value.with_context(|| format!("no {name}"))
-    };
+    let record = program::record(program, &flags, command)?;
+    let trial = record.trials.first().context("no trial")?;
+    let reading = |name: &str| trial.value(name).with_context(|| format!("no {name}"));
     Ok(Cost {
         processor: reading("user_seconds")? + reading("system_seconds")?,
         wall: reading("wall_seconds")?,

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use hugewise_model::run::compare::{Answer, Options, Statistic, table};
+use hugewise_model::run::record::Record;
 use hugewise_model::run::stats::median;
-use serde_json::Value;
 
 use super::table::Table;
 use crate::program;
@@ -133,11 +134,13 @@ fn seconds(program: &Path, steps: usize) -> Result<f64> {
         "--max-rounds",
         "20",
     ];
-    let report = program::report(program, &flags, &work(program, steps))?;
-    let trials = report["trials"].as_array().context("no trials")?;
-    let read = |trial: &Value| trial["readings"]["wall_seconds"]["value"].as_f64();
-    median(&trials.iter().filter_map(read).collect::<Vec<_>>()).context("no wall time")
+    let record = program::record(program, &flags, &work(program, steps))?;
+    let read = record.trials.iter().filter_map(|it| it.value(WALL));
+    median(&read.collect::<Vec<_>>()).context("no wall time")
 }
+
+/// The metric that is judged.
+const WALL: &str = "wall_seconds";
 
 const HEAD: [&str; 7] = [
     "run",
@@ -162,9 +165,9 @@ impl Planted {
         ];
         let mut runs = Vec::new();
         for nth in 1..=count {
-            let report = program::report(program, &flags, &work.command)?;
-            let run = Run::of(&report, &policy, self.truth)?;
-            eprintln!("{}, {nth} of {count}: {}", self.name, run.answer);
+            let record = program::record(program, &flags, &work.command)?;
+            let run = Run::of(&record, &policy, self.truth)?;
+            eprintln!("{}, {nth} of {count}: {}", self.name, name(run.answer));
             runs.push(run);
         }
         let truth = self.truth.ratio(work);
@@ -211,9 +214,9 @@ impl Truth {
 
 /// What one experiment said of the planted effect.
 struct Run {
-    rounds: u64,
+    rounds: u32,
     trials: usize,
-    answer: String,
+    answer: Answer,
     estimate: Option<f64>,
     interval: Option<(f64, f64)>,
     /// The share of slow runs that the answer does not exclude.
@@ -221,35 +224,36 @@ struct Run {
 }
 
 impl Run {
-    fn of(report: &Value, policy: &str, truth: Truth) -> Result<Self> {
-        let comparisons = report["comparisons"].as_array().context("no comparisons")?;
-        let row = comparisons
-            .iter()
-            .find(|row| row["metric"] == "wall_seconds" && row["statistic"] == "center")
+    fn of(record: &Record, policy: &str, truth: Truth) -> Result<Self> {
+        let table = table(record, &Options::default())?;
+        let mut rows = table.comparisons.iter();
+        let row = rows
+            .find(|row| row.metric == WALL && row.statistic == Statistic::Center)
             .context("the wall time was not compared")?;
-        let answer = report["verdict"]["policies"][policy].as_str();
-        let runs = &report["verdict"]["runs"][policy];
-        let (estimate, low, high) = match truth {
-            Truth::Every(_) => (&row["ratio"], &row["low"], &row["high"]),
-            Truth::Rare { .. } => (&runs["mean"], &runs["mean_low"], &runs["mean_high"]),
+        let answer = table.verdict.policies.get(policy);
+        let runs = table.verdict.runs.get(policy);
+        let (estimate, low, high) = match (truth, runs) {
+            (Truth::Every(_), _) => (row.ratio, row.low, row.high),
+            (Truth::Rare { .. }, Some(runs)) => (runs.mean, runs.mean_low, runs.mean_high),
+            (Truth::Rare { .. }, None) => (None, None, None),
         };
         Ok(Self {
-            rounds: row["n"].as_u64().context("no number of rounds")?,
-            trials: report["trials"].as_array().map_or(0, Vec::len),
-            answer: answer.context("no answer")?.to_owned(),
-            estimate: estimate.as_f64(),
-            interval: low.as_f64().zip(high.as_f64()),
-            slow_at_most: runs["worse_at_most"].as_f64(),
+            rounds: row.n,
+            trials: record.trials.len(),
+            answer: *answer.context("no answer")?,
+            estimate,
+            interval: low.zip(high),
+            slow_at_most: runs.map(|runs| runs.worse_at_most),
         })
     }
 
     /// Whether the answer says what is not so.
     fn is_false(&self, truth: Truth) -> bool {
-        match (self.answer.as_str(), truth) {
-            ("better", _) => true,
-            ("worse" | "mixed", Truth::Every(factor)) if factor <= 1.0 => true,
-            ("mixed" | "no_difference", Truth::Every(factor)) => factor > 1.0,
-            ("no_difference", Truth::Rare { share, .. }) => {
+        match (self.answer, truth) {
+            (Answer::Better, _) => true,
+            (Answer::Worse | Answer::Mixed, Truth::Every(factor)) if factor <= 1.0 => true,
+            (Answer::Mixed | Answer::NoDifference, Truth::Every(factor)) => factor > 1.0,
+            (Answer::NoDifference, Truth::Rare { share, .. }) => {
                 self.slow_at_most.is_some_and(|most| most < share)
             }
             _ => false,
@@ -259,9 +263,9 @@ impl Run {
     /// Whether the answer names the effect.
     fn finds(&self, truth: Truth) -> bool {
         match truth {
-            Truth::Every(factor) if factor <= 1.0 => self.answer == "no_difference",
-            Truth::Every(_) => self.answer == "worse",
-            Truth::Rare { .. } => matches!(self.answer.as_str(), "worse" | "mixed"),
+            Truth::Every(factor) if factor <= 1.0 => self.answer == Answer::NoDifference,
+            Truth::Every(_) => self.answer == Answer::Worse,
+            Truth::Rare { .. } => matches!(self.answer, Answer::Worse | Answer::Mixed),
         }
     }
 
@@ -280,10 +284,23 @@ impl Run {
             self.trials.to_string(),
             self.estimate.map_or_else(none, percent),
             self.interval.map_or_else(none, interval),
-            self.answer.clone(),
+            name(self.answer).to_owned(),
             self.holds(truth)
                 .map_or_else(none, |it| holds(it).to_owned()),
         ]
+    }
+}
+
+/// Returns the name of an answer in the tables.
+fn name(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Better => "better",
+        Answer::Worse => "worse",
+        Answer::Mixed => "mixed",
+        Answer::NoDifference => "no_difference",
+        Answer::DependsOnOrder => "depends_on_order",
+        Answer::NoEffect => "no_effect",
+        Answer::NotDecided => "not_decided",
     }
 }
 

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let took = began.elapsed();
     let json = serde_json::json!({
-        "format": "hugewise-history 1",
+        "format": "hugewise-history 2",
         "took_seconds": took.as_secs_f64(),
         "records": history.entries,
         "changes": history.splits,
@@ -99,7 +99,7 @@ fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
         header.is_some_and(|header| has_words(&header.plan.command, words))
     });
     let entry = |path: &PathBuf| -> Result<Entry> {
-        let record = recorder::read(path)?;
+        let record = recorder::read_found(path)?;
         Ok(Entry::of(&record, path.display().to_string())?)
     };
     let (mut entries, mut errors) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `hugewise run`: the whole way of the data, from policies to findings.
+//! `hugewise run`: the whole way of the data, from policies to the answer.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod oracle;
+pub mod report;
 
 #[path = "../skipping/mod.rs"]
 mod skipping;
@@ -51,14 +52,6 @@ pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
                 .unwrap_or(f64::NAN)
         })
         .collect()
-}
-
-/// What a rule says of a policy.
-pub fn finding<'a>(report: &'a Value, rule: &str, policy: &str) -> &'a Value {
-    let findings = report["findings"].as_array().expect("findings");
-    let mut said = findings.iter();
-    said.find(|said| said["id"] == rule && said["policy"] == policy)
-        .unwrap_or_else(|| panic!("{rule} says nothing of {policy}: {findings:#?}"))
 }
 
 /// The laboratory, built beside the program.
@@ -217,6 +210,14 @@ impl Case {
 
     pub fn json(&self, path: &Path) -> Value {
         serde_json::from_slice(&std::fs::read(path).expect("the report")).expect("JSON")
+    }
+
+    /// Returns the report that a command makes of a record.
+    pub fn report(&self, words: &[&str], record: &Path) -> Value {
+        let mut command = self.hugewise();
+        command.args(words).arg(record).args(["--format", "json"]);
+        let done = command.assert().success();
+        serde_json::from_slice(&done.get_output().stdout).expect("JSON")
     }
 
     pub fn quick_run(&self, record: &Path) {

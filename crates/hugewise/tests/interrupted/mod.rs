@@ -294,21 +294,17 @@ fn one_may_measure_under_settings_that_exec_keeps() {
         .spawn()
         .expect("exec");
     harness::wait_until("the command runs", || marker.exists());
-    let run = [
-        "run",
-        "-v",
-        "--policy",
-        "as-is",
-        "--max-rounds",
-        "1",
-        "--",
-        "true",
-    ];
+    let json = case.path("report.json");
     case.hugewise()
-        .args(run)
+        .args(["run", "--policy", "as-is", "--max-rounds", "1", "--json"])
+        .arg(&json)
+        .args(["--", "true"])
         .assert()
-        .success()
-        .stdout(contains("Measured under settings that process"));
+        .success();
+    let report = case.json(&json);
+    let holder = &harness::report::answer(&report)["circumstances"][0]["settings_held_by"];
+    let id = server.id().to_string();
+    assert!(holder.to_string().contains(&id), "{holder}");
     case.hugewise()
         .args(["run", "--system", "--policy", "thp=always", "--", "true"])
         .assert()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
+use crate::harness::report::{answer, doubt};
 use crate::harness::{self, Case, is_root, one_at_a_time, skip};
 
 #[test]
@@ -17,12 +18,9 @@ fn a_record_cut_in_half_is_still_a_record() {
     let bytes = std::fs::read(&record).expect("the record");
     let cut = case.path("cut.jsonl");
     std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a shorter record");
-    case.hugewise()
-        .arg("report")
-        .arg(&cut)
-        .assert()
-        .success()
-        .stdout(contains("ends in the middle"));
+    let report = case.report(&["report"], &cut);
+    let text = doubt(&report, "warning")["text"].as_str();
+    assert!(text.is_some_and(|it| it.contains("ends in")), "{text:?}");
 }
 
 #[test]
@@ -32,8 +30,8 @@ fn a_record_is_reported_in_every_form() {
     let record = case.path("run.jsonl");
     case.quick_run(&record);
     for (form, sign) in [
-        ("text", "minor faults"),
-        ("json", "\"comparisons\""),
+        ("text", "wall time"),
+        ("json", "\"format\": \"hugewise-report 2\""),
         ("csv", "wall_seconds"),
         ("markdown", "| "),
     ] {
@@ -66,16 +64,18 @@ fn records_of_one_experiment_are_tied_together() {
         let again = format!("{before}\"created_unix_ms\":{time},{after}");
         std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
     }
-    let said = |name: &str| {
-        let mut command = case.hugewise();
-        command.env("XDG_STATE_HOME", case.path("state"));
-        let output = command.args(["report", name]).assert().success();
-        String::from_utf8_lossy(&output.get_output().stdout).into_owned()
+    let earlier = |name: &str| {
+        let report = case.report(&["report"], Path::new(name));
+        let lines = &answer(&report)["circumstances"][0]["earlier"];
+        let lines = lines.as_array().expect("lines").iter();
+        lines.map(ToString::to_string).collect::<Vec<_>>()
     };
-    let line =
-        "\nIn 2 records: malloc=thp −36.3 % (median), better in 2: hugewise history python3\n";
-    assert!(said("two").contains(line), "{}", said("two"));
-    assert!(!said("one").contains(" records: "), "{}", said("one"));
+    let [two] = &earlier("two")[..] else {
+        panic!("{:?}", earlier("two"));
+    };
+    assert!(two.contains("malloc=thp −36.3 %"), "{two}");
+    assert!(two.contains("hugewise history python3"), "{two}");
+    assert_eq!(earlier("one"), [""; 0]);
     let on_memory = |name: &str, state: &str, time: u64| {
         let again = format!("{before}\"created_unix_ms\":{time},{after}");
         let own = "\"host_memory\":\"warm\"";
@@ -84,13 +84,13 @@ fn records_of_one_experiment_are_tied_together() {
         std::fs::write(folder.join(format!("{name}.jsonl")), again).expect("a record");
     };
     on_memory("rested", "rest:3s", began + 7_200_000);
-    let others = "On other memory (--host-memory warm): 2 records: malloc=thp −36.3 % (median),\n    \
-                  better in 2.\n";
-    assert!(said("rested").contains(others), "{}", said("rested"));
-    assert!(!said("rested").contains(": hugewise history"), "not tied");
-    assert!(!said("two").contains("other memory"), "it came later");
-    let outside = said(record);
-    assert!(!outside.contains(" records: "), "{outside}");
+    let [rested] = &earlier("rested")[..] else {
+        panic!("{:?}", earlier("rested"));
+    };
+    assert!(rested.contains("--host-memory warm"), "{rested}");
+    assert!(!rested.contains("hugewise history"), "not tied: {rested}");
+    assert_eq!(earlier("two").len(), 1, "it came later");
+    assert_eq!(earlier(record), [""; 0], "outside of the folder");
 }
 
 #[test]
@@ -189,12 +189,12 @@ fn records_are_listed_and_the_newest_is_last() {
     report(&[])
         .success()
         .stdout(contains("sort -n numbers.txt"));
-    report(&["last"])
-        .success()
-        .stdout(contains("report -v noise\n"));
-    report(&["noise"])
-        .success()
-        .stdout(contains("report -v noise\n"));
+    for name in ["last", "noise"] {
+        let report = case.report(&["report"], Path::new(name));
+        let next = answer(&report)["next"].as_array().expect("steps");
+        let line = &next.last().expect("a step")["command"]["line"];
+        assert_eq!(line, "hugewise report -v noise");
+    }
     report(&["last~1"]).code(2).stderr(contains("of 1 record"));
 }
 
@@ -360,12 +360,9 @@ fn rounds_are_added_to_a_record() {
     );
     let text = std::fs::read_to_string(&record).expect("the record");
     assert_eq!(text.matches("\"line\":\"end\"").count(), 2);
-    case.hugewise()
-        .args(["report", "-v"])
-        .arg(&record)
-        .assert()
-        .success()
-        .stdout(contains("Rounds from 4 on were added"));
+    let report = case.report(&["report"], &record);
+    let continued = &answer(&report)["circumstances"][0]["continued"];
+    assert_eq!(continued[0][0], 4, "{continued}");
 }
 
 #[test]
@@ -422,16 +419,16 @@ fn a_page_of_two_records_is_read_back_as_both() {
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    report(&[&page]).stdout(contains("page.html#2"));
+    let both = case.report(&["report", "--across"], &page);
+    let second = answer(&both)["circumstances"][1]["record"].to_string();
+    assert!(second.ends_with("page.html#2\""), "{second}");
     // Its second record by itself is what its file holds.
     let second = PathBuf::from(format!("{}#2", page.display()));
-    let json = |record: &Path| {
-        let mut command = case.hugewise();
-        command.args(["report", "--format", "json"]).arg(record);
-        String::from_utf8(command.assert().success().get_output().stdout.clone()).expect("JSON")
-    };
-    let moved = json(&second).replace(&*second.to_string_lossy(), &two.to_string_lossy());
-    assert_eq!(moved, json(&two));
+    let [held, own] = [&second, &two].map(|it| case.report(&["report"], it));
+    for part in ["plan", "host", "trials", "end"] {
+        assert_eq!(held[part], own[part], "{part}");
+    }
+    assert_eq!(answer(&held)["claims"], answer(&own)["claims"]);
     let third = PathBuf::from(format!("{}#3", page.display()));
     case.hugewise()
         .arg("report")

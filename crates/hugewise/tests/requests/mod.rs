@@ -1,9 +1,9 @@
 //! Latencies that the workload tells, and settings that reach a runtime.
 
-use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
+use crate::harness::report::{answer, call, claim, doubt};
 use crate::harness::{Case, one_at_a_time};
 
 /// Thousands of requests: `us` is 1 to 1,000 microseconds, each as often.
@@ -20,16 +20,16 @@ fn percentiles_are_those_of_all_trials_together() {
         .arg(&json)
         .args(["--shell", "--", THOUSAND])
         .assert()
-        .stdout(contains("latency, p99").and(contains("latency, p99.9")));
+        .success();
     let report = case.json(&json);
     assert_eq!(report["plan"]["verdict_metric"], "latency_seconds");
     for (statistic, microseconds) in [("p50", 500.0), ("p90", 900.0), ("p99", 990.0)] {
         let row = row(&report, statistic);
-        let value = row["baseline_value"].as_f64().expect("a value") * 1e6;
+        let value = row["from"].as_f64().expect("a value") * 1e6;
         assert!((value / microseconds - 1.0).abs() <= 0.005, "{row}");
-        assert_eq!(row["change"], "no_difference", "{row}");
+        assert_eq!(call(row), "same", "{row}");
     }
-    let max = row(&report, "max")["baseline_value"].as_f64();
+    let max = row(&report, "max")["from"].as_f64();
     assert!(
         (max.expect("a value") - 1e-3).abs() < 1e-12,
         "the longest is exact: {max:?}"
@@ -37,17 +37,18 @@ fn percentiles_are_those_of_all_trials_together() {
 }
 
 fn row<'a>(report: &'a Value, statistic: &str) -> &'a Value {
-    let rows = report["comparisons"].as_array().expect("comparisons");
-    rows.iter()
-        .find(|row| row["metric"] == "latency_seconds" && row["statistic"] == statistic)
-        .expect(statistic)
+    claim(report, |claim| {
+        let contrast = &claim["contrast"];
+        contrast["metric"] == "latency_seconds" && contrast["statistic"] == statistic
+    })
 }
 
 #[test]
 fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
     let _turn = one_at_a_time();
-    Case::new()
-        .hugewise()
+    let case = Case::new();
+    let json = case.path("report.json");
+    case.hugewise()
         .args([
             "run",
             "--latency",
@@ -57,23 +58,36 @@ fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
             "--policy",
             "b:env.B=1",
         ])
-        .args(["--max-rounds", "40", "--", "true"])
+        .args(["--max-rounds", "40", "--json"])
+        .arg(&json)
+        .args(["--", "true"])
         .assert()
-        .stdout(contains("Stopped: no trial gave the metric to judge.").and(contains("1 round,")));
+        .success();
+    let report = case.json(&json);
+    let run = &answer(&report)["circumstances"][0];
+    assert_eq!(run["stopped"], "verdict_unmeasured", "{run}");
+    let trials = report["trials"].as_array().expect("trials");
+    let last = trials.iter().filter_map(|trial| trial["round"].as_u64());
+    assert_eq!(last.max(), Some(0), "one round: {run}");
 }
 
 #[test]
 fn a_file_that_lay_there_before_is_no_trial_of_ours() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let file = case.path("old.csv");
+    let (file, json) = (case.path("old.csv"), case.path("report.json"));
     std::fs::write(&file, "ms\n1\n2\n3\n").expect("a file");
     case.hugewise()
         .args(["run", "--latency"])
         .arg(format!("csv:ms@ms:{}", file.display()))
-        .args(["--policy", "as-is", "--policy", "b:env.B=1", "--", "true"])
+        .args(["--policy", "as-is", "--policy", "b:env.B=1", "--json"])
+        .arg(&json)
+        .args(["--", "true"])
         .assert()
-        .stdout(contains("the trial wrote no").and(contains("old.csv")));
+        .success();
+    let report = case.json(&json);
+    let why = doubt(&report, "no_latencies")["why"].to_string();
+    assert!(why.contains("old.csv"), "{why}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     REQUESTS, all_requests_have_latencies, asking, exact_faults, report, run, server, unfolded,
 };
+use crate::harness::report::{claim, doubt};
 use crate::harness::{Case, one_at_a_time, readings};
 
 const POLICIES: [&str; 4] = ["--policy", "huge:as-is", "--policy", "small:thp=never"];
@@ -18,19 +19,17 @@ fn servers_live_through_rounds_and_each_load_is_a_trial() {
     let case = Case::new();
     let words = [&POLICIES[..], &SHORT].concat();
     let mut run = run(&case, &server(&case, "--huge"), &asking(REQUESTS), &words);
-    run.args(["--latency", "csv:latency_ns", "--warmup", "1", "--verbose"]);
-    let (done, report) = report(&case, &mut run, 0);
-    let text = unfolded(&done);
-    assert!(
-        text.contains("Service: the servers of all policies live at once"),
-        "{text}"
-    );
-    assert!(text.contains("Each server was started 2 times"), "{text}");
+    run.args(["--latency", "csv:latency_ns", "--warmup", "1"]);
+    let (_, report) = report(&case, &mut run, 0);
+    let windows = &report["plan"]["service"]["interleave"]["windows"];
+    assert_eq!(windows["rounds_per_start"], 2, "{report:#}");
+    assert_eq!(doubt(&report, "few_starts")["starts"], 2);
     let ports = std::fs::read_to_string(case.path("ports")).expect("ports");
     assert_eq!(ports.lines().count(), 6, "{ports}");
     exact_faults(&report);
     starts_are_numbered(&report);
-    assert_eq!(report["starts"][0]["starts"], 2, "{report:#}");
+    let by_start = claim(&report, |it| it["contrast"]["when"]["per_start"] == 2);
+    assert_eq!(by_start["contrast"]["arm"], "small", "{by_start}");
     // One start is one reading.
     let ready = readings(&report, "small", "service_ready_seconds");
     assert_eq!(ready.iter().filter(|it| it.is_finite()).count(), 2);

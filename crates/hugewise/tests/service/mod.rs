@@ -15,6 +15,7 @@ use assert_cmd::assert::Assert;
 use predicates::str::contains;
 use serde_json::Value;
 
+use crate::harness::report::answer;
 use crate::harness::{Case, lab, one_at_a_time, readings, wait_until};
 
 const PAGES: usize = 1024;
@@ -132,16 +133,14 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
         &warm_up,
         "--output",
         "keep",
-        "--verbose",
     ])
     .arg("--out")
     .arg(case.path("run.jsonl"));
-    let (done, report) = report(&case, &mut run, 0);
-    let done = done.stdout(contains("latency, p99.9"));
-    let text = unfolded(&done);
-    assert!(text.contains("Service: each trial starts it"), "{text}");
-    assert!(text.contains("ran under no policy."), "{text}");
-    assert_eq!(report["verdict"]["metric"], "latency_seconds");
+    let (_, report) = report(&case, &mut run, 0);
+    let service = &report["plan"]["service"];
+    assert!(service["interleave"]["windows"].is_null(), "{service}");
+    assert_eq!(service["load_policy"], "none", "{service}");
+    assert_eq!(answer(&report)["judged"]["metric"], "latency_seconds");
     assert_eq!(report["plan"]["service"]["ready"], "tcp:127.0.0.1:{port}");
     exact_faults(&report);
     let latencies = &report["trials"][0]["readings"]["latency_seconds"]["histogram"];
@@ -230,10 +229,12 @@ fn a_failing_service_is_a_row_with_its_last_words() {
         let case = Case::new();
         let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "2"];
         let mut run = run(&case, &server(&case, failing), load, &words);
-        let (done, report) = report(&case, &mut run, 3);
-        let text = unfolded(&done);
-        assert!(text.contains(said), "{text}");
-        assert_eq!(report["trials"][0]["outcome"]["party"], party, "{report:#}");
+        let (_, report) = report(&case, &mut run, 3);
+        let outcome = &report["trials"][0]["outcome"];
+        let error = outcome["error"].as_str().unwrap_or_default();
+        assert!(error.contains(said), "{outcome}");
+        assert_eq!(outcome["party"], party, "{outcome}");
+        assert_eq!(answer(&report)["word"], "failed");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Stacks of threads that a huge page holds.
 
 use super::{asking, report, run, server};
-use crate::harness::{Case, finding, is_root, one_at_a_time, readings, settings, skip};
+use crate::harness::report::cause;
+use crate::harness::{Case, is_root, one_at_a_time, readings, settings, skip};
 
 const THREADS: f64 = 5.0;
 
@@ -28,7 +29,7 @@ fn stacks_that_grew_to_huge_pages_are_found() {
     if stacks("huge").iter().any(|&bytes| bytes < THREADS * huge) {
         return skip(name, "there was no huge page for some stack");
     }
-    let found = finding(&report, "thread-stacks-grew", "huge");
+    let found = cause(&report, "thread_stacks_grew", "huge");
     assert_eq!(found["outcome"], "shown", "{found:#}");
     assert_eq!(readings(&report, "huge", "threads_total")[0], THREADS);
 }

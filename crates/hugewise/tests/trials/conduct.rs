@@ -2,7 +2,9 @@
 
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::json;
 
+use crate::harness::report::{arm, doubt};
 use crate::harness::{self, Case, one_at_a_time, readings};
 
 #[test]
@@ -33,6 +35,7 @@ fn a_failing_command_costs_one_round() {
 fn a_policy_under_which_the_command_fails_is_dropped() {
     let _turn = one_at_a_time();
     let case = Case::new();
+    let json = case.path("report.json");
     case.hugewise()
         .args([
             "run",
@@ -43,13 +46,18 @@ fn a_policy_under_which_the_command_fails_is_dropped() {
             "--policy",
             "bad:env.X=2",
         ])
-        .args(["--max-rounds", "3", "--shell", "--", "[ \"$X\" != 2 ]"])
+        .args(["--max-rounds", "3", "--json"])
+        .arg(&json)
+        .args(["--shell", "--", "[ \"$X\" != 2 ]"])
         .assert()
-        .code(3)
-        .stdout(contains(
-            "Dropped after 1 of 3 rounds: the command fails under bad: exit status 1",
-        ))
-        .stdout(contains("Failed: 1 of 10 trials"));
+        .code(3);
+    let report = case.json(&json);
+    let dropped = &arm(&report, "bad")["dropped"];
+    assert_eq!(dropped[0], 1, "{dropped}");
+    assert!(dropped[1]["fails"].is_string(), "{dropped}");
+    let failed = doubt(&report, "failed_trials");
+    assert_eq!(failed["by_arm"], json!([["bad", 1]]), "{failed}");
+    assert_eq!(failed["of"], 10, "{failed}");
 }
 
 #[test]

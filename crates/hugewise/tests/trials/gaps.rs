@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-use crate::harness::{Case, finding, is_root, lab, one_at_a_time, readings, settings, skip};
+use crate::harness::report::cause;
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, settings, skip};
 
 /// The laboratory advises its memory itself, so that the policy makes nothing else on the machine
 /// huge at a fault.
 const FAST: &str = "filled:thp=madvise,khugepaged.pages_to_scan=65536,\
                     khugepaged.scan_sleep_millisecs=10,khugepaged.alloc_sleep_millisecs=10";
 
-const RULE: &str = "khugepaged-filled-gaps";
+const CAUSE: &str = "khugepaged_filled_gaps";
 
 fn report(case: &Case, policy: &str, rounds: &str, hold: &str) -> Value {
     let json = case.path("report.json");
@@ -44,10 +45,10 @@ fn memory_that_khugepaged_filled_is_found() {
     if at_faults.iter().any(|&count| count > 0.0) {
         return skip(name, "others made huge pages at faults meanwhile");
     }
-    let found = finding(&filled, RULE, "filled");
+    let found = cause(&filled, CAUSE, "filled");
     assert_eq!(found["outcome"], "shown", "{found:#}");
     let huge = filled["host"]["thp"]["pmd_bytes"].as_f64().expect("a size");
-    let grown = found["evidence"]["growth_bytes"].as_f64().expect("growth");
+    let grown = found["growth_bytes"].as_f64().expect("growth");
     // Of each of 16 huge pages one small page was there before; a program differs by some.
     assert!((0.5 * huge..17.0 * huge).contains(&grown), "{found:#}");
     // The same, with no gap that may be filled.

@@ -6,8 +6,9 @@ use std::process::Command as Plain;
 
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::harness::report::{answer, call_of, causes};
 use crate::harness::{Case, is_root, one_at_a_time, skip};
 
 /// Touches 16 MiB as `HOW` says, then rests long enough to be seen: with a word, also where it is a
@@ -47,6 +48,9 @@ fn compiled(case: &Case, name: &str, compiler: &[&str], how: &str) -> Option<Pat
     None
 }
 
+/// The name of the cause that these programs are looked at for.
+const KEEPS_OUT: &str = "program_disables_thp";
+
 /// A run of one round under these policies; its report.
 fn report(case: &Case, policies: &[&str], command: &[&str]) -> Value {
     let json = case.path("report.json");
@@ -77,19 +81,18 @@ fn a_program_that_keeps_huge_pages_out_is_named_first() {
     let name = "a_program_that_keeps_huge_pages_out_is_named_first";
     let _turn = one_at_a_time();
     let case = Case::new();
-    for (how, act) in [
-        (SWITCHED_OFF, "worker switched huge pages off for itself"),
-        (ADVISED_AGAINST, "worker advised MADV_NOHUGEPAGE on"),
-    ] {
+    for (how, is_advised) in [(SWITCHED_OFF, false), (ADVISED_AGAINST, true)] {
         let Some(program) = compiled(&case, name, &["cc"], how) else {
             return;
         };
         let program = program.to_string_lossy();
         let report = report(&case, &["as-is", "thp=never"], &[&program]);
-        let first = &report["findings"][0];
-        assert_eq!(first["id"], "program-disables-thp", "{first}");
-        let text = first["text"].as_str().expect("a text");
-        assert!(text.starts_with(act), "{text}");
+        let first = &answer(&report)["causes"][0];
+        assert_eq!(first["cause"], KEEPS_OUT, "{first}");
+        assert_eq!(first["process"], "worker", "{first}");
+        let share = first["advised_against_share"].as_f64();
+        assert_eq!(share.is_some(), is_advised, "{first}");
+        assert!(share.is_none_or(|share| share > 0.5), "{first}");
         let tree = &report["trials"][0]["read_back"]["tree"];
         assert_eq!(tree["largest"]["program"], *program, "{tree}");
     }
@@ -105,9 +108,8 @@ fn a_program_that_does_nothing_is_not_named() {
     };
     let policies = ["as-is", "thp=never", "java.UseLargePages=on"];
     let report = report(&case, &policies, &[&program.to_string_lossy()]);
-    let findings = report["findings"].as_array().expect("findings");
-    let named = findings.iter().any(|it| it["id"] == "program-disables-thp");
-    assert!(!named, "{findings:#?}");
+    let named = causes(&report, KEEPS_OUT);
+    assert!(named.is_empty(), "{named:#?}");
     let dropped = dropped(&report);
     assert_eq!(dropped.len(), 1, "{dropped:?}");
     assert!(dropped[0].1.ends_with("is no JVM: it maps no libjvm.so"));
@@ -208,7 +210,7 @@ fn go_has_no_malloc_to_tune() {
     assert!(dropped[0].1.contains("is a Go program"), "{dropped:?}");
 }
 
-/// The findings of Redis under thp=always, started so.
+/// The report of Redis under thp=always, started so.
 fn redis(case: &Case, disable_thp: &str, record: &Path) -> Value {
     let json = case.path("redis.json");
     let server =
@@ -247,14 +249,11 @@ fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
         return skip(name, "needs root, redis-server and redis-benchmark");
     }
     let report = redis(&case, "yes", &case.path("yes.jsonl"));
-    let first = &report["findings"][0];
-    assert_eq!(first["id"], "program-disables-thp", "{first}");
-    let text = first["text"].as_str().expect("a text");
-    assert!(
-        text.contains("thp=always did not reach it; --disable-thp no would leave them on"),
-        "{text}"
-    );
-    assert_eq!(report["verdict"]["policies"]["thp=always"], "not_decided");
+    let first = &answer(&report)["causes"][0];
+    assert_eq!(first["cause"], KEEPS_OUT, "{first}");
+    assert_eq!(first["in_vain"], json!(["thp=always"]), "{first}");
+    assert_eq!(first["remedy"], "--disable-thp no", "{first}");
+    assert_eq!(call_of(&report, "thp=always"), "not_applied");
     let dropped = dropped(&report);
     assert!(
         dropped[0].1.contains("allocates with libjemalloc"),
@@ -262,7 +261,6 @@ fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
     );
 
     let report = redis(&case, "no", &case.path("no.jsonl"));
-    let findings = report["findings"].as_array().expect("findings");
-    let named = findings.iter().any(|it| it["id"] == "program-disables-thp");
-    assert!(!named, "{findings:#?}");
+    let named = causes(&report, KEEPS_OUT);
+    assert!(named.is_empty(), "{named:#?}");
 }

@@ -7,7 +7,8 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with};
 
-use crate::harness::{Case, finding, is_root, lab, one_at_a_time, readings, skip};
+use crate::harness::report::arm;
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip};
 
 /// Asks for memory in every way, for what fails too, and says what came.
 const C: &str = r#"
@@ -215,8 +216,9 @@ fn without_ptrace_a_library_is_preloaded() {
     assert!(huge("as-is").iter().all(|&bytes| bytes == 0.0));
     assert!(huge("thp=always").contains(&(88.0 * 1_048_576.0)));
     assert!(huge("preload=idle").iter().all(|&bytes| bytes == 0.0));
-    let reached = finding(&report, "reached-by-preloading", "thp=always");
-    assert_eq!(reached["outcome"], "shown", "{reached}");
+    let means = &arm(&report, "thp=always")["means"];
+    assert_eq!(means["by"], "preloading", "{means}");
+    assert!(means["trials"].as_u64() > Some(0), "{means}");
     let mut trials = report["trials"].as_array().expect("trials").iter();
     let always = trials.find(|trial| trial["policy"] == "thp=always");
     assert_eq!(always.expect("a trial")["read_back"]["library"], true);

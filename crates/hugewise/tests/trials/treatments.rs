@@ -6,9 +6,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::{
-    self, Case, cgroups, finding, is_root, lab, one_at_a_time, readings, settings, skip,
-};
+use crate::harness::report::{arm, cause};
+use crate::harness::{self, Case, cgroups, is_root, lab, one_at_a_time, readings, settings, skip};
 
 /// Two rounds of a workload of the laboratory, as JSON.
 fn report(case: &Case, policies: &[&str], words: &[&str]) -> Value {
@@ -56,12 +55,13 @@ fn a_pool_is_made_used_and_given_back() {
     assert_eq!(settings(), before);
     let peaks = readings(&used, &policy, "hugetlb_peak_bytes");
     assert!(is_each(&peaks, 10.0 * MIB), "{peaks:?}");
-    let said = finding(&used, "pool-not-used", &policy);
-    assert_eq!(said["outcome"], "not_shown", "{said:#}");
+    let pool = &arm(&used, &policy)["pool"];
+    assert_eq!(pool["used_bytes"], 10.0 * MIB, "{pool:#}");
 
     let idle = report(&case, &[&policy], &["touch", "--pages", "100"]);
-    let said = finding(&idle, "pool-not-used", &policy);
-    assert_eq!(said["outcome"], "shown", "{said:#}");
+    let pool = &arm(&idle, &policy)["pool"];
+    assert_eq!(pool["bytes"], (own + 6) << 21, "{pool:#}");
+    assert_eq!(pool["used_bytes"], 0.0, "{pool:#}");
     assert_eq!(settings(), before);
 }
 
@@ -98,7 +98,7 @@ fn a_limit_is_a_factor() {
     let case = Case::new();
     let policies = ["as-is", "memory-max=64M"];
     let small = report(&case, &policies, &["touch", "--pages", "4096"]);
-    let said = finding(&small, "memory-limit-reached", "memory-max=64M");
+    let said = cause(&small, "memory_limit_reached", "memory-max=64M");
     assert_eq!(said["outcome"], "not_shown", "{said:#}");
     let trials = small["trials"].as_array().expect("trials");
     let limited = trials.iter().find(|it| it["policy"] == "memory-max=64M");

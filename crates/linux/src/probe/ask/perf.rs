@@ -52,7 +52,7 @@ fn both<E: Event>(event: impl Fn() -> E) -> PerfAnswers {
     }
 }
 
-/// Opens the three hardware events that findings need as one group, lets it run a moment, and
+/// Opens the three hardware events that causes need as one group, lets it run a moment, and
 /// looks whether it was scheduled: a group that is too large opens and never counts.
 pub(super) fn counter_group() -> Answer {
     match run_group() {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 pub use hugewise_model::base::exit::Exit;
+use hugewise_model::base::plain::{plain, plain_lines};
 
 /// An error that knows how the program should end.
 #[derive(Debug)]
@@ -49,8 +50,15 @@ pub fn trial_failed(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::TrialFailed, message)
 }
 
+/// An error of several lines. Text of others must not part them.
+pub fn lines(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
+    let message = plain_lines(&message.to_string()).into_owned();
+    Fault { exit, message }.into()
+}
+
+/// An error of one line, whatever it quotes.
 fn fault(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
-    let message = message.to_string();
+    let message = plain(&message.to_string());
     Fault { exit, message }.into()
 }
 

@@ -2,23 +2,30 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
+use hugewise_model::base::units::bytes_text;
 use hugewise_model::text::page;
+
+use crate::invoker;
+
+/// The most of a file that the program finds by itself, such as a record in a folder.
+pub const LARGEST_FOUND: u64 = 256 << 20;
+
+/// The most of a first line.
+const LONGEST: u64 = 16 << 20;
 
 /// Opens a file or a pipe. A device is refused: `/dev/zero` and its like have no end, and all of
 /// the machine's memory would be filled before a reader could say that this is no recording.
 pub fn open(path: &Path) -> Result<File> {
-    let file = File::open(path)?;
-    let kind = file.metadata()?.file_type();
-    if kind.is_char_device() || kind.is_block_device() {
-        return Err(Error::new(
-            ErrorKind::InvalidInput,
-            "it is a device, not a file",
-        ));
-    }
-    Ok(file)
+    open_named(path, &invoker::rights().map_err(Error::other)?)
+}
+
+/// All that a file holds which the program finds by itself: only a regular file, of at most 256 MiB.
+pub fn read_found(path: &Path) -> Result<Vec<u8>> {
+    let rights = invoker::rights().map_err(Error::other)?;
+    rights.lend(|| read_regular(path, LARGEST_FOUND))
 }
 
 /// All that it holds.
@@ -48,12 +55,68 @@ pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
 /// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
 /// could read it again.
 pub fn first_line(path: &Path) -> Vec<u8> {
-    let mut first = Vec::new();
-    if !path.is_file() {
-        return first;
+    let read = || read_first_line(path, LONGEST);
+    let line = invoker::rights().map(|rights| rights.lend(read));
+    line.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// A longer line is no line of ours: none that was written has a hundredth of it.
+pub const LONGEST_LINE: usize = 64 << 20;
+
+/// Reads the next line with its newline into `line`, which is emptied before; 0 bytes at the end.
+///
+/// # Errors
+/// The file cannot be read, its line is longer than [`LONGEST_LINE`], or memory does not suffice.
+pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<usize> {
+    line.clear();
+    loop {
+        let some = match reader.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            some => some?,
+        };
+        let (part, is_whole) = match some.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (&some[..=at], true),
+            None => (some, some.is_empty()),
+        };
+        if line.len() + part.len() > LONGEST_LINE {
+            return Err(too_long());
+        }
+        line.try_reserve(part.len())
+            .map_err(|_| Error::from(ErrorKind::OutOfMemory))?;
+        line.extend_from_slice(part);
+        let used = part.len();
+        reader.consume(used);
+        if is_whole {
+            return Ok(line.len());
+        }
     }
-    match open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
-        Ok(_) => first,
-        Err(_) => Vec::new(),
+}
+
+fn too_long() -> Error {
+    let most = bytes_text(LONGEST_LINE as u64);
+    let text = format!(
+        "a line is longer than {most}, so it is no line of hugewise; give the file that it wrote"
+    );
+    Error::new(ErrorKind::InvalidData, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_one_by_one_and_an_endless_one_is_refused() {
+        let mut reader = BufReader::with_capacity(3, &b"ab\n\nlong line\nend"[..]);
+        let mut line = Vec::new();
+        let mut lines = Vec::new();
+        while read_line(&mut reader, &mut line).expect("memory") > 0 {
+            lines.push(String::from_utf8_lossy(&line).into_owned());
+        }
+        assert_eq!(lines, ["ab\n", "\n", "long line\n", "end"]);
+        let endless = std::io::repeat(b'x').take(2 * LONGEST_LINE as u64);
+        let mut reader = BufReader::with_capacity(1 << 16, endless);
+        let error = read_line(&mut reader, &mut line).expect_err("too long");
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(line.capacity() <= 2 * LONGEST_LINE);
     }
 }

@@ -1,6 +1,9 @@
 //! The user of the workload: under sudo the invoking user, else our own.
 
+use std::sync::OnceLock;
+
 use anyhow::{Context, Result};
+use hugewise_linux::file::rights::Rights;
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::identity::Identity;
 
@@ -23,4 +26,25 @@ pub fn identity() -> Result<Option<Identity>> {
     identity::of_user(uid)
         .map(Some)
         .with_context(|| format!("looking up the invoking user {uid}"))
+}
+
+/// Whose rights decide about files that the user names: under sudo the invoking user's, because whoever runs as that user, such as the
+/// workload, may exchange them.
+pub fn rights() -> Result<Rights> {
+    static KNOWN: OnceLock<Rights> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
+        return Ok(known.clone());
+    }
+    let rights = Rights::of(identity()?.as_ref());
+    Ok(KNOWN.get_or_init(|| rights).clone())
+}
+
+/// Why root may not do under sudo with a file what root may do otherwise.
+pub fn rights_hint() -> &'static str {
+    match rights() {
+        Ok(rights) if rights.are_lent() => {
+            " (under sudo files are those of the invoking user; `env -u SUDO_UID` makes them root's)"
+        }
+        _ => "",
+    }
 }

@@ -22,15 +22,17 @@ mod stderr;
 mod target;
 mod turn;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsStr;
 use std::io;
 use std::process::ExitCode;
 
 use crate::cli::Verb;
 use crate::exit::Exit;
-use crate::stderr::{chain, message};
+use crate::stderr::{chain, message, message_lines};
 use anyhow::Result;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
+use hugewise_linux::machine::descriptors;
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
 use hugewise_model::base::parquet;
@@ -46,17 +48,22 @@ fn main() -> ExitCode {
         _ => {}
     }
     ask_for_reports_of_panics();
+    descriptors::raise();
     match cli::parse(std::env::args_os().collect()).and_then(|cli| dispatch(cli.verb)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            message(chain(&error));
+            message_lines(chain(&error));
             exit::of(&error).into()
         }
     }
 }
 
 fn dispatch(verb: Verb) -> Result<ExitCode> {
+    // These print nothing of their own, or only where they are asked to; the others would measure in vain.
+    if !matches!(verb, Verb::Exec(_) | Verb::Export(_) | Verb::Fleet(_)) {
+        output::check_stdout()?;
+    }
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::History(arguments) => cmd::history::run(&arguments)?,
@@ -100,7 +107,6 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// A panic is a mistake of this program: guards put the machine back while it unwinds, or the guardian
 /// where it aborts, and the user is asked to tell us.
 fn ask_for_reports_of_panics() {
-    let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if parquet::reads() {
             if cfg!(panic = "abort") {
@@ -108,7 +114,11 @@ fn ask_for_reports_of_panics() {
             }
             return;
         }
-        usual(info);
+        stderr::line(info);
+        let trace = Backtrace::capture();
+        if trace.status() == BacktraceStatus::Captured {
+            stderr::line(trace);
+        }
         message("this is a bug in hugewise; please report it with the lines above");
     }));
 }

@@ -1,18 +1,22 @@
 //! Results: on stdout in the requested format, and as files.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use hugewise_linux::file::sheet::Sheet;
+use hugewise_linux::machine::closed::stdout_was_closed;
 use hugewise_model::text::document::Document;
 use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
-use crate::exit;
 use crate::file::first_line;
+use crate::{exit, invoker};
 
 /// How results are given out: the same words on every verb.
 #[derive(Clone, Debug, Args)]
@@ -109,10 +113,22 @@ pub fn check_file(output: &Output) -> Result<()> {
 pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     keep_records(flag, path)?;
-    let opened = File::options().append(true).create(true).open(path);
-    opened
-        .map(drop)
-        .map_err(|error| not_writable(flag, path, &error))
+    match opened(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(not_writable(flag, path, &error)),
+    }
+}
+
+/// The file that a user named, open: once and for all, because whoever may exchange it meanwhile must not choose what is written over.
+fn opened(path: &Path) -> Result<Arc<Sheet>> {
+    static OPEN: Mutex<BTreeMap<PathBuf, Arc<Sheet>>> = Mutex::new(BTreeMap::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(sheet) = open.get(path) {
+        return Ok(Arc::clone(sheet));
+    }
+    let sheet = Arc::new(Sheet::open(path, &invoker::rights()?)?);
+    open.insert(path.to_owned(), Arc::clone(&sheet));
+    Ok(sheet)
 }
 
 /// Refuses to write over a record or a recording.
@@ -137,18 +153,30 @@ fn keep_records(flag: &str, path: &Path) -> Result<()> {
 
 /// Makes the file that a flag names, empty.
 pub fn create(flag: &str, path: &Path) -> Result<File> {
-    File::create(path).map_err(|error| not_writable(flag, path, &error))
+    let file = opened(path).and_then(|sheet| Ok(sheet.begin()?));
+    file.map_err(|error| not_writable(flag, path, &error))
 }
 
-fn not_writable(flag: &str, path: &Path, error: &std::io::Error) -> anyhow::Error {
+fn not_writable(flag: &str, path: &Path, error: &anyhow::Error) -> anyhow::Error {
     exit::usage(format!(
-        "{flag} {}: {error}; name a file in a folder where you may write",
-        path.display()
+        "{flag} {}: {error}; name a file in a folder where you may write{}",
+        path.display(),
+        invoker::rights_hint()
     ))
+}
+
+/// Refuses to go on where nobody could read the result.
+pub fn check_stdout() -> Result<()> {
+    ensure!(
+        !stdout_was_closed(),
+        "stdout is closed, so the result cannot be printed; open it, for example with > FILE"
+    );
+    Ok(())
 }
 
 /// Writes a result to stdout, whole.
 pub fn print(text: &str) -> Result<()> {
+    check_stdout()?;
     let mut stdout = std::io::stdout().lock();
     stdout
         .write_all(text.as_bytes())
@@ -158,7 +186,8 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes a result to a file that the user named.
 pub fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
+    let written = opened(path).and_then(|sheet| Ok(sheet.replace(bytes.as_ref())?));
+    written.with_context(|| format!("writing {}", path.display()))
 }
 
 /// How text is drawn on this stdout.

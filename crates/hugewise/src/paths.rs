@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use hugewise_linux::apply::{Machine, preload};
 use hugewise_linux::machine::identity;
-use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
@@ -17,7 +16,7 @@ use hugewise_model::base::calendar;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::realise::Realisation;
 
-use crate::exit;
+use crate::{exit, invoker};
 
 /// The folder of the undo journal. The settings are the machine's, so there is one for all users.
 pub fn machine_state() -> PathBuf {
@@ -95,10 +94,11 @@ pub fn laboratory() -> Result<PathBuf> {
 }
 
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
-/// after the moment and the program. The folder is made, for `owner` where one is named.
-pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {
+/// after the moment and the program. The folder is made, with the rights of the invoking user.
+pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
     let folder = records()?;
-    make_folder(&folder, owner).map_err(|error| {
+    let made = invoker::rights()?.lend(|| make_folder(&folder));
+    made.map_err(|error| {
         exit::usage(format!(
             "making {} for the record: {error}; choose another place with --out FILE",
             folder.display()
@@ -129,21 +129,16 @@ pub fn records() -> Result<PathBuf> {
     Ok(state_home()?.join("hugewise"))
 }
 
-/// Makes a folder and those above it. Under sudo they may lie in the home of the invoking user,
-/// who must be able to write there the next time.
-fn make_folder(folder: &Path, owner: Option<&Identity>) -> io::Result<()> {
+/// Makes a folder and those above it.
+fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
     if let Some(above) = folder.parent() {
-        make_folder(above, owner)?;
+        make_folder(above)?;
     }
-    let mode = if folder == temporary() { 0o700 } else { 0o777 };
-    DirBuilder::new().mode(mode).create(folder)?;
-    match owner {
-        Some(owner) => std::os::unix::fs::lchown(folder, Some(owner.uid), Some(owner.gid)),
-        None => Ok(()),
-    }
+    let mode = if is_temporary(folder) { 0o700 } else { 0o777 };
+    DirBuilder::new().mode(mode).create(folder)
 }
 
 fn is_plain(c: char) -> bool {
@@ -151,6 +146,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
+/// Under sudo it is the invoking user's, who need not have root's home.
 /// Without a home that can be written, as in many containers, root has that of the machine, and
 /// others a private one among the temporary ones.
 fn state_home() -> Result<PathBuf> {
@@ -159,37 +155,42 @@ fn state_home() -> Result<PathBuf> {
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    let named = absolute("XDG_STATE_HOME");
-    let own = absolute("HOME").map(|home| home.join(".local/state"));
-    let home = named.or_else(|| own.filter(|folder| can_be_made(folder)));
-    match home {
+    let rights = invoker::rights()?;
+    let below = |home: PathBuf| home.join(".local/state");
+    let fit = |folder: &PathBuf| rights.lend(|| Ok(can_be_made(folder))).is_ok_and(|fit| fit);
+    let named = absolute("XDG_STATE_HOME").filter(|folder| !rights.are_lent() || fit(folder));
+    let own = absolute("HOME").map(below).filter(fit);
+    let invoking = || {
+        let identity = invoker::identity().ok().flatten();
+        identity.map(|who| below(who.home)).filter(fit)
+    };
+    match named.or(own).or_else(invoking) {
         Some(home) => Ok(home),
-        None if identity::is_root() => Ok(PathBuf::from("/var/lib")),
-        None => private_temporary(),
+        None if identity::is_root() && !rights.are_lent() => Ok(PathBuf::from("/var/lib")),
+        None => private_temporary(rights.uid()),
     }
 }
 
-/// Whether a folder is there and ours to write in, or could be made.
+/// Whether a folder is there and may be written, or could be made.
 fn can_be_made(folder: &Path) -> bool {
     let mut there = folder.ancestors().filter(|folder| folder.exists());
     there.next().is_some_and(identity::may_write)
 }
 
-/// The temporary folder of the user.
-fn temporary() -> PathBuf {
-    let own = identity::effective_uid();
-    std::env::temp_dir().join(format!("hugewise-user-{own}"))
+/// The temporary folder of a user.
+fn temporary(user: u32) -> PathBuf {
+    std::env::temp_dir().join(format!("hugewise-user-{user}"))
 }
 
 /// Whether a record lies in the temporary folder of the user, for want of a home.
 pub fn is_temporary(path: &Path) -> bool {
-    path.starts_with(temporary())
+    invoker::rights().is_ok_and(|rights| path.starts_with(temporary(rights.uid())))
 }
 
 /// A temporary folder that only we can enter, if it is there: it is made for a record, and who only looks for
 /// one leaves none behind.
-fn private_temporary() -> Result<PathBuf> {
-    let folder = temporary();
+fn private_temporary(user: u32) -> Result<PathBuf> {
+    let folder = temporary(user);
     let refused = |why: String| {
         exit::usage(format!(
             "no home folder can be written, and {} cannot be used: {why}; name a record with \
@@ -201,8 +202,7 @@ fn private_temporary() -> Result<PathBuf> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(folder),
         found => found.map_err(|error| refused(error.to_string()))?,
     };
-    let own = identity::effective_uid();
-    let is_private = found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0;
+    let is_private = found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0;
     match is_private {
         true => Ok(folder),
         false => Err(refused(

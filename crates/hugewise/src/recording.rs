@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use hugewise_model::observe::faults;
 use hugewise_model::text::page::MOST_BYTES;
 
 use crate::options::PageFile;
-use crate::{exit, file, output};
+use crate::{exit, file, invoker, output};
 
 /// Where events go: into the analysis, and into a file where one was named.
 pub struct Sink<A> {
@@ -103,8 +103,11 @@ pub fn replay<A: Recorded>(path: &Path, mut for_page: PageLines) -> Result<(A, P
     let mut line = Vec::new();
     let mut analysis: Option<A> = None;
     for number in 1.. {
-        line.clear();
-        if file.read_until(b'\n', &mut line).map_err(trouble)? == 0 {
+        let read = file::read_line(&mut file, &mut line).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => wrong(path, &format_args!("line {number}: {error}")),
+            _ => trouble(error),
+        });
+        if read? == 0 {
             break;
         }
         if !line.ends_with(b"\n") {
@@ -139,7 +142,11 @@ pub fn names(places: BTreeMap<String, BTreeSet<u64>>) -> impl Iterator<Item = fa
     let symbols = Symbols::default();
     places.into_iter().flat_map(move |(file, offsets)| {
         let offsets: Vec<u64> = offsets.into_iter().collect();
-        let names = symbols.look_up(&file, &offsets);
+        let rights = invoker::rights();
+        // The file is what the program had mapped, and may be another by now.
+        let named = rights.map(|rights| rights.lend(|| Ok(symbols.look_up(&file, &offsets))));
+        let names = named.ok().and_then(Result::ok).unwrap_or_default();
+        let names = names.into_iter().chain(std::iter::repeat_with(Vec::new));
         let named = offsets.into_iter().zip(names);
         named.map(move |(offset, frames)| faults::Event::Symbol {
             file: file.clone(),

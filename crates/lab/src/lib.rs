@@ -161,7 +161,23 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
 /// Says something on stderr. Where nobody reads there any more the workload and its exit status
 /// are still what counts, so nothing here fails or panics, as `eprintln!` would.
 fn say(what: impl Display) {
-    let _ = writeln!(std::io::stderr().lock(), "hugewise-lab: {what}");
+    let text = format!("hugewise-lab: {what}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain(&text));
+}
+
+/// The text with nothing that a terminal obeys: an argument may be somebody else's text.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => plain.push(c),
+            c if c.is_control() || c.escape_debug().count() > 1 && !c.is_ascii() => {
+                plain.extend(c.escape_default());
+            }
+            c => plain.push(c),
+        }
+    }
+    plain
 }
 
 /// Prints a line of a result. A reader that is gone has read enough.

@@ -8,6 +8,9 @@
 /// The machine as files, its errors and its clocks; this process, its user and its lock.
 pub mod machine;
 
+/// Files that somebody names, or that belong to somebody else: whose rights decide, and how they are opened.
+pub mod file;
+
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
 

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use anyhow::Result;
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::stderr::message;
-use crate::{cmd, options};
+use crate::exit::Exit;
+use crate::stderr::{lines, message};
+use crate::{cmd, options, output};
 
 mod examples;
 mod tips;
@@ -110,9 +111,13 @@ pub fn parse(words: Vec<OsString>) -> Result<Cli> {
 fn end(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     let Some(text) = text.strip_prefix("error: ") else {
+        if let Err(closed) = output::check_stdout() {
+            message(closed);
+            std::process::exit(Exit::Internal as i32);
+        }
         error.exit();
     };
-    message(text.trim_end());
+    lines(text.trim_end());
     std::process::exit(error.exit_code());
 }
 

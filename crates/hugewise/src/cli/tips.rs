@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
+use hugewise_model::base::plain::plain;
 use hugewise_model::text::suggest::nearest;
 
 /// More words are no tip.
@@ -9,7 +10,26 @@ const FEW: usize = 5;
 
 /// The same error with the tips that help, for `command`, the innermost verb that was typed.
 pub(super) fn mended(error: clap::Error, command: &Command) -> clap::Error {
-    with_flags(with_nearest_verb(error, command), command)
+    with_plain_words(with_flags(with_nearest_verb(error, command), command))
+}
+
+/// The same error with nothing in the words that were typed that a terminal would obey.
+fn with_plain_words(mut error: clap::Error) -> clap::Error {
+    let typed = error.context().filter_map(|(kind, value)| {
+        let value = match value {
+            ContextValue::String(word) => ContextValue::String(plain(word)),
+            ContextValue::Strings(words) => {
+                ContextValue::Strings(words.iter().map(|word| plain(word)).collect())
+            }
+            _ => return None,
+        };
+        Some((kind, value))
+    });
+    let typed: Vec<(ContextKind, ContextValue)> = typed.collect();
+    for (kind, value) in typed {
+        error.insert(kind, value);
+    }
+    error
 }
 
 /// The same error with the verb of `command` that was meant, or the few that there are: clap does not

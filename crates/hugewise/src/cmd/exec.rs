@@ -23,7 +23,7 @@ use crate::experiment::workload::Workload;
 use crate::interrupt::Relay;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
-use crate::{exit, invoker, paths, program};
+use crate::{exit, file, invoker, paths, program};
 
 /// How each kind of policy is made to last.
 const LASTING: &str = "\
@@ -88,7 +88,8 @@ fn of_sites(path: &Path) -> Result<Policy> {
     let wrong = |problem: &dyn std::fmt::Display| {
         exit::usage(format!("--sites {}: {problem}", path.display()))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let bytes = file::read(path).map_err(|error| wrong(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| wrong(&error))?;
     let file = SitesFile::parse(&text).map_err(|problem| wrong(&problem))?;
     Ok(choosing("sites", file.sites))
 }

@@ -99,7 +99,7 @@ fn entries(files: &[PathBuf], words: &str) -> Vec<Entry> {
         header.is_some_and(|header| has_words(&header.plan.command, words))
     });
     let entry = |path: &PathBuf| -> Result<Entry> {
-        let record = recorder::read(path)?;
+        let record = recorder::read_found(path)?;
         Ok(Entry::of(&record, path.display().to_string())?)
     };
     let (mut entries, mut errors) = (Vec::new(), Vec::new());

@@ -1,13 +1,13 @@
 //! `hugewise man`: the manual pages, from the same text as the help.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 
-use crate::{exit, output};
+use crate::{exit, invoker, output};
+use hugewise_linux::file::folder::Folder;
 use hugewise_model::text::suggest::hint;
 
 /// Flags of `man`.
@@ -45,14 +45,16 @@ pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
 /// Writes every page into a folder, which is there.
 fn write_all(program: &Command, folder: &Path) -> Result<()> {
     let verbs = pages(program, "");
+    let opened = Folder::open(folder, &invoker::rights()?);
+    let into = opened.with_context(|| format!("writing into {}", folder.display()))?;
     for name in std::iter::once("").chain(verbs.iter().map(String::as_str)) {
         let Some(command) = find(program, name) else {
             continue;
         };
         let stem = ["hugewise", name].join("-");
-        let path = folder.join(format!("{}.1", stem.trim_end_matches('-')));
-        fs::write(&path, page(command.clone())?)
-            .with_context(|| format!("writing {}", path.display()))?;
+        let name = format!("{}.1", stem.trim_end_matches('-'));
+        into.replace(&name, page(command.clone())?.as_bytes(), 0o644)
+            .with_context(|| format!("writing {}", folder.join(&name).display()))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::{Private, Record, redact, split};
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
+use hugewise_model::text::wrap::quoted;
 use hugewise_model::text::{page, to_text};
 
 use crate::exit::{self, Exit};
@@ -173,7 +174,8 @@ fn records_in(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let bytes = recorder::read_bytes(path)?;
     let shown = path.display();
     if let Some(again) = page::again(&bytes).filter(|again| !again.starts_with("hugewise report")) {
-        let hint = format!("{shown}: this page holds no record of `run`; write: {again} {shown}");
+        let file = quoted(&text);
+        let hint = format!("{shown}: this page holds no record of `run`; write: {again} {file}");
         return Err(exit::usage(hint));
     }
     if !page::is_page(&bytes) {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::turn::Settings;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::record::{Continuation, Header, Record};
@@ -45,15 +44,11 @@ impl Beginning {
     }
 
     /// The record, ready for more trials.
-    pub(super) fn recorder(
-        self,
-        named: Option<&Path>,
-        owner: Option<&Identity>,
-    ) -> Result<Recorder> {
+    pub(super) fn recorder(self, named: Option<&Path>) -> Result<Recorder> {
         match self {
             Self::New(header) => {
-                let path = record_path(named, &header, owner)?;
-                Recorder::create(&path, header, owner)
+                let path = record_path(named, &header)?;
+                Recorder::create(&path, header)
             }
             Self::After(record, continuation, path) => {
                 Recorder::resume(&path, record, continuation)
@@ -63,14 +58,10 @@ impl Beginning {
 }
 
 /// The path that was named, or a new one in the user's state folder.
-fn record_path(
-    named: Option<&Path>,
-    header: &Header,
-    identity: Option<&Identity>,
-) -> Result<PathBuf> {
+fn record_path(named: Option<&Path>, header: &Header) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.to_owned()),
-        None => paths::new_record(program(&header.plan), header.created_unix_ms, identity),
+        None => paths::new_record(program(&header.plan), header.created_unix_ms),
     }
 }
 

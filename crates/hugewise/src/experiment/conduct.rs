@@ -34,7 +34,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Demands, Options, Switch};
 use crate::output::{self, Output};
-use crate::stderr::{chain, message};
+use crate::stderr::{chain, message, message_lines};
 use crate::{invoker, left_over, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags, and what is told of it.
@@ -178,7 +178,7 @@ fn measure(
     let fragmentation = Fragmentation::begin(root, &header, &interrupt)?;
     let mut machine = paths::begin(root, turn.settings, &wanted)?;
     left_over::tell(machine.recovered());
-    let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
+    let mut recorder = beginning.recorder(files.record)?;
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
         .telling(files.telling)
@@ -255,7 +255,7 @@ fn show(
     let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);
-    report::write_page(report, files, || recorder::read_bytes(path)).map_err(kept)?;
+    report::write_page(report, files, || recorder::read_back(path)).map_err(kept)?;
     Ok(exit)
 }
 
@@ -283,7 +283,7 @@ fn shown_before(
             output,
         )
     {
-        message(chain(&second));
+        message_lines(chain(&second));
     }
     error
 }

@@ -44,7 +44,7 @@ fn earlier(path: &Path) -> Vec<history::Entry> {
     };
     let files = newest().unwrap_or_default().into_iter().filter(is_earlier);
     let entries = files.filter_map(|path| {
-        let record = recorder::read(&path).ok().filter(is_enough)?;
+        let record = recorder::read_found(&path).ok().filter(is_enough)?;
         history::Entry::of(&record, path.display().to_string()).ok()
     });
     entries.collect()

@@ -4,16 +4,19 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
-use std::io::Read;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugewise_linux::collect::service::LastLook;
+use hugewise_linux::file::read::{open_regular, read_within};
 use hugewise_model::base::glob::{fits, is_pattern};
 use hugewise_model::loadgen;
 use hugewise_model::loadgen::Reply;
 use hugewise_model::run::plan::service::Places;
 use hugewise_model::run::plan::{LatencySource, Place};
+
+use crate::invoker;
 
 /// More than this is no log of one trial.
 const LARGEST: u64 = 256 << 20;
@@ -138,10 +141,15 @@ impl ChangedFiles {
             let name = path.display().to_string();
             let now = State::of(&path);
             let before = self.before.get(&path);
-            if now.is_none() || now.as_ref() == before {
+            if now.is_some() && now.as_ref() == before {
                 continue;
             }
-            let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
+            let told = |problem: io::Error| format!("{name}: {problem}");
+            let file = match open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(told)?,
+            };
+            let bytes = contents(file).map_err(told)?;
             if before.is_some_and(|before| is_appended(before, &bytes)) {
                 return Err(format!(
                     "{name}: the trial appended to it, so it also holds older requests; remove it \
@@ -161,14 +169,15 @@ impl ChangedFiles {
 }
 
 impl State {
-    /// `None` for what is no plain file: a pipe would wait for its writer.
+    /// `None` for what is no plain file.
     fn of(path: &Path) -> Option<Self> {
-        let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let file = open(path).ok()?;
+        let facts = file.metadata().ok()?;
         Some(Self {
             inode: facts.ino(),
             length: facts.len(),
             modified: (facts.mtime(), facts.mtime_nsec()),
-            fingerprint: contents(path).ok().map(|bytes| fingerprint(&bytes)),
+            fingerprint: contents(file).ok().map(|bytes| fingerprint(&bytes)),
         })
     }
 }
@@ -186,15 +195,14 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-fn contents(path: &Path) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
-    }
-    Ok(bytes)
+/// Opens a file with the rights of the workload's user, who may have put anything there.
+fn open(path: &Path) -> io::Result<File> {
+    let rights = invoker::rights().map_err(io::Error::other)?;
+    rights.lend(|| open_regular(path))
+}
+
+fn contents(file: File) -> io::Result<Vec<u8>> {
+    read_within(file, LARGEST)
 }
 
 /// The files that a path names, in the order of their names; its last part may hold `*` (any
@@ -208,7 +216,8 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let listed = invoker::rights().map(|rights| rights.lend(|| fs::read_dir(folder)));
+    let entries = listed.into_iter().flatten().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
         .filter(|entry| fits(&name, &entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())

@@ -10,6 +10,7 @@ use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
+use hugewise_model::base::plain::plain;
 use hugewise_model::run::compare::fewest_rounds_of;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
@@ -21,7 +22,7 @@ use hugewise_model::run::policy::{
     Heap, Omission, Policy, Settings, cross, defaults, heeds_advice, omission,
 };
 
-use crate::exit;
+use crate::exit::{self, Exit};
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::own_setting;
@@ -376,8 +377,8 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
 /// What stands in the way, a line each.
 pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisation> {
     realise(policy, host, reach).map_err(|obstacles| {
-        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-        exit::refused(obstacles.join("\n"))
+        let obstacles: Vec<String> = obstacles.iter().map(|it| plain(&it.to_string())).collect();
+        exit::lines(Exit::Refused, obstacles.join("\n"))
     })
 }
 
@@ -397,17 +398,22 @@ pub fn realise_all(
             // Those of one program are those of all.
             Err(_) if plan.program_of(&policy.name) != plan.programs.first() => {}
             Err(unreachable) => {
-                obstacles.extend(unreachable.iter().map(|obstacle| format!("  {obstacle}")));
+                obstacles.extend(
+                    unreachable
+                        .iter()
+                        .map(|obstacle| format!("  {}", plain(&obstacle.to_string()))),
+                );
             }
         }
     }
     if obstacles.is_empty() {
         return Ok(realisations);
     }
-    Err(exit::refused(format!(
-        "nothing was run, because this is not possible here:\n{}",
-        obstacles.join("\n")
-    )))
+    let obstacles = obstacles.join("\n");
+    Err(exit::lines(
+        Exit::Refused,
+        format_args!("nothing was run, because this is not possible here:\n{obstacles}"),
+    ))
 }
 
 #[cfg(test)]

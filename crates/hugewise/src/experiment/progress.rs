@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use hugewise_linux::machine::terminal;
+use hugewise_model::base::plain::plain;
 use hugewise_model::base::units::rough;
 
 use super::progress_line::fitted;
-use crate::stderr::{line, message};
+use crate::stderr::{line, message, message_lines};
 
 /// What is told of an experiment while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,7 +134,7 @@ impl Progress {
             self.bar.set_style(style);
         }
         self.bar.reset_elapsed();
-        self.bar.set_message(line.text);
+        self.bar.set_message(plain(&line.text));
     }
 
     /// What comes now is no round, and adds nothing to what is known so far.
@@ -167,7 +168,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         self.silence.take();
         if self.audience != Audience::Nobody {
-            self.bar.suspend(|| message(text));
+            self.bar.suspend(|| message_lines(text));
         }
     }
 

@@ -1,11 +1,11 @@
 //! The record on disk: appended and flushed per trial, so that nothing measured is lost.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::file::folder::Folder;
 use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
@@ -14,32 +14,52 @@ use hugewise_model::text::page;
 use hugewise_model::text::suggest::suggestion;
 
 use super::records::LAST;
-use crate::exit;
-use crate::file;
-use crate::paths;
 use crate::stderr::chain;
+use crate::{exit, file, invoker, paths};
 
 /// A record that is being written, with the same record in memory.
 #[derive(Debug)]
 pub struct Recorder {
     record: Record,
     path: PathBuf,
+    place: Place,
     file: Option<File>,
     trouble: Option<anyhow::Error>,
 }
 
+/// Where a record lies: its folder, held open, and its name there.
+#[derive(Debug)]
+struct Place {
+    folder: Folder,
+    name: PathBuf,
+}
+
+impl Place {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let rights = invoker::rights().map_err(std::io::Error::other)?;
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        let above = path.parent().filter(|above| *above != Path::new(""));
+        Ok(Self {
+            folder: Folder::open(above.unwrap_or(Path::new(".")), &rights)?,
+            name: name.into(),
+        })
+    }
+
+    /// The same of the file that a link leads to.
+    fn of_file(path: &Path) -> std::io::Result<Self> {
+        let rights = invoker::rights().map_err(std::io::Error::other)?;
+        Self::of(&rights.lend(|| fs::canonicalize(path))?)
+    }
+}
+
 impl Recorder {
-    /// Makes the file, which must not exist yet, and writes the header. It belongs to `owner`
-    /// where one is named: the user who called us through sudo.
-    pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
-        let file = create_new(path)?;
-        if let Some(owner) = owner {
-            // On a file system without owners it stays root's, and readable.
-            let _ = std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid));
-        }
+    /// Makes the file, which must not exist yet, and writes the header. It belongs to the user who called us, also through sudo.
+    pub fn create(path: &Path, header: Header) -> Result<Self> {
+        let (place, file) = create_new(path)?;
         let mut recorder = Self {
             record: Record::begin(header.clone()),
             path: path.to_owned(),
+            place,
             file: Some(file),
             trouble: None,
         };
@@ -52,14 +72,14 @@ impl Recorder {
 
     /// Opens the file of a record again, to add rounds. A torn last line is cut off.
     pub fn resume(path: &Path, mut record: Record, continuation: Continuation) -> Result<Self> {
-        let opened = OpenOptions::new().read(true).write(true).open(path);
-        let file = opened.and_then(|mut file| {
+        let opened = Place::of_file(path).and_then(|place| {
+            let mut file = place.folder.open_file(&place.name)?;
             let length = whole_lines(&mut file)?;
             file.set_len(length)?;
             file.seek(SeekFrom::Start(length))?;
-            Ok(file)
+            Ok((place, file))
         });
-        let file = file.map_err(|error| {
+        let (place, file) = opened.map_err(|error| {
             exit::usage(format!("continuing the record {}: {error}", path.display()))
         })?;
         record.warnings.clear();
@@ -67,6 +87,7 @@ impl Recorder {
         let mut recorder = Self {
             record,
             path: path.to_owned(),
+            place,
             file: Some(file),
             trouble: None,
         };
@@ -107,7 +128,10 @@ impl Recorder {
 
     /// Removes the file, which tells nothing.
     pub fn discard(self) {
-        let _ = std::fs::remove_file(&self.path);
+        let Place { folder, name } = &self.place;
+        if self.file.is_some_and(|file| folder.has(name, &file)) {
+            let _ = folder.remove(name);
+        }
     }
 
     /// Where it lies.
@@ -148,25 +172,29 @@ impl Recorder {
     }
 }
 
-fn create_new(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
+fn create_new(path: &Path) -> Result<(Place, File)> {
+    let made = Place::of(path).and_then(|place| {
+        let file = place.folder.create(&place.name)?;
+        Ok((place, file))
+    });
     let shown = path.display();
-    file.map_err(|error| {
+    made.map_err(|error| {
         exit::usage(match error.kind() {
             ErrorKind::AlreadyExists => format!(
                 "{shown} exists already; records are never overwritten: name another file with \
                  --out"
             ),
-            _ => {
-                format!("making the record {shown}: {error}; choose another place with --out FILE")
-            }
+            _ => format!(
+                "making the record {shown}: {error}; choose another place with --out FILE{}",
+                invoker::rights_hint()
+            ),
         })
     })
 }
 
 /// Writes a whole record to a new file.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = create_new(path)?.write_all(bytes);
+    let written = create_new(path)?.1.write_all(bytes);
     written.with_context(|| format!("writing {}", path.display()))
 }
 
@@ -205,6 +233,17 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
 /// What a page holds, or the bytes of another file as they are.
 pub fn source(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>> {
     page::source(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}
+
+/// Reads a record that the program finds by itself: what is no regular file is an error, and is not waited for.
+pub fn read_found(path: &Path) -> Result<Record> {
+    parse(path, &read_back(path)?)
+}
+
+/// The bytes of a record that was just written.
+pub fn read_back(path: &Path) -> Result<Vec<u8>> {
+    let bytes = file::read_found(path);
+    bytes.with_context(|| format!("reading the record {}", path.display()))
 }
 
 /// Reads the file of a record.

@@ -1,6 +1,9 @@
 //! The records of the user's state folder: `last`, `last~1`, their names, and their list.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -14,14 +17,18 @@ use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::plain;
 use serde::Serialize;
 
-use crate::file::first_line;
-use crate::{exit, paths};
+use crate::file::{LARGEST_FOUND, first_line};
+use crate::stderr::message;
+use crate::{exit, invoker, paths};
 
 /// The name of the newest record; `last~1` is the one before it.
 pub const LAST: &str = "last";
 
 /// How the file of a record ends.
 const ENDING: &str = "jsonl";
+
+/// Files of a folder about which it is said why they are left out.
+const MOST_TOLD: usize = 10;
 
 /// Records on the first screen.
 const MOST: usize = 10;
@@ -116,15 +123,43 @@ pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
     read_folder(folder).unwrap_or_default()
 }
 
-/// The records of a folder, the newest first.
+/// The records of a folder, the newest first. What cannot be one, such as a pipe, is left out, and said once.
 pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let files = std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let files = files.filter(|path| has_ending(path));
-    let mut files: Vec<(SystemTime, PathBuf)> = files
-        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
-        .collect();
+    let rights = invoker::rights().map_err(std::io::Error::other)?;
+    let entries = rights.lend(|| std::fs::read_dir(folder))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for path in paths.filter(|path| has_ending(path)) {
+        match rights.lend(|| look(&path)) {
+            Ok(modified) => files.push((modified, path)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => skipped(&path, &error),
+        }
+    }
     files.sort_by(|one, other| other.cmp(one));
     Ok(files.into_iter().map(|(_, path)| path).collect())
+}
+
+/// When a file was written that may be a record.
+fn look(path: &Path) -> std::io::Result<SystemTime> {
+    let found = path.metadata()?;
+    if !found.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    if found.len() > LARGEST_FOUND {
+        let most = format!("it is larger than {} MiB", LARGEST_FOUND >> 20);
+        return Err(std::io::Error::other(most));
+    }
+    found.modified()
+}
+
+/// Says why a file is left out, once for each.
+fn skipped(path: &Path, why: &std::io::Error) {
+    static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.len() < MOST_TOLD && told.insert(path.to_owned()) {
+        message(format_args!("{} is left out: {why}", path.display()));
+    }
 }
 
 /// All records, the newest first.

@@ -10,10 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use hugewise_linux::file::folder::Folder;
+use hugewise_linux::file::read::open_regular;
 use hugewise_linux::spawn::scratch_name;
 
-use crate::exit;
 use crate::options::Options;
+use crate::{exit, invoker};
 
 /// More is refused, because it is kept where memory may be.
 const LARGEST: u64 = 1 << 30;
@@ -69,7 +71,9 @@ impl Input {
         let identity = |it: &fs::Metadata| (it.dev(), it.ino());
         let found = stdin.metadata()?;
         let path = fs::read_link("/proc/self/fd/0").unwrap_or_default();
-        let named = fs::metadata(&path).is_ok_and(|it| identity(&it) == identity(&found));
+        // The workload's user must be able to read it there.
+        let there = invoker::rights()?.lend(|| open_regular(&path)?.metadata());
+        let named = there.is_ok_and(|it| identity(&it) == identity(&found));
         if !named || stdin.stream_position()? > 0 {
             return Self::copy(stdin);
         }
@@ -82,14 +86,17 @@ impl Input {
 
     fn copy(stdin: File) -> Result<Self> {
         let folder = scratch_name(&std::env::temp_dir());
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.with_context(|| format!("making {} for a copy of stdin", folder.display()))?;
+        let rights = invoker::rights()?;
+        let made = rights.lend(|| DirBuilder::new().mode(0o700).create(&folder));
+        let made = made.and_then(|()| Folder::open(&folder, &rights));
+        let held =
+            made.with_context(|| format!("making {} for a copy of stdin", folder.display()))?;
         let mut input = Self {
             path: folder.join("stdin"),
             bytes: 0,
             folder: Some(folder),
         };
-        let mut copy = File::create_new(&input.path)?;
+        let mut copy = held.create("stdin")?;
         let blocks = blocks(stdin)?;
         while let Some(block) = next(&blocks, input.bytes)? {
             input.bytes += block.len() as u64;
@@ -107,7 +114,8 @@ impl Input {
 impl Drop for Input {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir_all(folder);
+            let rights = invoker::rights();
+            let _ = rights.map(|rights| rights.lend(|| fs::remove_dir_all(folder)));
         }
     }
 }

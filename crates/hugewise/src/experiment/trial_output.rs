@@ -1,22 +1,26 @@
 //! `--output keep`: what each trial printed, in files beside the record.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::file::folder::Folder;
 
-/// The folder of one experiment's output.
-#[derive(Clone, Debug)]
+use crate::invoker;
+
+/// The folder of one experiment's output, held open.
+#[derive(Debug)]
 pub struct TrialOutput {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl TrialOutput {
     /// Makes the folder: the record's name with `.output` instead of `.jsonl`.
     pub fn beside(record: &Path) -> Result<Self> {
         let folder = record.with_extension("output");
-        fs::create_dir(&folder)
+        let made = Folder::make(&folder, &invoker::rights()?);
+        let folder = made
             .with_context(|| format!("making {} for the output of the trials", folder.display()))?;
         Ok(Self { folder })
     }
@@ -31,8 +35,15 @@ impl TrialOutput {
         ];
         let log = observed.served.as_ref().map(|it| ("service", &it.log));
         for (what, bytes) in streams.into_iter().chain(log) {
-            let path = self.folder.join(format!("{index:04}.{what}"));
-            fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+            let name = format!("{index:04}.{what}");
+            // The trial may have put something there.
+            let _ = self.folder.remove(&name);
+            let written = self
+                .folder
+                .create(&name)
+                .and_then(|mut file| file.write_all(bytes));
+            written
+                .with_context(|| format!("writing {}", self.folder.path().join(name).display()))?;
         }
         Ok(())
     }

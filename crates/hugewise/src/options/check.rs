@@ -1,14 +1,13 @@
 //! Options that would make every trial fail, refused before anything runs: the failures of all
 //! trials would be later and less clear.
 
-use std::fs::File;
 use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_model::run::plan::Program;
 
 use super::Options;
-use crate::{exit, program};
+use crate::{exit, file, program};
 
 /// Refuses what cannot work.
 pub fn check_workload(options: &Options, programs: &[Program]) -> Result<()> {
@@ -64,7 +63,7 @@ fn check_paths(options: &Options) -> Result<()> {
         }
         // A FIFO would be opened for good, and swallow what its writer has to say.
         if path.is_file() || !path.exists() {
-            File::open(path)
+            file::open(path)
                 .map_err(|error| exit::usage(format!("--stdin {}: {error}", path.display())))?;
         }
     }

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use hugewise_model::base::plain::{plain, plain_error};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use toml::Value;
 
@@ -59,13 +61,20 @@ fn file(run: &ArgMatches) -> Option<&Path> {
 }
 
 fn read(path: &Path) -> Result<FileWords> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = crate::file::read(path).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let text = text.map_err(|error| {
         exit::usage(format!(
             "reading the experiment file {}: {error}",
             path.display()
         ))
     })?;
-    toml::from_str(&text).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+    toml::from_str(&text).map_err(|error| {
+        let name = plain(&path.to_string_lossy());
+        let error = plain_error(&error);
+        exit::lines(exit::Exit::Usage, format_args!("{name}: {error}"))
+    })
 }
 
 /// The verb, the flags of the file that are not given on the line, those that are, the command.

@@ -1,10 +1,11 @@
 //! Settings that an experiment will change, with their values before it.
 
+use hugewise_model::base::setting::{MIN_FREE, is_setting};
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 use super::other;
 use crate::machine::error::Result;
-use crate::undo::{Change, Entry, MIN_FREE, Place, is_setting};
+use crate::undo::{Change, Entry, Place};
 
 /// What is to be journalled: all files that any policy writes, in the order of writing, after
 /// those that follow them.

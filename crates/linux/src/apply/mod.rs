@@ -7,6 +7,7 @@ pub mod fragment;
 pub mod preload;
 pub mod runtime;
 
+use hugewise_model::base::setting::{MIN_FREE, is_pool};
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 use entries::read_entries;
@@ -14,8 +15,8 @@ use entries::read_entries;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::lock::Hold;
 use crate::undo::{
-    Change, Entry, Guardian, Journal, LeftBehind, MIN_FREE, Ours, Place, UndoReport, Why, forget,
-    is_pool, restore, undo,
+    Change, Entry, Guardian, Journal, LeftBehind, Ours, Place, UndoReport, Why, forget, restore,
+    undo,
 };
 
 /// The machine's settings during an experiment. All that any policy writes is journalled;

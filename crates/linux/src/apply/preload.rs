@@ -1,13 +1,16 @@
 //! The library by which dynamic programs advise their own memory: where it lies, and how it gets
 //! there. What it does is in `preload/library.rs`.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
+use crate::file::folder::Folder;
+use crate::file::read::read_regular;
+use crate::file::rights::Rights;
 use crate::machine::error::{Error, Result};
 use crate::machine::identity::{effective_uid, may_write};
 use crate::proc::process::ADVICE_LIBRARY;
@@ -15,14 +18,16 @@ use crate::proc::process::ADVICE_LIBRARY;
 /// The library, as `build.rs` compiled it; empty where there is none for this processor.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library.so"));
 
-/// Folders for temporary files. The workload may belong to somebody else, so that none of ours
-/// alone will do.
+/// Folders of root, where nobody else takes a name, and which everybody may enter: the workload may belong to somebody else.
+const OF_ROOT: [&str; 2] = ["/var/lib/hugewise", "/run/hugewise"];
+
+/// Folders for temporary files.
 const FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// Everybody may read it, and nobody else may write it.
 const MODE: u32 = 0o755;
 
-/// The path for this user's copy: in the first folder for temporary files that can be written and
+/// The path for this user's copy: in the first folder that can be written, where nobody else has taken the name, and
 /// whose files can be executed. `None` where there is no such folder, or no library.
 #[must_use]
 pub fn place() -> Option<PathBuf> {
@@ -31,9 +36,33 @@ pub fn place() -> Option<PathBuf> {
         env!("CARGO_PKG_VERSION"),
         effective_uid()
     );
-    let mut folders = FOLDERS.iter().map(Path::new);
-    let folder = folders.find(|folder| is_fit(folder))?;
-    (!LIBRARY.is_empty()).then(|| folder.join(name))
+    let own = OF_ROOT.iter().filter(|_| effective_uid() == 0);
+    let own = own.map(Path::new).filter(|folder| is_roots(folder));
+    let shared = FOLDERS
+        .iter()
+        .map(Path::new)
+        .filter(|folder| is_fit(folder));
+    let mut places = own.chain(shared).map(|folder| folder.join(&name));
+    let free = places.find(|place| is_free(place))?;
+    (!LIBRARY.is_empty()).then_some(free)
+}
+
+/// Whether a name is ours to take.
+fn is_free(place: &Path) -> bool {
+    match fs::symlink_metadata(place) {
+        Ok(found) => found.is_file() && found.uid() == effective_uid(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether a folder is root's alone and its files may be mapped as code, or can be made so.
+fn is_roots(folder: &Path) -> bool {
+    let found = fs::symlink_metadata(folder);
+    let is_sticky = found.as_ref().is_ok_and(|it| it.mode() & 0o1000 != 0);
+    match found {
+        Ok(found) => found.is_dir() && found.uid() == 0 && !is_sticky && is_fit(folder),
+        Err(_) => folder.parent().is_some_and(is_fit),
+    }
 }
 
 /// Whether files of ours stay ours in a folder, and may be mapped as code.
@@ -56,28 +85,30 @@ pub fn install(path: &Path) -> Result<()> {
     if is_installed(path) {
         return Ok(());
     }
-    let part = path.with_extension(format!("so.{}", std::process::id()));
-    let written = write(&part).and_then(|()| fs::rename(&part, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&part);
-        Error::io("writing the library to preload", path, error)
-    })
+    let doing = "writing the library to preload";
+    write(path).map_err(|error| Error::io(doing, path, error))
 }
 
 /// Whether the file is ours, as it must be, and cannot be written by others.
 fn is_installed(path: &Path) -> bool {
     let is_ours = fs::symlink_metadata(path)
         .is_ok_and(|it| it.is_file() && it.uid() == effective_uid() && it.mode() & 0o777 == MODE);
-    is_ours && fs::read(path).is_ok_and(|content| content == LIBRARY)
+    let most = LIBRARY.len() as u64;
+    is_ours && read_regular(path, most).is_ok_and(|content| content == LIBRARY)
 }
 
-/// A new file: one that somebody else has put there is an error.
+/// Puts a new file in its place at once.
 fn write(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(MODE).open(path)?;
-    file.write_all(LIBRARY)?;
-    // Whatever the umask says.
-    file.set_permissions(fs::Permissions::from_mode(MODE))
+    let above = path.parent().unwrap_or(Path::new("/"));
+    if !above.is_dir() {
+        DirBuilder::new().mode(MODE).create(above)?;
+        // Whatever the umask says.
+        fs::set_permissions(above, fs::Permissions::from_mode(MODE))?;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = Folder::open(above, &Rights::own())?;
+    folder.sweep(&name);
+    folder.replace(&name, LIBRARY, MODE)
 }
 
 #[cfg(test)]
@@ -112,6 +143,17 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(!is_installed(&path), "others could write it");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink("none", at("link")).unwrap();
+        fs::write(at("own"), "").unwrap();
+        assert!(is_free(&at("none")) && is_free(&at("own")));
+        assert!(!is_free(&at("folder")) && !is_free(&at("link")));
     }
 
     #[test]

@@ -9,14 +9,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use hugewise_model::run::policy::runtime::{
     Answers, key, parse_flags, parse_tunables, tunables_answers,
 };
 use hugewise_model::run::policy::{Runtime, Settings};
 
+use crate::file::read::read_regular;
 use crate::machine::identity::Identity;
 use crate::spawn::become_identity;
 
@@ -133,10 +134,7 @@ fn ask_go(settings: &Settings, start: Start<'_>) -> Answers {
 }
 
 pub(super) fn read_program(path: &Path) -> Option<Vec<u8>> {
-    let facts = fs::metadata(path).ok()?;
-    (facts.is_file() && facts.len() <= LARGEST_PROGRAM)
-        .then(|| fs::read(path).ok())
-        .flatten()
+    read_regular(path, LARGEST_PROGRAM).ok()
 }
 
 pub(super) fn holds(image: &[u8], name: &[u8]) -> bool {

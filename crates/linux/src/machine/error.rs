@@ -3,6 +3,8 @@ use std::{fmt, io};
 
 use hugewise_model::base::missing::Missing;
 
+use super::descriptors::hint;
+
 /// The result of a contact with the kernel.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -99,7 +101,7 @@ impl fmt::Display for Error {
             (Kind::Malformed(what), _) => write!(f, ": {what}"),
             (Kind::Busy { holder: Some(pid) }, _) => write!(f, ": held by process {pid}"),
             (Kind::Busy { holder: None }, _) => write!(f, ": held by another process"),
-            (_, Some(source)) => write!(f, ": {source}"),
+            (_, Some(source)) => write!(f, ": {source}{}", hint(source)),
             (Kind::Other(what), None) => write!(f, ": {what}"),
             (Kind::NotPermitted, None) => write!(f, ": permission denied"),
             (Kind::NotFound, None) => write!(f, ": not found"),

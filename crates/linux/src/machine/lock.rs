@@ -148,9 +148,12 @@ fn other(path: &Path, what: &str) -> Error {
     }
 }
 
-/// The process that holds the lock that is a file, which need not be readable.
+/// The process that holds one of root's locks, which need not be readable.
 pub(super) fn holder_of(path: &Path) -> Option<u32> {
-    holder(&Root::real(), &path.metadata().ok()?)
+    let found = path.symlink_metadata().ok()?;
+    // Whoever can put a file or a link there chooses who seems to hold it.
+    let is_roots = found.is_file() && found.uid() == 0;
+    is_roots.then(|| holder(&Root::real(), &found)).flatten()
 }
 
 fn read_holder(root: &Root, file: &File) -> Option<u32> {

@@ -3,6 +3,10 @@
 /// Clocks.
 pub mod clock;
 
+/// How many files may be open.
+pub mod descriptors;
+pub mod closed;
+
 /// Errors: the kind, the action and the path.
 pub mod error;
 

@@ -14,6 +14,8 @@ pub enum Right {
     OtherProcesses,
     /// Reading files of other users.
     OtherFiles,
+    /// Acting for other users.
+    OtherUsers,
     /// Reading the maps of BPF programs that run.
     BpfMaps,
     /// Listening on a port below 1024.
@@ -25,6 +27,7 @@ impl Right {
         match self {
             Self::OtherProcesses => CapabilitySet::SYS_PTRACE | CapabilitySet::DAC_READ_SEARCH,
             Self::OtherFiles => CapabilitySet::DAC_READ_SEARCH,
+            Self::OtherUsers => CapabilitySet::SETUID | CapabilitySet::SETGID,
             Self::LowPort => CapabilitySet::NET_BIND_SERVICE,
             // Before Linux 5.19 reading a map needed the right to make one.
             Self::BpfMaps => CapabilitySet::BPF,

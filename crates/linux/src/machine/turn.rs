@@ -4,9 +4,12 @@
 //! another's keep apart; whoever holds it for ever stops other users, but not root. Root's own two
 //! lie where only root can open them: *measuring*, and *settings*, which a program that runs under
 //! changed settings (`exec --system`) keeps while others may measure without changing any.
+//!
+//! Root asks its own two alone, and takes everybody's only so that others see its turn. Who holds everybody's tells nothing: an
+//! ordinary user may have a program of root hold it, such as one that is set-user-ID, or put a link to another lock in its place.
 
 use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::machine::error::{Error, Kind, Result};
@@ -58,6 +61,10 @@ pub fn take(purpose: Purpose) -> Result<Turn> {
 
 fn take_as_user(purpose: Purpose) -> Result<Turn> {
     let everybodys = lock::hold(&lock::default_dir())?;
+    // Root may measure without everybody's lock, where a user held it first.
+    if let Some(holder) = holder_of(&own("measuring")) {
+        return Err(busy(Some(holder), &own("measuring")));
+    }
     let (measuring, settings) = match (settings_holder(), purpose) {
         (None, _) => (Vec::new(), Settings::Ours(everybodys)),
         (Some(holder), Purpose::Measure) => (vec![everybodys], Settings::HeldBy(holder)),
@@ -71,11 +78,6 @@ fn take_as_user(purpose: Purpose) -> Result<Turn> {
 }
 
 fn take_as_root(purpose: Purpose) -> Result<Turn> {
-    // Looked at first, so that one who tries again and again is not in the way of others.
-    let everybodys = lock::default_dir().join(lock::LOCK_FILE);
-    if let Some(pid) = holder_of(&everybodys).filter(|&pid| is_of_root(pid)) {
-        return Err(busy(Some(pid), &everybodys));
-    }
     if let (Some(pid), Purpose::Change) = (settings_holder(), purpose) {
         return Err(busy(Some(pid), &own("settings")));
     }
@@ -86,7 +88,6 @@ fn take_as_root(purpose: Purpose) -> Result<Turn> {
             None
         }
         Err(error) => match error.kind {
-            Kind::Busy { holder: Some(pid) } if is_of_root(pid) => return Err(error),
             Kind::Busy { holder } => holder,
             // Whatever a user planted there does not stop root.
             _ => None,
@@ -141,14 +142,14 @@ fn has_own_locks() -> bool {
         fs::set_permissions(folder, Permissions::from_mode(0o755))
     };
     // Somebody may have been faster.
-    identity::is_root() && (folder.is_dir() || make().is_ok() || folder.is_dir())
+    identity::is_root() && (is_of_root_alone(folder) || make().is_ok() || is_of_root_alone(folder))
 }
 
-/// Whether a process runs as root; unknown is no.
-fn is_of_root(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    ids.is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0"))
+/// Whether a folder is one in which root alone makes files.
+fn is_of_root_alone(folder: &Path) -> bool {
+    const OTHERS: u32 = 0o022;
+    let found = folder.symlink_metadata();
+    found.is_ok_and(|it| it.is_dir() && it.uid() == 0 && it.mode() & OTHERS == 0)
 }
 
 fn busy(holder: Option<u32>, path: &Path) -> Error {

@@ -147,6 +147,16 @@ pub(super) enum Change {
     NoChild,
 }
 
+/// Makes sure that the end of a child can be seen: where a sandbox refuses that, a wait would have no end.
+pub(super) fn check_waiting() -> Result<(), String> {
+    match peek_change() {
+        Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(format!(
+            "waiting for it, by waitid(2): {error}; allow that call where a filter of system calls (seccomp) refuses it"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The next change of any child, without waiting.
 pub(super) fn next_change() -> Change {
     let (pid, is_end) = match peek_change() {

@@ -25,6 +25,8 @@ use super::thp_switch::set_thp;
 use super::tracer::Filter;
 use super::usage::Usage;
 use super::wire::Order;
+use crate::file::rights::Rights;
+use crate::machine::descriptors;
 
 /// Settings that a process applies to itself before it becomes the workload.
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub(super) struct Settings {
     identity: Option<(u32, u32, Vec<u32>)>,
     directory: Option<CString>,
     stdin: File,
+    descriptors: Option<u64>,
     cpus: Option<libc::cpu_set_t>,
     nodes: Option<Nodes>,
     /// The door of its cgroup.
@@ -47,7 +50,10 @@ impl Settings {
     /// A sentence: the input cannot be opened, or a name contains a NUL byte.
     pub(super) fn prepare(order: &Order) -> Result<Self, String> {
         let input = PathBuf::from(std::ffi::OsString::from_vec(order.stdin.clone()));
-        let stdin = File::open(&input)
+        // The workload may choose what it finds there in its next trial: so its user's rights decide.
+        let rights = Rights::of(order.identity.as_ref());
+        let stdin = rights
+            .lend(|| File::open(&input))
             .map_err(|error| format!("opening {} as input: {error}", input.display()))?;
         let directory = order.directory.clone().map(CString::new).transpose();
         let identity = order.identity.as_ref();
@@ -56,6 +62,7 @@ impl Settings {
             identity: identity.map(|who| (who.uid, who.gid, who.groups.clone())),
             directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
+            descriptors: order.descriptors,
             cpus: order.cpus.as_deref().map(cpu_set),
             nodes: order.numa.as_ref().map(Nodes::of),
             cgroup: order.cgroup.as_ref().map(CgroupPlan::door).transpose()?,
@@ -90,6 +97,9 @@ impl Settings {
 
     /// The same, with the input and the signals that the process has.
     fn enter_as_is(&self) -> Result<(), Failure> {
+        if let Some(count) = self.descriptors {
+            descriptors::lower(count);
+        }
         if let Some(cpus) = &self.cpus {
             let size = size_of::<libc::cpu_set_t>();
             // SAFETY: the set outlives the call.
@@ -211,13 +221,14 @@ impl Child {
     pub(super) fn fork(order: &Order, streams: Streams) -> Result<Self, String> {
         let settings = Settings::prepare(order)?;
         let mut image = Image::prepare(order)?;
-        let forking = |error: io::Error| format!("forking: {error}");
-        let shared = Shared::new().map_err(forking)?;
-        let (gate, theirs) = gate().map_err(forking)?;
+        calls::check_waiting()?;
+        let failed = |call: &'static str| move |error: io::Error| format!("{call}: {error}");
+        let shared = Shared::new().map_err(failed("mapping a page, by mmap(2)"))?;
+        let (gate, theirs) = gate().map_err(failed("connecting it, by socketpair(2)"))?;
         let keeper = std::process::id();
         // SAFETY: the keeper has one thread, and the child makes system calls only.
         match unsafe { libc::fork() } {
-            -1 => Err(forking(io::Error::last_os_error())),
+            -1 => Err(failed("forking")(io::Error::last_os_error())),
             0 => live(
                 (&settings, streams),
                 &mut image,

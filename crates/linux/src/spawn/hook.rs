@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::machine::descriptors::{Room, give_back};
 use crate::machine::identity::Identity;
 
 /// Runs a preparing or concluding command line by `/bin/sh -c`, outside of any measurement.
@@ -29,6 +30,8 @@ pub fn hook(
         .stdin(Stdio::null())
         .stdout(output.map_err(starting)?)
         .process_group(0);
+    let _room = Room::make();
+    give_back(&mut command);
     if let Some(identity) = identity {
         become_identity(&mut command, identity);
     }

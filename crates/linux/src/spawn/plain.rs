@@ -11,6 +11,7 @@ use super::hook::become_identity;
 use super::placement::Nodes;
 use super::thp_switch::set_thp;
 use super::{Launch, wire::fault};
+use crate::machine::descriptors::give_back;
 use crate::machine::error::Result;
 
 /// Runs a workload with our own standard streams, without measuring, and waits for it.
@@ -36,6 +37,7 @@ pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Ou
     if let Some(directory) = &launch.directory {
         command.current_dir(directory);
     }
+    give_back(&mut command);
     let _cgroup = settle(&mut command, launch)?;
     if let Some(identity) = &launch.identity {
         become_identity(&mut command, identity);

@@ -15,6 +15,7 @@ use super::cgroup::not_made;
 use super::drain::{Drain, Echo};
 use super::wire::{self, End, Event, Order, Ready, fault};
 use super::{CgroupPlan, ExitRequest, Group, KEEPER_WORD, Launch, Output, TreeCgroup};
+use crate::machine::descriptors::{Room, hint};
 use crate::machine::error::{Error, Result};
 
 /// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
@@ -88,9 +89,18 @@ pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
 fn start_keeper(output: Output) -> Result<Running> {
     let program = Path::new("/proc/self/exe");
     let starting = |error| Error::io("starting the keeper from", program, error);
-    let (socket, theirs) = UnixStream::pair().map_err(starting)?;
-    let (errors, stderr) = io::pipe().map_err(starting)?;
-    let (out, stdout) = stdout_of(output, &stderr).map_err(starting)?;
+    let by = |call: &'static str| {
+        move |error: io::Error| {
+            fault(
+                "starting the keeper",
+                format!("{call}: {error}{}", hint(&error)),
+            )
+        }
+    };
+    let _room = Room::make();
+    let (socket, theirs) = UnixStream::pair().map_err(by("socketpair(2)"))?;
+    let (errors, stderr) = io::pipe().map_err(by("pipe(2)"))?;
+    let (out, stdout) = stdout_of(output, &stderr).map_err(by("pipe(2)"))?;
     let echo = match output {
         Output::Show => Echo::Stderr,
         Output::Discard | Output::Keep => Echo::Silent,

@@ -21,6 +21,7 @@ use super::exit_reading::{ExitReading, ExitRequest};
 use super::usage::Usage;
 use super::{AtExit, CgroupPlan, Launch};
 use crate::machine::clock;
+use crate::machine::descriptors;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::identity::Identity;
 
@@ -47,6 +48,8 @@ pub(super) struct Order {
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
+    /// How many files it may have open.
+    pub(super) descriptors: Option<u64>,
     pub(super) timeout_ns: Option<u64>,
     pub(super) at_exit: AtExit,
     pub(super) cpus: Option<Vec<u32>>,
@@ -81,6 +84,7 @@ impl Order {
                     .unwrap_or(Path::new("/dev/null"))
                     .as_os_str(),
             ),
+            descriptors: descriptors::given(),
             timeout_ns: launch.timeout.map(clock::nanoseconds),
             at_exit: launch.at_exit,
             cpus: launch

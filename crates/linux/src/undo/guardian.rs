@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{JOURNAL_FILE, Place, undo};
+use crate::machine::descriptors::Room;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 use crate::machine::turn::take_settings;
@@ -26,6 +27,7 @@ impl Guardian {
     /// It could not be started.
     pub fn start(state: &Path) -> Result<Self> {
         let program = Path::new("/proc/self/exe");
+        let _room = Room::make();
         let child = Command::new(program)
             .arg(GUARDIAN_WORD)
             .arg(state)

@@ -1,9 +1,9 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use hugewise_model::base::host::THP_DIR;
+use hugewise_model::base::setting::is_setting;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -16,18 +16,6 @@ pub const JOURNAL_FILE: &str = "undo.json";
 
 /// Under this name it is written; then it is renamed, so that it is there whole or not at all.
 const UNFINISHED: &str = "undo.json.new";
-
-/// What the kernel changes by itself when a mode is written: with the first mode that is not
-/// `never` it raises this, with the last it computes it anew
-/// (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
-pub(crate) const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
-
-/// Whether KSM merges equal pages, which are small from then on, and how many it looks at
-/// before it sleeps.
-const KSM: [&str; 2] = ["sys/kernel/mm/ksm/run", "sys/kernel/mm/ksm/pages_to_scan"];
-
-/// The pools of explicit huge pages, a folder for each size.
-const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
 
 /// The format of the journal.
 const VERSION: u32 = 1;
@@ -174,28 +162,13 @@ fn parse_journal(content: &[u8]) -> std::result::Result<Journal, String> {
     }
 }
 
-/// Whether the path is one that an experiment may write: a journal is no way to anything else.
-pub(crate) fn is_setting(path: &str) -> bool {
-    let plain = Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    let below = path.strip_prefix(THP_DIR);
-    let thp = below.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
-    plain && (thp || path == MIN_FREE || KSM.contains(&path) || is_pool(path))
-}
-
-/// Whether it is the size of a pool of explicit huge pages.
-pub(crate) fn is_pool(path: &str) -> bool {
-    let size = path
-        .strip_prefix(POOLS)
-        .and_then(|rest| rest.strip_suffix("/nr_hugepages"));
-    size.is_some_and(|size| !size.is_empty() && !size.contains('/'))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use hugewise_model::base::host::THP_DIR;
+    use hugewise_model::base::setting::{KSM, MIN_FREE, POOLS};
 
     use super::*;
 

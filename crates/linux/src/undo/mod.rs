@@ -12,9 +12,10 @@ mod place;
 
 pub use guardian::{GUARDIAN_WORD, Guardian, guardian_main};
 pub use journal::JOURNAL_FILE;
-pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_pool, is_setting};
+pub(crate) use journal::{Change, Entry, Journal};
 pub use place::{Place, Steps, Unwatched};
 
+use hugewise_model::base::setting::is_pool;
 use serde::Serialize;
 
 use crate::machine::error::{Kind, Result};

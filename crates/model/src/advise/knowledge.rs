@@ -7,6 +7,7 @@ use super::fact::Facts;
 use super::rule::Rule;
 use super::subject::{Kind, Subject, beside};
 use super::tried::{Experiment, Tried, kept};
+use crate::base::plain::plain_error;
 use crate::run::policy::Policy;
 
 /// The files of `knowledge/`: name and text.
@@ -63,7 +64,8 @@ impl Knowledge {
     /// # Errors
     /// The file is wrong: its name and the mistake.
     pub fn extend(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let subject: Subject = toml::from_str(text).map_err(|why| format!("{name}: {why}"))?;
+        let subject: Subject =
+            toml::from_str(text).map_err(|why| format!("{name}: {}", plain_error(&why)))?;
         if subject.schema != SCHEMA {
             return Err(format!(
                 "{name}: schema {} is not known; this version reads schema {SCHEMA}",

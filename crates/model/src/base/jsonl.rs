@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
+use super::plain::plain;
+
 /// A line of such a file.
 pub trait Line: Serialize + Sized {
     /// What the first line holds, besides the format.
@@ -29,6 +31,12 @@ pub trait Line: Serialize + Sized {
 
     /// The first line.
     fn from_header(header: Self::Header) -> Self;
+
+    /// Refuses a header with numbers that no machine has.
+    ///
+    /// # Errors
+    /// The field that is wrong, and why.
+    fn check(header: &Self::Header) -> Result<(), String>;
 
     /// Another line, from its bytes.
     ///
@@ -106,7 +114,7 @@ impl LineError {
         Self::Damaged {
             line,
             column: None,
-            error: error.into(),
+            error: plain(&error.into()),
         }
     }
 
@@ -116,7 +124,7 @@ impl LineError {
         Self::OtherFile {
             title: L::TITLE,
             writer: L::WRITER,
-            reason: reason.into(),
+            reason: plain(&reason.into()),
         }
     }
 }
@@ -183,16 +191,19 @@ pub fn read_header<L: Line>(raw: RawLine<'_>) -> Result<L::Header, LineError> {
             .find_map(|key| header.get(*key)?.as_str());
         return Err(LineError::OtherVersion {
             title: L::TITLE,
-            found,
+            found: plain(&found),
             known: L::VERSION,
-            program: program.unwrap_or("it does not say which").to_owned(),
+            program: plain(program.unwrap_or("it does not say which")),
         });
     }
     for key in ["format", "version", "schema", L::TAG] {
         header.remove(key);
     }
-    serde_json::from_value(Value::Object(header))
-        .map_err(|error| LineError::misplaced(raw.number, error.to_string()))
+    let wrong = |error: String| LineError::misplaced(raw.number, error);
+    let header = serde_json::from_value(Value::Object(header));
+    let header: L::Header = header.map_err(|error| wrong(error.to_string()))?;
+    L::check(&header).map_err(wrong)?;
+    Ok(header)
 }
 
 /// The version of a header, as it says itself.
@@ -237,7 +248,7 @@ impl RawLine<'_> {
             Err(error) => Err(LineError::Damaged {
                 line: self.number,
                 column: Some(error.column()),
-                error: without_position(&error),
+                error: plain(&without_position(&error)),
             }),
         }
     }

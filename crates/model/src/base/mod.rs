@@ -1,8 +1,10 @@
-//! The ground of all other modules: units, reasons for absence, the machine, histograms, recordings.
+//! The ground of all other modules: search by halving, units, reasons for absence, the machine, histograms, recordings.
 
+pub mod bisect;
 pub mod calendar;
 pub mod exit;
 pub mod free_blocks;
+pub mod geometry;
 pub mod glob;
 pub mod gzip;
 pub mod histogram;
@@ -10,7 +12,10 @@ pub mod host;
 pub mod jsonl;
 pub mod missing;
 pub mod parquet;
+pub mod plain;
 pub mod recording;
+pub mod setting;
+pub mod shell;
 pub mod table;
 pub mod tlb;
 pub mod units;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::plan::{Plan, Stage, Switchback};
 use super::unit::UnitKind;
+use crate::base::plain::plain_error;
 use crate::run::policy::Means;
 
 impl FromStr for Plan {
@@ -13,8 +14,7 @@ impl FromStr for Plan {
 
     /// Reads a plan, with the line and the column of what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
-        let plan: Self =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let plan: Self = toml::from_str(text).map_err(|error| plain_error(&error))?;
         check(&plan)?;
         Ok(plan)
     }

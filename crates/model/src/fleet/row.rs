@@ -79,7 +79,7 @@ impl Sums {
 
     /// Takes one more value in (Welford).
     pub fn add(&mut self, value: f64) {
-        self.n += 1;
+        self.n = self.n.saturating_add(1);
         let away = value - self.mean;
         self.mean += away / self.n as f64;
         self.m2 += away * (value - self.mean);
@@ -92,7 +92,7 @@ impl Sums {
             return;
         }
         let away = other.mean - self.mean;
-        self.n += other.n;
+        self.n = self.n.saturating_add(other.n);
         self.mean += away * more / (n + more);
         self.m2 += other.m2 + away * away * n * more / (n + more);
     }

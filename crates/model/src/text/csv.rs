@@ -1,7 +1,9 @@
 //! Rows for programs, as RFC 4180 wants them.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
+use crate::base::plain::plain_cow;
 use crate::base::table::{Cell, Table};
 
 /// Rows under a heading, each field quoted where it must be.
@@ -41,8 +43,9 @@ impl Csv {
 
     fn write(&mut self, fields: Vec<String>) {
         assert_eq!(fields.len(), self.columns, "a field for each column");
+        let fields = fields.iter().map(|field| safe(field));
         self.writer
-            .write_record(fields)
+            .write_record(fields.map(Cow::into_owned))
             .expect("writing to memory cannot fail");
     }
 
@@ -52,6 +55,25 @@ impl Csv {
         let bytes = self.writer.into_inner().unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// Returns the text of a cell that no terminal obeys and no spreadsheet evaluates: control characters are
+/// escaped, and a text that begins as a formula has an apostrophe before it. Numbers stay numbers.
+fn safe(text: &str) -> Cow<'_, str> {
+    /// The last four are those of East Asian keyboards, which spreadsheets take for the same.
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let is_formula = text.starts_with(FORMULA) && text.chars().count() > 1 && !is_number(text);
+    let text = plain_cow(text);
+    match is_formula {
+        true => format!("'{text}").into(),
+        false => text,
+    }
+}
+
+/// Whether a text is a decimal number and nothing else: `inf` and `nan` are words.
+fn is_number(text: &str) -> bool {
+    let has_digits_only = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+    text.chars().all(has_digits_only) && text.parse::<f64>().is_ok()
 }
 
 /// A table as such text.
@@ -92,7 +114,10 @@ pub fn optional(value: Option<impl Display>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::base::plain::is_obeyed;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
@@ -101,5 +126,44 @@ mod tests {
         csv.row(["as-is".to_owned(), number(f64::NAN)]);
         let expected = "policy,value\n\"thp=always,defrag=\"\"x\"\"\",0.1\nas-is,\n";
         assert_eq!(csv.into_text(), expected);
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_or_an_escape() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-2+3", "'-2+3"),
+            ("-inf", "'-inf"),
+            ("＝1+1", "'＝1+1"),
+            ("=\u{1b}[2J", "'=\\u{1b}[2J"),
+            ("\t=1", "\\t=1"),
+            ("\r=1", "\\r=1"),
+            ("a\u{7}\u{9b}\u{202e}\nb", "a\\u{7}\\u{9b}\\u{202e}\\nb"),
+            ("-3.5", "-3.5"),
+            ("+2", "+2"),
+            ("-1e-9", "-1e-9"),
+            ("-", "-"),
+            ("--policy", "'--policy"),
+            ("thp=always", "thp=always"),
+        ] {
+            assert_eq!(safe(text), cell);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_field_holds_it_comes_back_as_one_cell(text: String) {
+            let mut csv = Csv::new(&["a", "b"]);
+            csv.row([text.clone(), "end".to_owned()]);
+            let written = csv.into_text();
+            prop_assert!(!written.contains(|c| c != '\n' && is_obeyed(c)), "{written:?}");
+            prop_assert_eq!(written.lines().count(), 2);
+            let mut reader = ::csv::Reader::from_reader(written.as_bytes());
+            let row = reader.records().next().unwrap().unwrap();
+            prop_assert_eq!(&row[1], "end");
+            prop_assert!(row[0].starts_with('\'') || !row[0].starts_with('=') || row[0].len() == 1);
+        }
     }
 }

@@ -5,8 +5,8 @@
 //! What only points to the details is left out where they are shown.
 
 use super::grid::Grid;
-use super::wrap::plain;
 use super::{Flow, Tone, Verbosity};
+use crate::base::plain::{is_obeyed, plain};
 
 /// What a verb says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,16 +109,16 @@ impl Document {
         self
     }
 
-    /// Returns the same with its control characters as escapes, because names come from outside.
+    /// The same with nothing in it that a terminal obeys, or that ends a line: what draws a document draws this.
     #[must_use]
-    pub fn plain(mut self) -> Self {
-        for section in &mut self.sections {
-            section.heading.iter_mut().for_each(escape);
-            for (_, block) in &mut section.blocks {
-                block.texts_mut().into_iter().for_each(escape);
-            }
+    pub(super) fn plain(&self) -> Self {
+        let mut all = self.clone();
+        for section in &mut all.sections {
+            section.heading.iter_mut().for_each(make_plain);
+            let blocks = section.blocks.iter_mut().map(|(_, block)| block);
+            blocks.for_each(Block::make_plain);
         }
-        self
+        all
     }
 
     /// Adds a section.
@@ -127,28 +127,29 @@ impl Document {
     }
 }
 
-fn escape(text: &mut String) {
-    *text = plain(text);
+fn make_plain(text: &mut String) {
+    if text.contains(is_obeyed) {
+        *text = plain(text);
+    }
 }
 
 impl Block {
-    /// Returns every text of the block.
-    fn texts_mut(&mut self) -> Vec<&mut String> {
+    fn make_plain(&mut self) {
         match self {
-            Self::Paragraph(paragraph) => vec![&mut paragraph.text],
-            Self::Fields(fields) => {
-                let texts = fields.iter_mut();
-                texts.flat_map(|it| [&mut it.label, &mut it.text]).collect()
-            }
+            Self::Paragraph(paragraph) => make_plain(&mut paragraph.text),
+            Self::Fields(fields) => fields.iter_mut().for_each(|field| {
+                make_plain(&mut field.label);
+                make_plain(&mut field.text);
+            }),
             Self::Table(grid) => {
                 let cells = grid.rows.iter_mut().flatten();
-                cells.map(|cell| &mut cell.text).collect()
+                cells.for_each(|cell| make_plain(&mut cell.text));
             }
             Self::Bars(bars) => {
                 let labels = bars.bars.iter_mut().map(|(label, _)| label);
-                bars.heading.iter_mut().chain(labels).collect()
+                bars.heading.iter_mut().chain(labels).for_each(make_plain);
             }
-            Self::Lines(lines) | Self::Notes(lines) => lines.iter_mut().collect(),
+            Self::Lines(lines) | Self::Notes(lines) => lines.iter_mut().for_each(make_plain),
         }
     }
 }

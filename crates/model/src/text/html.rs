@@ -8,6 +8,7 @@ use super::{Flow, Tone, xml_escaped};
 /// folded, so what only points to them is left out.
 #[must_use]
 pub fn to_html(document: &Document) -> String {
+    let document = document.plain();
     let parts: Vec<Part> = document.sections.iter().map(Part::of).collect();
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let mut joined: Vec<Part> = Vec::new();

@@ -7,6 +7,7 @@ use super::{Flow, Verbosity};
 /// Draws a document as Markdown. Headings begin at the second level: the first is the page's.
 #[must_use]
 pub fn to_markdown(document: &Document, verbosity: Verbosity) -> String {
+    let document = document.plain();
     let sections = document.sections.iter();
     let drawn = sections.flat_map(|section| section_parts(section, verbosity));
     let mut text = drawn.collect::<Vec<_>>().join("\n\n");

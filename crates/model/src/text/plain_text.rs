@@ -15,6 +15,7 @@ pub fn to_text(document: &Document, style: &Style) -> String {
         width: style.width.max(NARROWEST),
         ..*style
     };
+    let document = document.plain();
     let sections = document.sections.iter();
     let drawn = sections
         .map(|section| section_lines(section, &style))
@@ -189,6 +190,41 @@ mod tests {
         };
         let text = to_text(&document(), &style);
         assert!(text.contains("¹ no hardware counters\n\nMachine\nkernel  Linux 6.18\n"));
+    }
+
+    #[test]
+    fn nothing_in_a_document_is_obeyed() {
+        let hostile = "a\u{1b}[2J\n\u{9b}\u{202e}b";
+        let bars = Bars {
+            heading: [hostile.to_owned(), hostile.to_owned()],
+            bars: vec![(hostile.to_owned(), 1)],
+        };
+        let grid = Grid {
+            rows: vec![vec![Cell::plain(hostile), Cell::whole(hostile)]],
+            ..Grid::default()
+        };
+        let section = Section::titled(hostile)
+            .with(Paragraph::new(hostile))
+            .with(vec![Field::new(hostile, hostile)])
+            .with(grid)
+            .with(bars)
+            .with(Block::Lines(vec![hostile.to_owned()]))
+            .with(Block::Notes(vec![hostile.to_owned()]));
+        let document = Document::new([section]);
+        let drawn = [
+            to_text(&document, &Style::default()),
+            crate::text::to_markdown(&document, Verbosity::Verbose),
+        ];
+        for text in drawn {
+            assert!(
+                !text.contains(|c: char| c != '\n' && crate::base::plain::is_obeyed(c)),
+                "{text:?}"
+            );
+            assert!(
+                !text.lines().any(|line| line.starts_with("\\u{9b}")),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -1,60 +1,11 @@
-//! Text for a terminal: no control characters, wrapped at a width in columns of the terminal.
+//! Text for a terminal, wrapped at a width in columns of the terminal.
 
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthStr;
 
-/// Text from outside (a command, a name, what a program wrote), made fit for one line of a
-/// terminal: control characters are shown as escapes, not obeyed.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_direction_mark(c) {
-            plain.extend(c.escape_default());
-        } else {
-            plain.push(c);
-        }
-    }
-    plain
-}
-
-/// A word as a shell takes it, in one line: what a terminal would obey stands as `$'…\n…'`, which bash, zsh and
-/// ksh know.
-#[must_use]
-pub fn quoted(word: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
-    let is_obeyed = |c: char| c.is_control() || is_direction_mark(c);
-    if !word.is_empty() && word.chars().all(safe) {
-        word.to_owned()
-    } else if word.contains(is_obeyed) {
-        format!("$'{}'", word.chars().map(escaped).collect::<String>())
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-/// Words as a shell takes them, in one line.
-#[must_use]
-pub fn quoted_words(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
-}
-
-/// A character between `$'` and `'`.
-fn escaped(c: char) -> String {
-    match c {
-        '\n' | '\t' | '\r' | '\'' | '\\' => c.escape_default().to_string(),
-        _ if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
-        _ if c.is_control() || is_direction_mark(c) => format!("\\u{:04x}", u32::from(c)),
-        _ => c.to_string(),
-    }
-}
-
-/// Marks that reorder what follows can make a report say something else than it does.
-fn is_direction_mark(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+pub use crate::base::plain::{plain, plain_lines};
+pub use crate::base::shell::{quoted, quoted_words};
 
 /// Columns of a terminal that a text takes.
 #[must_use]
@@ -204,25 +155,6 @@ fn joins(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_word_stays_one_line_that_a_shell_takes() {
-        for (word, typed) in [
-            ("sort", "sort"),
-            ("", "''"),
-            ("it's", "'it'\\''s'"),
-            ("a\\nb", "'a\\nb'"),
-            ("print('a')\nx\\y", "$'print(\\'a\\')\\nx\\\\y'"),
-            ("\u{1b}[1m\u{9b}\u{202e}", "$'\\x1b[1m\\u009b\\u202e'"),
-        ] {
-            assert_eq!(quoted(word), typed);
-        }
-    }
-
-    #[test]
-    fn escapes_are_shown_not_obeyed() {
-        assert_eq!(plain("a\u{1b}[2Jb\u{202e}c\n"), "a\\u{1b}[2Jb\\u{202e}c\\n");
-    }
 
     #[test]
     fn numbers_stay_with_their_units() {

@@ -6,7 +6,10 @@ use std::time::Duration;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::answer::*;
 use hugewise_model::run::cause::Outcome;
-use hugewise_model::run::compare::{Preference, Runs, Statistic, Stratum, Why};
+use hugewise_model::run::cause::facts::{
+    MadeHuge, MechanismCost, MechanismFacts, NothingMade, Pool,
+};
+use hugewise_model::run::compare::{Preference, Runs, Statistic, Stratum, Warning, Why};
 use hugewise_model::run::plan::HostMemory;
 use hugewise_model::run::record::{RemovalReason, StopReason};
 use hugewise_model::run::stats::Quantile;
@@ -25,6 +28,7 @@ pub fn everything() -> Answer {
         statistic: Statistic::Quantile(Quantile::P99),
         label: "system time, p99".to_owned(),
         first_screen: false,
+        stays: false,
         cells: vec![Cell {
             arm: "thp=always".to_owned(),
             value: None,
@@ -38,6 +42,7 @@ pub fn everything() -> Answer {
         rows: base.rows.iter().cloned().chain([missing]).collect(),
         arms: base.arms.iter().cloned().chain(arms()).collect(),
         choice: Some(Choice {
+            conditions: vec![command("echo never > /sys/kernel/mm/ksm/run")],
             steps: vec![
                 Step::Call("prctl(PR_SET_THP_DISABLE)".to_owned()),
                 Step::CgroupLimits(vec!["MemoryMax=1G".to_owned()]),
@@ -66,6 +71,18 @@ pub fn everything() -> Answer {
         programs: programs().programs,
         ..base
     })
+}
+
+fn made_huge(nothing: NothingMade) -> MadeHuge {
+    MadeHuge {
+        bytes: 7.3e7,
+        calls: 57.0,
+        held_seconds: 0.281,
+        longest_seconds: 0.0672,
+        refused: BTreeMap::from([("EBUSY".to_owned(), 5e6)]),
+        nothing: Some(nothing),
+        beyond: vec!["a child ended first".to_owned()],
+    }
 }
 
 fn strata() -> Vec<Stratum> {
@@ -100,7 +117,11 @@ fn runs() -> Runs {
 
 /// Every kind of call, of opponent and of reason that the other answers do not have.
 fn calls() -> Vec<Claim> {
-    let made = |call| claim("thp=always", 0.86, [0.77, 0.95], 47, call);
+    let made = |call| Claim {
+        p: Some(0.017),
+        warnings: vec![Warning::CutOff { rounds: 3 }],
+        ..claim("thp=always", 0.86, [0.77, 0.95], 47, call)
+    };
     let against = |against, call| Claim {
         contrast: Contrast {
             against,
@@ -178,6 +199,22 @@ fn arms() -> Vec<Arm> {
             detail: "madvise was read back".to_owned(),
         },
         taken: Some([17, 29]),
+        made_huge: Some(made_huge(NothingMade::Refused(vec!["EAGAIN".to_owned()]))),
+        huge_code: Some(made_huge(NothingMade::NoCode)),
+        pool: Some(Pool {
+            bytes: 1 << 29,
+            used_bytes: Some(4e8),
+        }),
+        means: Some(MechanismFacts::Tracing {
+            stops: 621.0,
+            ranges: 87.0,
+            beyond: vec!["one process is set-user-ID".to_owned()],
+            cost: Some(MechanismCost {
+                control: "tracer=idle".to_owned(),
+                ratio: 1.064,
+                interval: Some([1.021, 1.113]),
+            }),
+        }),
         dropped: Some((8, RemovalReason::Fails("it ends with code 7".to_owned()))),
         ..arm(
             "tracer=idle",
@@ -187,6 +224,10 @@ fn arms() -> Vec<Arm> {
         )
     };
     let left_out = |name: &str, why| Arm {
+        means: Some(MechanismFacts::Preloading {
+            trials: 59,
+            cost: None,
+        }),
         applied: Applied::Unknown,
         dropped: Some((8, why)),
         pages_only: false,
@@ -230,7 +271,7 @@ pub fn doubts() -> Vec<Doubt> {
             of: 33,
             kinds: vec![(text("steal"), 13)],
         },
-        Doubt::Interrupted,
+        Doubt::TimeWithoutPages { claim: ClaimId(2) },
         Doubt::OnlyBackToBack {
             arm: arm(),
             claim: Some(ClaimId(1)),
@@ -337,6 +378,8 @@ pub fn next() -> Vec<Next> {
         NextStep::WithoutMechanism { arm: arm() },
         NextStep::PagesAlone { arm: arm() },
         NextStep::JudgeTypical,
+        NextStep::OtherMemory { idle_seconds: 0 },
+        NextStep::OtherMemory { idle_seconds: 6 },
         NextStep::Verbose,
     ];
     let step = |step| Next {

@@ -68,7 +68,7 @@ pub fn numbers_in(screen: &str) -> Vec<Shown> {
     let mut bracket_units: Vec<String> = Vec::new();
     let words: Vec<&str> = screen.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
-        if word.contains('[') {
+        if word.trim_start_matches('(').starts_with('[') {
             is_between_brackets = true;
             let before = found.last().map(|shown| shown.units.clone());
             bracket_units = before

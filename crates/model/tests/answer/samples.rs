@@ -30,7 +30,7 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         .into()
 }
 
-/// The same with facts about those metrics alone that a claim or a row names.
+/// The same with facts about only those metrics that a claim or a row names.
 pub fn with_own_metrics(mut answer: Answer) -> Answer {
     let claims = answer.claims.iter().map(|claim| &claim.contrast.metric);
     let named = claims.chain(answer.rows.iter().map(|row| &row.metric));
@@ -62,6 +62,8 @@ pub fn claim(arm: &str, ratio: f64, ends: [f64; 2], rounds: u32, call: Call) -> 
         agreeing: call.is_shown().then_some(rounds),
         call,
         budget: Budget::Verdict,
+        p: None,
+        warnings: Vec::new(),
     }
 }
 
@@ -141,6 +143,10 @@ pub fn arm(name: &str, role: ArmRole, mechanism: Mechanism, more_mib: f64) -> Ar
         applied: Applied::ReadBack(12),
         taken: None,
         dropped: None,
+        made_huge: None,
+        huge_code: None,
+        pool: None,
+        means: None,
     }
 }
 
@@ -150,6 +156,7 @@ fn row(metric: &str, label: &str, cells: &[(&str, f64)]) -> Row {
         statistic: Statistic::Center,
         label: label.to_owned(),
         first_screen: true,
+        stays: false,
         cells: cells
             .iter()
             .map(|(arm, value)| Cell {
@@ -307,6 +314,7 @@ pub fn keep(is_decided: bool, baseline: &str) -> Choice {
         mechanism: Mechanism::Nothing,
         commands: Vec::new(),
         steps: Vec::new(),
+        conditions: Vec::new(),
         prices: Vec::new(),
         ties: Vec::new(),
         preference: None,
@@ -314,6 +322,7 @@ pub fn keep(is_decided: bool, baseline: &str) -> Choice {
 }
 
 /// A gain in runs that follow each other, and a loss after idle.
+#[expect(clippy::too_many_lines, reason = "it is data")]
 pub fn dict() -> Answer {
     let idle = Claim {
         contrast: Contrast {
@@ -407,6 +416,7 @@ pub fn dict() -> Answer {
             arm: Some("malloc=thp".to_owned()),
             scope: Scope::BackToBack(4),
             mechanism: Mechanism::Program,
+            conditions: Vec::new(),
             commands: vec![command(
                 "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 LD_BIND_NOW=1 python3 dict.py",
             )],
@@ -430,6 +440,7 @@ pub fn dict() -> Answer {
 }
 
 /// A service whose judged metric is open, while another one is shown.
+#[expect(clippy::too_many_lines, reason = "it is data")]
 pub fn redis() -> Answer {
     let rate = "set_throughput_per_second";
     let judged = |claim: Claim| Claim {

@@ -198,7 +198,7 @@ fn a_next_step_has_its_time_and_its_command() {
         let text = &text[text.rfind("\nNext    ").unwrap()..];
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let json = serde_json::to_value(&step).unwrap();
-        let kept = ["step", "claim", "because"];
+        let kept = ["step", "claim", "because", "idle_seconds"];
         assert_eq!(unprinted(&json, &text, &kept), [""; 0], "{text}");
     }
 }

@@ -233,4 +233,9 @@ fn stacks_that_became_resident_whole_are_named() {
     assert_eq!(unread!(judge(&record), ThreadStacksGrew).reason, refused);
     sample::take_away(&mut record, &all, &Missing::NotAsked);
     assert!(is_silent(&record, CauseId::ThreadStacksGrew));
+    let mut failed = always(huge_pages());
+    for trial in failed.trials.iter_mut().filter(|it| it.policy != "as-is") {
+        trial.outcome = hugewise_model::run::trial::Outcome::Exited { code: 1 };
+    }
+    assert!(is_silent(&failed, CauseId::ThreadStacksGrew));
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_model::base::plain::plain;
 
 use crate::exit;
 use crate::file;
@@ -13,9 +14,10 @@ pub(super) fn read() -> Result<Knowledge> {
     let mut knowledge = Knowledge::compiled().map_err(anyhow::Error::msg)?;
     for path in own_files() {
         let name = path.display().to_string();
-        let bytes = file::read(&path).map_err(|why| exit::usage(format!("{name}: {why}")))?;
+        let bytes = file::read_found(&path).map_err(|why| exit::usage(format!("{name}: {why}")))?;
         let text = String::from_utf8_lossy(&bytes);
-        knowledge.extend(&name, &text).map_err(exit::usage)?;
+        let wrong = |why| exit::lines(exit::Exit::Usage, why);
+        knowledge.extend(&plain(&name), &text).map_err(wrong)?;
     }
     Ok(knowledge)
 }

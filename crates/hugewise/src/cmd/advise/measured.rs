@@ -16,7 +16,8 @@ pub(super) fn of(observed: &[Observation], host: &Facts) -> Vec<Measurement> {
     let is_of = |entry: &&Entry| observed.iter().any(|one| concerns(entry, one));
     let entries = records::list().unwrap_or_default();
     let entries = entries.iter().filter(is_of).take(MOST);
-    let records = entries.filter_map(|entry| Some((entry, recorder::read(&entry.path).ok()?)));
+    let records =
+        entries.filter_map(|entry| Some((entry, recorder::read_found(&entry.path).ok()?)));
     let found = records
         .flat_map(|(entry, record)| measurements(&record, &entry.path.display().to_string()));
     found.filter(|one| one.kernel == kernel).collect()

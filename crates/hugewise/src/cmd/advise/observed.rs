@@ -11,7 +11,7 @@ use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::text::suggest::{nearest, suggestion};
 
 use super::Arguments;
-use crate::{cgroup_name, exit, paths, process_name};
+use crate::{cgroup_name, exit, invoker, paths, process_name};
 
 /// Where all names are.
 const LIST: &str = "all names are in docs/reference/rules.md";
@@ -37,7 +37,9 @@ pub(super) fn find(
     let observer = Observer::new(root, knowledge, host);
     if let Some((program, rest)) = arguments.command.split_first() {
         let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
-        let command = observer.command(program, words.collect());
+        let words = words.collect();
+        // What it would read is chosen by files of its user.
+        let command = invoker::rights()?.lend(|| Ok(observer.command(program, words)))?;
         return command.map(|one| vec![one]).map_err(exit::usage);
     }
     let pids = processes(root, knowledge, arguments)?;

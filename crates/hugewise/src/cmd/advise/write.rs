@@ -1,16 +1,17 @@
 //! `--write`: files that make the advice last, for review.
 
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use hugewise_linux::file::folder::Folder;
 use hugewise_model::advise::advice::Advice;
 use hugewise_model::advise::persistent::files;
 use hugewise_model::text::number::counted;
 
-use crate::exit;
 use crate::output::Output;
 use crate::stderr::message;
+use crate::{exit, invoker};
 
 /// Writes them into a folder, which is made; what is there already is kept.
 pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<()> {
@@ -21,7 +22,8 @@ pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<(
         }
         return Ok(());
     }
-    let made = fs::create_dir_all(folder);
+    let rights = invoker::rights()?;
+    let made = Folder::make_all(folder, &rights);
     made.map_err(|why| {
         exit::usage(format!(
             "--write: {} cannot be made: {why}",
@@ -37,7 +39,9 @@ pub(super) fn write(folder: &Path, advice: &Advice, output: &Output) -> Result<(
             )));
         }
         let above = path.parent().unwrap_or(folder);
-        let written = fs::create_dir_all(above).and_then(|()| fs::write(&path, &file.text));
+        let written = Folder::make_all(above, &rights)
+            .and_then(|above| above.create(path.file_name().unwrap_or_default()))
+            .and_then(|mut made| made.write_all(file.text.as_bytes()));
         written.map_err(|why| exit::usage(format!("--write: {}: {why}", path.display())))?;
     }
     if !output.quiet {

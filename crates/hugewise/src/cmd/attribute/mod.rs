@@ -23,7 +23,7 @@ use crate::experiment::progress::Telling;
 use crate::experiment::{recorder, records};
 use crate::options::{InterleaveChoice, Options, PageFile};
 use crate::output::{self, Output};
-use crate::stderr::message;
+use crate::stderr::{message, message_lines};
 
 mod by;
 mod csv;
@@ -292,7 +292,7 @@ impl Experiment<'_> {
 
     fn say(&self, text: &str) {
         if !self.arguments.output.quiet && !text.is_empty() {
-            message(text);
+            message_lines(text);
         }
     }
 }
@@ -352,7 +352,11 @@ fn source(path: &Path) -> Result<Vec<u8>> {
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
     let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
     let mut attribution = Attribution::of(record).map_err(refused)?;
-    names::name_places(&mut attribution);
+    // The files of the calls are the workload's.
+    crate::invoker::rights()?.lend(|| {
+        names::name_places(&mut attribution);
+        Ok(())
+    })?;
     output::show(
         &arguments.output,
         &attribution,
@@ -360,7 +364,8 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
         || csv::rows(&attribution),
     )?;
     let path = path.display().to_string();
-    let drawn = || Ok(attribution.page(&path, &source(Path::new(&path))?));
+    let bytes = || recorder::source(Path::new(&path), recorder::read_back(Path::new(&path))?);
+    let drawn = || Ok(attribution.page(&path, &bytes()?));
     arguments.page.write(drawn)?;
     if let Some(file) = &arguments.sites {
         let most = arguments.best.map_or(usize::MAX, |best| best as usize);

@@ -56,7 +56,7 @@ impl Experiments {
 }
 
 fn experiment(path: &Path) -> Option<Experiment> {
-    let record = recorder::read(path).ok()?;
+    let record = recorder::read_found(path).ok()?;
     let entry = Entry::of(&record, path.display().to_string()).ok()?;
     Some(Experiment {
         name: path.file_stem()?.to_string_lossy().into_owned(),

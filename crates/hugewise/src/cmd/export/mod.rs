@@ -2,15 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::export::Collector;
-use hugewise_model::observe::export::exposition::{Family, Format, text};
-use hugewise_model::observe::export::{GroupRule, families};
+use hugewise_model::observe::export::GroupRule;
+use hugewise_model::observe::export::exposition::{Format, text};
 
 use crate::exit::Exit;
 use crate::http::Endpoint;
@@ -22,14 +21,14 @@ mod durations;
 mod experiments;
 mod groups;
 mod otlp;
+mod sampler;
 mod server;
 mod sources;
 mod textfile;
 
+use sampler::Sampler;
 use sources::Sources;
-
-/// Scrapes that come faster are answered with the same sample.
-const FRESH: Duration = Duration::from_secs(1);
+use textfile::TextFile;
 
 /// Flags of `export`.
 #[derive(Debug, Args)]
@@ -93,65 +92,20 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
+    let file = arguments.textfile.as_deref().map(TextFile::open);
+    let file = file.transpose()?;
     let sources = Sources::begin(&root, arguments)?;
-    let exporter = Exporter::new(Collector::new(root), sources);
+    let sampler = Sampler::begin(Collector::new(root), sources)?;
     let every = arguments.interval;
-    match (&arguments.textfile, &arguments.otlp, arguments.once) {
-        (Some(folder), _, true) => textfile::write(folder, &exporter)?,
-        (Some(folder), _, false) => {
-            textfile::keep(folder, every, &exporter, &Interrupt::catch()?)?;
-        }
-        (None, Some(endpoint), true) => otlp::push(endpoint, &exporter)?,
+    match (&file, &arguments.otlp, arguments.once) {
+        (Some(file), _, true) => file.write(&sampler.first())?,
+        (Some(file), _, false) => file.keep(every, &sampler, &Interrupt::catch()?)?,
+        (None, Some(endpoint), true) => otlp::push(endpoint, &sampler.first())?,
         (None, Some(endpoint), false) => {
-            otlp::keep(endpoint, every, &exporter, &Interrupt::catch()?);
+            otlp::keep(endpoint, every, &sampler, &Interrupt::catch()?);
         }
-        (None, None, true) => output::print(&exporter.text(Format::Prometheus))?,
-        (None, None, false) => server::serve(arguments.listen, exporter, &Interrupt::catch()?)?,
+        (None, None, true) => output::print(&text(&sampler.first(), Format::Prometheus))?,
+        (None, None, false) => server::serve(arguments.listen, sampler, &Interrupt::catch()?)?,
     }
     Ok(Exit::Done)
-}
-
-/// Samples of this machine, as text.
-#[derive(Debug)]
-struct Exporter {
-    collector: Collector,
-    state: Mutex<State>,
-}
-
-/// What changes from scrape to scrape.
-#[derive(Debug)]
-struct State {
-    sources: Sources,
-    last: Option<(Instant, Vec<Family>)>,
-}
-
-impl Exporter {
-    fn new(collector: Collector, sources: Sources) -> Self {
-        let last = None;
-        Self {
-            collector,
-            state: Mutex::new(State { sources, last }),
-        }
-    }
-
-    /// A new sample as text, or the last one while it is fresh.
-    fn text(&self, format: Format) -> String {
-        self.with_sample(|families| text(families, format))
-    }
-
-    /// Shows a new sample, or the last one while it is fresh.
-    fn with_sample<T>(&self, show: impl FnOnce(&[Family]) -> T) -> T {
-        // Whoever panicked left a whole sample, or none.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = state.last.take();
-        let fresh = last.filter(|(taken, _)| taken.elapsed() < FRESH);
-        let sample = fresh.unwrap_or_else(|| {
-            let extras = state.sources.read();
-            let families = families(&self.collector.sample(), &extras);
-            (Instant::now(), families)
-        });
-        let shown = show(&sample.1);
-        state.last = Some(sample);
-        shown
-    }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use hugewise_linux::machine::clock;
 use hugewise_linux::machine::root::Root;
+use hugewise_model::observe::export::exposition::Family;
 use hugewise_model::observe::export::otlp;
 use serde_json::Value as Json;
 
-use super::Exporter;
+use super::sampler::Sampler;
 use crate::http::{Endpoint, Question};
 use crate::interrupt::Interrupt;
 use crate::stderr::{chain, message};
@@ -29,11 +30,11 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
 ///
 /// # Errors
 /// The collector cannot be reached, or does not take it.
-pub(super) fn push(endpoint: &Endpoint, exporter: &Exporter) -> Result<()> {
+pub(super) fn push(endpoint: &Endpoint, families: &[Family]) -> Result<()> {
     let host = Root::real().read("proc/sys/kernel/hostname");
     let host = String::from_utf8_lossy(&host.unwrap_or_default()).into_owned();
     let now = clock::nanoseconds(clock::since_1970());
-    let request = exporter.with_sample(|families| otlp::request(families, host.trim(), now));
+    let request = otlp::request(families, host.trim(), now);
     send(endpoint, &request).with_context(|| format!("--otlp {endpoint}"))
 }
 
@@ -42,13 +43,13 @@ pub(super) fn push(endpoint: &Endpoint, exporter: &Exporter) -> Result<()> {
 pub(super) fn keep(
     endpoint: &Endpoint,
     interval: Duration,
-    exporter: &Exporter,
+    sampler: &Sampler,
     interrupt: &Interrupt,
 ) {
     message(format_args!("metrics to {endpoint}"));
     let mut had_failed = false;
     while !interrupt.asked() {
-        let pushed = push(endpoint, exporter);
+        let pushed = push(endpoint, &sampler.families_or_signal(interrupt));
         match &pushed {
             Ok(()) if had_failed => message("the collector takes samples again"),
             Err(error) if !had_failed => message(format_args!(

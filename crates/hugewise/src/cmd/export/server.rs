@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http_body_util::Full;
-use hugewise_model::observe::export::exposition::Format;
+use hugewise_model::observe::export::exposition::{Format, text};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::Exporter;
+use super::sampler::Sampler;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::stderr::message;
@@ -35,16 +35,16 @@ const CONNECTIONS: usize = 512;
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Answers until a signal comes.
-pub(super) fn serve(address: SocketAddr, exporter: Exporter, interrupt: &Interrupt) -> Result<()> {
+pub(super) fn serve(address: SocketAddr, sampler: Sampler, interrupt: &Interrupt) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build()
         .context("starting the server")?;
-    runtime.block_on(listen(address, Arc::new(exporter), interrupt))
+    runtime.block_on(listen(address, sampler, interrupt))
 }
 
-async fn listen(address: SocketAddr, exporter: Arc<Exporter>, interrupt: &Interrupt) -> Result<()> {
+async fn listen(address: SocketAddr, sampler: Sampler, interrupt: &Interrupt) -> Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| exit::refused(format!("--listen {address}: {error}")))?;
@@ -59,9 +59,9 @@ async fn listen(address: SocketAddr, exporter: Arc<Exporter>, interrupt: &Interr
         let Ok(Ok((stream, _))) = timeout(LOOK, listener.accept()).await else {
             continue;
         };
-        let exporter = exporter.clone();
+        let sampler = sampler.clone();
         tokio::spawn(async move {
-            let _ = timeout(CONNECTION, answer(stream, exporter)).await;
+            let _ = timeout(CONNECTION, answer(stream, sampler)).await;
             drop(place);
         });
     }
@@ -69,10 +69,10 @@ async fn listen(address: SocketAddr, exporter: Arc<Exporter>, interrupt: &Interr
 }
 
 /// A client that breaks off, or does not speak HTTP, is told nothing.
-async fn answer(stream: TcpStream, exporter: Arc<Exporter>) {
+async fn answer(stream: TcpStream, sampler: Sampler) {
     let service = service_fn(move |request| {
-        let response = respond(&request, &exporter);
-        async move { Ok::<_, Infallible>(response) }
+        let sampler = sampler.clone();
+        async move { Ok::<_, Infallible>(respond(&request, sampler).await) }
     });
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -81,11 +81,12 @@ async fn answer(stream: TcpStream, exporter: Arc<Exporter>) {
         .await;
 }
 
-fn respond(request: &Request<Incoming>, exporter: &Exporter) -> Response<Full<Bytes>> {
+async fn respond(request: &Request<Incoming>, mut sampler: Sampler) -> Response<Full<Bytes>> {
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/metrics") => {
             let format = format_of(request.headers().get(ACCEPT));
-            reply(StatusCode::OK, format.media_type(), exporter.text(format))
+            let families = sampler.families().await;
+            reply(StatusCode::OK, format.media_type(), text(&families, format))
         }
         (&Method::GET, "/") => plain(StatusCode::OK, "hugewise export: see /metrics\n"),
         (&Method::GET, _) => plain(StatusCode::NOT_FOUND, "there is only /metrics\n"),
@@ -117,4 +118,27 @@ fn reply(status: StatusCode, media_type: &'static str, body: String) -> Response
     let media_type = HeaderValue::from_static(media_type);
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let document = include_str!("../../../../../SECURITY.md");
+        let limits = format!(
+            "at most {CONNECTIONS} connections, {} s for a request",
+            REQUEST.as_secs()
+        );
+        assert!(
+            document.contains(&limits),
+            "SECURITY.md does not say: {limits}"
+        );
+        let found = format!("larger than {} MiB", crate::file::LARGEST_FOUND >> 20);
+        assert!(
+            document.contains(&found),
+            "SECURITY.md does not say: {found}"
+        );
+    }
 }

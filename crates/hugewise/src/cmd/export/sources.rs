@@ -13,6 +13,7 @@ use super::durations::KernelDurations;
 use super::experiments::Experiments;
 use super::groups::Groups;
 use crate::cmd::fleet::ArmHere;
+use crate::invoker;
 
 /// The sources of the extras.
 #[derive(Debug)]
@@ -73,8 +74,15 @@ fn needed(arguments: &Arguments) -> Vec<Right> {
         (!arguments.groups.is_empty(), Right::OtherProcesses),
         (arguments.durations, Right::BpfMaps),
         (arguments.records.is_some(), Right::OtherFiles),
+        (reads_for_others(arguments), Right::OtherUsers),
         (arguments.listen.port() < 1024, Right::LowPort),
     ];
     let needed = rights.into_iter().filter(|(needed, _)| *needed);
     needed.map(|(_, right)| right).collect()
+}
+
+/// Whether files are read with the rights of the invoking user.
+fn reads_for_others(arguments: &Arguments) -> bool {
+    let reads = arguments.records.is_some() || arguments.fleet.is_some();
+    reads && invoker::rights().is_ok_and(|rights| rights.are_lent())
 }

@@ -1,38 +1,62 @@
 //! The file that the textfile collector of `node_exporter` reads.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hugewise_model::observe::export::exposition::Format;
+use hugewise_linux::file::folder::Folder;
+use hugewise_model::observe::export::exposition::{Family, Format, text};
 
-use super::Exporter;
+use super::sampler::Sampler;
 use crate::interrupt::Interrupt;
+use crate::{exit, invoker};
 
 /// The collector reads files that end so, and no others.
 const NAME: &str = "hugewise.prom";
 
-/// Writes the file once. It appears whole: a reader sees the old one or the new one.
-pub(super) fn write(folder: &Path, exporter: &Exporter) -> Result<()> {
-    let (file, new) = (folder.join(NAME), folder.join(format!("{NAME}.new")));
-    let text = exporter.text(Format::Prometheus);
-    fs::write(&new, text).with_context(|| format!("--textfile: writing {}", new.display()))?;
-    fs::rename(&new, &file).with_context(|| format!("--textfile: renaming to {}", file.display()))
+/// The collector runs as another user.
+const MODE: u32 = 0o644;
+
+/// The file in its folder, which may be another user's.
+#[derive(Debug)]
+pub(super) struct TextFile {
+    folder: Folder,
 }
 
-/// Writes it again and again until a signal comes, and then takes it away: values that nobody
-/// renews would look like those of a quiet machine.
-pub(super) fn keep(
-    folder: &Path,
-    interval: Duration,
-    exporter: &Exporter,
-    interrupt: &Interrupt,
-) -> Result<()> {
-    while !interrupt.asked() {
-        write(folder, exporter)?;
-        interrupt.wait(interval);
+impl TextFile {
+    /// Opens the folder, and removes what a killed exporter left there.
+    pub(super) fn open(folder: &Path) -> Result<Self> {
+        let opened = Folder::open(folder, &invoker::rights()?);
+        let folder = opened
+            .map_err(|error| exit::usage(format!("--textfile {}: {error}", folder.display())))?;
+        folder.sweep(NAME);
+        Ok(Self { folder })
     }
-    let file = folder.join(NAME);
-    fs::remove_file(&file).with_context(|| format!("--textfile: removing {}", file.display()))
+
+    /// Writes the file once. It appears whole: a reader sees the old one or the new one.
+    pub(super) fn write(&self, families: &[Family]) -> Result<()> {
+        let text = text(families, Format::Prometheus);
+        let written = self.folder.replace(NAME, text.as_bytes(), MODE);
+        written.with_context(|| format!("--textfile: writing {}", self.place()))
+    }
+
+    /// Writes it again and again until a signal comes, and then takes it away: values that nobody
+    /// renews would look like those of a quiet machine.
+    pub(super) fn keep(
+        &self,
+        interval: Duration,
+        sampler: &Sampler,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        while !interrupt.asked() {
+            self.write(&sampler.families_or_signal(interrupt))?;
+            interrupt.wait(interval);
+        }
+        let removed = self.folder.remove(NAME);
+        removed.with_context(|| format!("--textfile: removing {}", self.place()))
+    }
+
+    fn place(&self) -> String {
+        self.folder.path().join(NAME).display().to_string()
+    }
 }

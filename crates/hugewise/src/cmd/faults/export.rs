@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::observe::faults::{Analysis, Weigh};
 
-use crate::output::check_writable;
+use crate::output::{check_writable, write_file};
 
 /// A profile for another program, and where it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,7 @@ impl ProfileFile {
         let Some(profile) = profile else {
             return Ok(());
         };
-        std::fs::write(&self.path, profile)
-            .with_context(|| format!("writing {}", self.path.display()))
+        write_file(&self.path, profile)
     }
 }
 

@@ -48,7 +48,7 @@ impl ArmHere {
     /// # Errors
     /// The plan cannot be read any more.
     pub fn read(&self) -> Fact<FleetArm> {
-        let file = plan_file::read(&self.path);
+        let file = plan_file::read_again(&self.path);
         let plan = file.map_err(|error| Missing::unreadable(chain(&error)))?;
         let plan = plan.plan;
         let assigned = assign(&plan, &self.unit, assign::now());

@@ -4,6 +4,7 @@ use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use anyhow::Result;
+use hugewise_model::base::plain::plain;
 use hugewise_model::fleet::assign::digest;
 use hugewise_model::fleet::plan::Plan;
 
@@ -21,10 +22,25 @@ pub(super) struct PlanFile {
 /// # Errors
 /// It cannot be read, or is wrong; with the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile> {
+    parse(path, file::read(path))
+}
+
+/// Reads it once more: only a regular file, because somebody may have put a pipe there meanwhile.
+pub(super) fn read_again(path: &Path) -> Result<PlanFile> {
+    parse(path, file::read_found(path))
+}
+
+fn parse(path: &Path, bytes: std::io::Result<Vec<u8>>) -> Result<PlanFile> {
     let wrong = |problem: String| exit::usage(format!("the plan {}: {problem}", path.display()));
-    let bytes = file::read(path).map_err(|error| exit::usage(unread(path, &error)))?;
+    let bytes = bytes.map_err(|error| exit::usage(unread(path, &error)))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
-    let plan = text.parse().map_err(wrong)?;
+    let plan = text.parse().map_err(|problem: String| {
+        let name = plain(&path.to_string_lossy());
+        exit::lines(
+            exit::Exit::Usage,
+            format_args!("the plan {name}: {problem}"),
+        )
+    })?;
     Ok(PlanFile {
         plan,
         digest: digest(&text),

@@ -1,7 +1,9 @@
 //! The emergency stop of this host.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
+use hugewise_linux::file::read::{CONFIGURATION, read_regular};
 use hugewise_model::fleet::stop::{STOP_FILE, STOP_VARIABLE, stops};
 
 /// What stops an experiment here; nothing where it may go on. A file that is there and cannot be
@@ -12,8 +14,8 @@ pub(super) fn found(experiment: &str) -> Option<String> {
     {
         return Some(format!("the variable {STOP_VARIABLE}"));
     }
-    let is_stopped = match std::fs::read_to_string(STOP_FILE) {
-        Ok(text) => stops(&text, experiment),
+    let is_stopped = match read_regular(Path::new(STOP_FILE), CONFIGURATION) {
+        Ok(text) => stops(&String::from_utf8_lossy(&text), experiment),
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     is_stopped.then(|| format!("the file {STOP_FILE}"))

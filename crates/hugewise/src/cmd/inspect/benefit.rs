@@ -7,7 +7,7 @@ use hugewise_model::advise::advice::Program;
 use hugewise_model::advise::rule::Change;
 use hugewise_model::advise::settings::OFF;
 use hugewise_model::observe::inspect::view::{Benefit, Measure};
-use hugewise_model::text::wrap::plain;
+use hugewise_model::text::wrap::{plain, quoted};
 
 use crate::cmd::advise;
 
@@ -52,5 +52,5 @@ fn against(program: &Program, pid: u32) -> Option<String> {
 
 fn tried(program: &Program) -> Option<String> {
     let (newest, said) = program.measured_here()?;
-    Some(format!("{said}: hugewise report {}", newest.name()))
+    Some(format!("{said}: hugewise report {}", quoted(newest.name())))
 }

@@ -103,5 +103,7 @@ pub(super) fn judge_again(path: &Path) -> Result<Inspection> {
         file::read_recording(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
     let read: Inspection = serde_json::from_slice(&bytes)
         .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
+    let wrong = |why| exit::usage(format!("--from {name}: {why}"));
+    read.space.check().map_err(wrong)?;
     Ok(Inspection::of(read.space, read.settings))
 }

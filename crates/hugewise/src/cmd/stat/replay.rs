@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_model::observe::misses;
 use hugewise_model::observe::stat::{Interval, derive, parse};
+use hugewise_model::text::wrap::quoted;
 
 use super::Arguments;
 use super::lines::Lines;
@@ -28,7 +29,7 @@ pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<Exit> {
     if misses::is_recording(&file::first_line(path)) {
         return Err(fault(format!(
             "it is a recording of misses; write: hugewise misses --replay {}",
-            path.display()
+            quoted(&path.to_string_lossy())
         )));
     }
     let bytes = file::read_recording(path).map_err(|error| fault(error.to_string()))?;

@@ -46,7 +46,7 @@ impl Experiment {
         if self.read == now {
             return Ok(None);
         }
-        let record = recorder::read(&path)?;
+        let record = recorder::read_found(&path)?;
         let age = SystemTime::now().duration_since(metadata.modified()?);
         let document = document(&record, &path, age.unwrap_or_default())?;
         self.read = now;

@@ -89,10 +89,17 @@ fn state(watcher: &Watcher, arguments: &Arguments) -> Result<State> {
         return Ok(state);
     };
     match process_name::named(&arguments.root(), word) {
+        Ok(pids) if pids.len() == 1 && !runs(&arguments.root(), pids[0]) => {
+            Err(exit::no_process(pids[0]))
+        }
         Ok(pids) if pids.len() == 1 => Ok(state.filtered(&pids[0].to_string())),
         Ok(_) => Ok(state.filtered(word)),
         Err(why) => Err(exit::usage(format!("-p {word}: {why}"))),
     }
+}
+
+fn runs(root: &Root, pid: u32) -> bool {
+    root.path(format!("proc/{pid}")).exists()
 }
 
 impl Arguments {

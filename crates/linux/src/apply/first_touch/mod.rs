@@ -17,6 +17,7 @@ use std::time::Instant;
 use hugewise_model::run::trial::FirstTouch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::machine::descriptors::Room;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
@@ -111,6 +112,7 @@ fn start(
     let program = Path::new("/proc/self/exe");
     let starting = |error| Error::io("touching memory by", program, error);
     let began = Instant::now();
+    let _room = Room::make();
     let mut process = Command::new(program)
         .arg(TOUCHER_WORD)
         .args([bytes, block_bytes].map(|number| number.to_string()))

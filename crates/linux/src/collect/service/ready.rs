@@ -53,8 +53,14 @@ impl Attempt<'_> {
             }
             if server.has_ended(if ready { Duration::ZERO } else { pause })? {
                 let how = server.how();
+                let hint = match server.has_left() {
+                    true => {
+                        "; a server that goes on in the background must run in the foreground here, by an option such as `--daemonize no`"
+                    }
+                    false => "",
+                };
                 return Ok(Err(Halt::service(format!(
-                    "the service ended before it was ready: {how}"
+                    "the service ended before it was ready: {how}{hint}"
                 ))));
             }
             if ready {

@@ -34,6 +34,12 @@ impl Server {
         Ok(self.over.is_some())
     }
 
+    /// Whether it ended without a failure, as a program does that goes on as a daemon.
+    pub(super) fn has_left(&self) -> bool {
+        let end = self.over.as_ref();
+        end.is_some_and(|end| end.outcome == Outcome::Exited { code: 0 })
+    }
+
     /// How it ended, in the words of a failure.
     pub(super) fn how(&self) -> String {
         let outcome = self.over.as_ref().map(|end| end.outcome.to_string());

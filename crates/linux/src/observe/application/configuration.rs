@@ -1,5 +1,7 @@
 //! Settings of an application's configuration file and of its arguments, as far as rules ask for them.
 
+use std::collections::BTreeSet;
+
 use hugewise_model::advise::fact::Facts;
 use hugewise_model::advise::knowledge::Knowledge;
 use hugewise_model::advise::observed::{settings, settings_of_words};
@@ -34,7 +36,16 @@ pub(super) fn facts(
         let paths = names.iter().filter_map(|name| path(name, process));
         paths.collect()
     };
-    let read = |path: &String| with_included(root, process, path, DEEPEST);
+    let read = |path: &String| {
+        let mut files = Files {
+            root,
+            process,
+            read: BTreeSet::new(),
+            all: Vec::new(),
+        };
+        files.read(path, DEEPEST);
+        files.all
+    };
     let own = paths(&configuration.files);
     let own = own.iter().map(read);
     let own = own
@@ -61,30 +72,66 @@ pub(super) fn facts(
     facts
 }
 
+/// Lines of one file that take in others: more is no configuration.
+const MOST_INCLUDES: usize = 100;
+
 /// A file, and those that it takes in.
-fn with_included(root: &Root, process: &Process, path: &str, deepest: usize) -> Vec<Reading> {
-    let reading = process.reading(root, path);
-    let mut all = vec![reading.clone()];
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    for (name, value) in reading.text().map(settings).into_iter().flatten() {
-        let named = match value.starts_with('/') {
-            true => value.to_owned(),
-            false => format!("{folder}/{value}"),
+struct Files<'a> {
+    root: &'a Root,
+    process: &'a Process,
+    /// Which files were read, by the numbers of their devices and of themselves.
+    read: BTreeSet<(u64, u64)>,
+    all: Vec<Reading>,
+}
+
+impl Files<'_> {
+    fn read(&mut self, path: &str, deepest: usize) {
+        let reading = self.process.reading(self.root, path);
+        let Reading::Read(text, identity) = &reading else {
+            return self.all.push(reading);
         };
-        let files = match name {
-            "include_dir" => process.configurations_in(root, &named),
-            "include" | "include_if_exists" => vec![named],
-            _ => continue,
-        };
-        // A pattern, and a chain without end, are not followed.
-        if deepest == 0 || value.contains('*') {
-            all.push(Reading::Refused);
-            continue;
+        // A file that takes in itself, by whatever name, has no end.
+        if !self.read.insert(*identity) {
+            return self.all.push(Reading::Refused);
         }
-        let files = files.iter();
-        all.extend(files.flat_map(|file| with_included(root, process, file, deepest - 1)));
+        let included = self.included(path, text);
+        self.all.push(reading);
+        for file in included {
+            match file.filter(|_| deepest > 0) {
+                Some(file) => self.read(&file, deepest - 1),
+                None => self.all.push(Reading::Refused),
+            }
+        }
     }
-    all
+
+    /// The files that a text takes in; `None` for one that is not followed.
+    fn included(&self, path: &str, text: &str) -> Vec<Option<String>> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut files = Vec::new();
+        for (name, value) in settings(text) {
+            let named = match value.starts_with('/') {
+                true => value.to_owned(),
+                false => format!("{folder}/{value}"),
+            };
+            match name {
+                "include" | "include_if_exists" | "include_dir" if value.contains('*') => {
+                    files.push(None);
+                }
+                "include_dir" => {
+                    let below = self.process.configurations_in(self.root, &named);
+                    files.extend(below.into_iter().map(Some));
+                }
+                "include" | "include_if_exists" => files.push(Some(named)),
+                _ => {}
+            }
+            if files.len() > MOST_INCLUDES {
+                files.truncate(MOST_INCLUDES);
+                files.push(None);
+                break;
+            }
+        }
+        files
+    }
 }
 
 /// The path that a name of the knowledge stands for in this process.

@@ -1,7 +1,7 @@
 //! The libraries that a program would load, from its file: what the loader of dynamic programs looks for (ld.so(8)).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use hugewise_model::base::glob;
@@ -9,6 +9,7 @@ use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, ReadCache};
 
+use crate::file::read::open_regular;
 use crate::machine::root::Root;
 
 /// Where the loader looks last.
@@ -65,7 +66,7 @@ struct Linked {
 
 impl Linked {
     fn read(root: &Root, path: &str) -> Option<Self> {
-        let cache = ReadCache::new(File::open(root.path(path.trim_start_matches('/'))).ok()?);
+        let cache = ReadCache::new(open_regular(&root.path(path.trim_start_matches('/'))).ok()?);
         let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
         let mut loaders = elf
             .elf_program_headers()

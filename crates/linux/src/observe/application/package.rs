@@ -1,7 +1,13 @@
 //! The version of the package that owns a file, by the lists of dpkg or by the database of rpm.
 
+use std::io::Read;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use super::process::Process;
+use crate::file::reader::Reader;
+use crate::file::rights::Rights;
 use crate::machine::root::Root;
 
 /// Where dpkg keeps its lists, below the root of the process.
@@ -13,24 +19,37 @@ const RPM: [&str; 2] = ["var/lib/rpm", "usr/lib/sysimage/rpm"];
 /// Names of the file of the database: SQLite, ndb and Berkeley DB.
 const DATABASES: [&str; 3] = ["rpmdb.sqlite", "Packages.db", "Packages"];
 
+/// Lists of one machine that are read, and their bytes: a container may have any.
+const MOST_LISTS: u32 = 10_000;
+const MOST_BYTES: u64 = 256 << 20;
+/// The most of one.
+const LARGEST: u64 = 64 << 20;
+
 /// The version of the package that owns a file, as the process sees it, which may be in a container.
-pub(super) fn version(root: &Root, pid: Option<u32>, file: &str) -> Option<String> {
-    let inside = pid.map(|pid| format!("proc/{pid}/root/"));
+pub(super) fn version(root: &Root, process: &Process, file: &str) -> Option<String> {
+    let inside = process.pid.map(|pid| format!("proc/{pid}/root/"));
     let roots = inside.into_iter().chain([String::new()]);
     let mut roots = roots.collect::<Vec<_>>().into_iter();
-    roots.find_map(|own| by_dpkg(root, &own, file).or_else(|| by_rpm(root, &own, file)))
+    let rights = process.rights();
+    roots.find_map(|own| {
+        by_dpkg(root, &own, file, rights).or_else(|| by_rpm(root, &own, file, rights))
+    })
 }
 
-fn by_dpkg(root: &Root, own: &str, file: &str) -> Option<String> {
-    let folder = format!("{own}{DPKG}");
-    let names = root.list(format!("{folder}/info")).ok()?;
+fn by_dpkg(root: &Root, own: &str, file: &str, rights: &Rights) -> Option<String> {
+    let reader = Reader::new(rights.clone(), MOST_LISTS, MOST_BYTES);
+    let read = |name: String| {
+        let found = reader.read(&root.path(format!("{own}{DPKG}/{name}")), LARGEST);
+        Some(found.ok()?.bytes)
+    };
+    let names = reader.list(&root.path(format!("{own}{DPKG}/info"))).ok()?;
     let lists = names.iter().filter_map(|name| name.strip_suffix(".list"));
     let mut owners = lists.filter(|name| {
-        let list = root.read(format!("{folder}/info/{name}.list"));
-        list.is_ok_and(|list| owns(&list, file))
+        let list = read(format!("info/{name}.list"));
+        list.is_some_and(|list| owns(&list, file))
     });
     let owner = owners.next()?;
-    let status = root.read(format!("{folder}/status")).ok()?;
+    let status = read("status".to_owned())?;
     version_of(&String::from_utf8_lossy(&status), owner)
 }
 
@@ -57,11 +76,12 @@ fn version_of(status: &str, name: &str) -> Option<String> {
     field(own, "Version:")
 }
 
-/// The database has several binary forms, so rpm reads it. It is asked only where there is one.
-fn by_rpm(root: &Root, own: &str, file: &str) -> Option<String> {
+/// The database has several binary forms, so rpm reads it, as the user of the process. It is asked only where there is one.
+fn by_rpm(root: &Root, own: &str, file: &str, rights: &Rights) -> Option<String> {
     let mut folders = RPM.iter().map(|folder| root.path(format!("{own}{folder}")));
     let folder = folders.find(|folder| DATABASES.iter().any(|name| folder.join(name).is_file()))?;
-    let asked = Command::new("rpm")
+    let mut question = Command::new("rpm");
+    question
         .arg("--dbpath")
         .arg(folder)
         .args([
@@ -72,11 +92,33 @@ fn by_rpm(root: &Root, own: &str, file: &str) -> Option<String> {
             file,
         ])
         .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let answer = asked.ok().filter(|answer| answer.status.success())?;
-    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-    text.lines().next().map(str::to_owned)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    rights.give_to(&mut question);
+    answer(question)
+}
+
+/// The first line that a program prints, if it succeeds in time.
+fn answer(mut question: Command) -> Option<String> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    const LOOK: Duration = Duration::from_millis(5);
+    let mut asked = question.spawn().ok()?;
+    let began = Instant::now();
+    let status = loop {
+        match asked.try_wait() {
+            Ok(None) if began.elapsed() < PATIENCE => thread::sleep(LOOK),
+            Ok(Some(status)) => break status,
+            _ => {
+                let _ = asked.kill();
+                let _ = asked.wait();
+                return None;
+            }
+        }
+    };
+    let mut text = String::new();
+    asked.stdout.take()?.read_to_string(&mut text).ok()?;
+    let line = text.lines().next().filter(|_| status.success());
+    line.map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 
@@ -18,9 +18,21 @@ use object::{File as Elf, Object};
 use super::libraries::mapped;
 use super::options::jvm_flags;
 use super::program::Surroundings;
+use crate::file::read::{CONFIGURATION, open_regular};
+use crate::file::reader::{Found, Reader};
+use crate::file::rights::Rights;
 use crate::machine::root::Root;
 use crate::observe::address_space::parse_mappings;
 use crate::proc::status::{Status, read_status};
+
+/// Configuration files that are read for one process: it chooses their names.
+const MOST_FILES: u32 = 100;
+
+/// The most of all files that are read for one process, its executable and its libraries among them.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// The most of a program.
+const LARGEST_PROGRAM: u64 = 512 << 20;
 
 /// What was read of a process.
 #[derive(Debug)]
@@ -39,13 +51,15 @@ pub(super) struct Process {
     status: Option<Status>,
     /// Bytes of the heap that grows by brk(2), where its mappings may be read.
     heap: Option<u64>,
+    /// Reads the files that it names, with the rights of its user.
+    reader: Reader,
 }
 
 /// What came of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Its text.
-    Read(String),
+    /// Its text, and the numbers of its device and of itself.
+    Read(String, (u64, u64)),
     /// It is not there.
     Absent,
     /// It may be there, and cannot be read.
@@ -56,7 +70,7 @@ impl Reading {
     /// The text, where there is one.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Self::Read(text) => Some(text),
+            Self::Read(text, _) => Some(text),
             Self::Absent | Self::Refused => None,
         }
     }
@@ -65,6 +79,7 @@ impl Reading {
 impl Process {
     /// Reads it; `None` where it is gone, or is a thread of the kernel.
     pub(super) fn read(root: &Root, pid: u32) -> Option<Self> {
+        let rights = Rights::of_process(root, pid)?;
         let words = root.read(format!("proc/{pid}/cmdline")).ok()?;
         let words = String::from_utf8_lossy(&words);
         let words = words.trim_end_matches('\0');
@@ -84,6 +99,10 @@ impl Process {
         let heap = mappings.as_deref().map(heap_bytes);
         let folder = link(root, pid, "cwd");
         let is_open = access == Access::Open;
+        // Another process may have the number by now: its words would be read with the rights of the first.
+        if Rights::of_process(root, pid)? != rights {
+            return None;
+        }
         Some(Self {
             pid: Some(pid),
             access,
@@ -100,6 +119,7 @@ impl Process {
             },
             status,
             heap,
+            reader: Reader::new(rights, MOST_FILES, MOST_BYTES),
         })
     }
 
@@ -152,6 +172,7 @@ impl Process {
             environment: Some(environment),
             status: None,
             heap: None,
+            reader: Reader::new(Rights::own(), MOST_FILES, MOST_BYTES),
         })
     }
 
@@ -169,7 +190,7 @@ impl Process {
 
     /// Whether its executable has a section.
     pub(super) fn has_section(&self, root: &Root, name: &str) -> bool {
-        let Ok(file) = File::open(root.path(self.exe())) else {
+        let Ok(file) = open_regular(&root.path(self.exe())) else {
             return false;
         };
         let cache = ReadCache::new(file);
@@ -184,17 +205,35 @@ impl Process {
         }
     }
 
-    /// The bytes of a file as the process sees it, which may be in a container.
+    /// The bytes of a small file as the process sees it, which may be in a container.
     pub(super) fn file(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
-        self.places(path).find_map(|place| root.read(place).ok())
+        self.bytes(root, path, CONFIGURATION)
+    }
+
+    /// The bytes of a program or library of the process.
+    pub(super) fn program(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
+        self.bytes(root, path, LARGEST_PROGRAM)
+    }
+
+    fn bytes(&self, root: &Root, path: &str, most: u64) -> Option<Vec<u8>> {
+        let read = |place| self.reader.read(&root.path(place), most).ok();
+        Some(self.places(path).find_map(read)?.bytes)
+    }
+
+    /// Whose rights decide about the files that it names.
+    pub(super) fn rights(&self) -> &Rights {
+        self.reader.rights()
     }
 
     /// What came of reading a file of the process.
     pub(super) fn reading(&self, root: &Root, path: &str) -> Reading {
         let mut reading = Reading::Absent;
         for place in self.places(path) {
-            match fs::read(root.path(place)) {
-                Ok(bytes) => return Reading::Read(String::from_utf8_lossy(&bytes).into_owned()),
+            match self.reader.read(&root.path(place), CONFIGURATION) {
+                Ok(Found { bytes, identity }) => {
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    return Reading::Read(text, identity);
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(_) => reading = Reading::Refused,
             }
@@ -204,7 +243,8 @@ impl Process {
 
     /// The configuration files of a folder, in their order.
     pub(super) fn configurations_in(&self, root: &Root, folder: &str) -> Vec<String> {
-        let names = self.places(folder).find_map(|place| root.list(place).ok());
+        let list = |place| self.reader.list(&root.path(place)).ok();
+        let names = self.places(folder).find_map(list);
         let names = names.into_iter().flatten();
         let named = names.filter(|name| name.ends_with(".conf"));
         named.map(|name| format!("{folder}/{name}")).collect()
@@ -221,9 +261,11 @@ impl Process {
 
     /// Which file that is: the numbers of its device and of itself.
     pub(super) fn identity(&self, root: &Root, path: &str) -> Option<(u64, u64)> {
-        let found = self
-            .places(path)
-            .find_map(|place| fs::metadata(root.path(place)).ok());
+        let look = |place| {
+            let path = root.path(place);
+            self.rights().lend(|| fs::metadata(path)).ok()
+        };
+        let found = self.places(path).find_map(look);
         found.map(|file| (file.dev(), file.ino()))
     }
 
@@ -346,4 +388,22 @@ fn files(mappings: &[Mapping]) -> Vec<String> {
     let names = mappings.iter().map(|mapping| &*mapping.name);
     let files: BTreeSet<_> = names.filter(|name| name.starts_with('/')).collect();
     files.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let document = include_str!("../../../../../SECURITY.md");
+        let limits = format!(
+            "at most {} MiB of it, and at most {MOST_FILES} files for a process",
+            CONFIGURATION >> 20
+        );
+        assert!(
+            document.contains(&limits),
+            "SECURITY.md does not say: {limits}"
+        );
+    }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::libraries::without_links;
+use crate::file::read::{CONFIGURATION, open_regular, read_regular};
 use crate::machine::root::Root;
 
 /// An interpreter of an interpreter of a script: the kernel follows so many (fs/exec.c).
@@ -142,13 +143,14 @@ impl Surroundings<'_> {
     }
 
     fn text(&self, file: &Path) -> Option<String> {
-        self.root.read_trimmed(file.strip_prefix("/").ok()?).ok()
+        let bytes = read_regular(&self.at(file), CONFIGURATION).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     /// The first bytes of a file: programs are large, and the line that names an interpreter is short.
     fn start(&self, path: &str) -> Option<Vec<u8>> {
         use std::io::Read;
-        let file = std::fs::File::open(self.at(Path::new(path))).ok()?;
+        let file = open_regular(&self.at(Path::new(path))).ok()?;
         let mut bytes = Vec::new();
         file.take(256).read_to_end(&mut bytes).ok()?;
         Some(bytes)

@@ -77,13 +77,13 @@ fn from_source(
 ) -> Option<String> {
     let group = |pattern: &str, bytes: &[u8]| first_group(pattern, bytes).ok().flatten();
     match source {
-        VersionSource::Package => package::version(root, process.pid, file),
+        VersionSource::Package => package::version(root, process, file),
         VersionSource::Path { pattern } => group(pattern, file.as_bytes()),
         VersionSource::File { path, pattern } => group(
             pattern,
             &process.file(root, &beside(&process.traces.exe, path)?)?,
         ),
-        VersionSource::Exe { pattern } => group(pattern, &process.file(root, file)?),
+        VersionSource::Exe { pattern } => group(pattern, &process.program(root, file)?),
         VersionSource::Argv { pattern } => group(pattern, process.traces.argv.join(" ").as_bytes()),
         VersionSource::Environ { pattern } => {
             let variables = process.environment.as_ref()?.iter();

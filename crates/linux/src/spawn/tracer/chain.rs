@@ -20,6 +20,7 @@ use object::elf::PF_X;
 use object::read::ReadCache;
 use object::{File as Elf, Object, ObjectSection, ObjectSegment, SegmentFlags};
 
+use crate::file::read::open_regular;
 use crate::machine::root::Root;
 use crate::proc::maps;
 use crate::spawn::registers::Registers;
@@ -149,7 +150,7 @@ impl Chains {
 
 impl Tables {
     fn read(path: &Path) -> Option<Self> {
-        let cache = ReadCache::new(File::open(path).ok()?);
+        let cache = ReadCache::new(open_regular(path).ok()?);
         let elf = Elf::parse(&cache).ok()?;
         let section = |name: &str| elf.section_by_name(name);
         let data = |name: &str| section(name).and_then(|it| it.data().ok()).map(Arc::from);

@@ -11,7 +11,7 @@ use crate::text::Tone;
 use crate::text::document::{Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::counted;
-use crate::text::wrap::plain;
+use crate::text::wrap::{plain, quoted};
 
 /// Rules in full on the first screen of one program.
 const IN_FULL: usize = 2;
@@ -128,7 +128,7 @@ impl Program {
         let way = better.map(|one| Way::of_policy(&one.policy).for_command(self.command.as_ref()));
         let report = Way::new(
             "the whole report",
-            format!("hugewise report {}", newest.name()),
+            format!("hugewise report {}", quoted(newest.name())),
         );
         let cells = way.into_iter().chain([report]).flat_map(Way::cells);
         rows.extend(cells.map(|cell| vec![Cell::plain(""), cell]));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::run::stats::student::Student;
 
 /// The units of two arms and one metric, as columns of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -237,8 +237,10 @@ impl Sample {
             units,
             left_out: self.value.len() - units[0] - units[1],
         };
-        // Arms without scatter of which one differs are the clearest effect there is.
-        let says = sum.variance > 0.0 || sum.effect != 0.0;
+        // Arms without scatter of which one differs are the clearest effect there is; sums beyond all
+        // numbers are none.
+        let is_known = sum.effect.is_finite() && sum.variance.is_finite();
+        let says = is_known && (sum.variance > 0.0 || sum.effect != 0.0);
         (total > 0.0 && says).then_some(estimate)
     }
 }
@@ -318,10 +320,7 @@ impl Estimate {
     }
 
     fn above(&self, t: f64) -> f64 {
-        if t.is_infinite() {
-            return if t > 0.0 { 0.0 } else { 1.0 };
-        }
-        StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |student| student.sf(t))
+        Student::new(self.freedom).map_or(1.0, |student| student.above(t))
     }
 }
 
@@ -333,8 +332,7 @@ pub(super) fn interval([effect, error, freedom]: [f64; 3], alpha: f64) -> (f64, 
 }
 
 fn quantile(freedom: f64, level: f64) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, freedom);
-    student.map_or(f64::INFINITY, |student| student.inverse_cdf(level))
+    Student::new(freedom).map_or(f64::INFINITY, |student| student.quantile(level))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The smallest effect that an experiment finds with a chance of 80 %.
 
-use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal};
 
 use super::estimate::Estimate;
+use crate::base::bisect::{Precision, bisect};
+use crate::run::stats::student::{Student, usable};
 
 /// The chance with which a detectable effect is found.
 pub const POWER: f64 = 0.8;
@@ -43,9 +45,9 @@ impl From<&Estimate> for Expected {
 /// Midpoints of so many equal parts stand for a distribution.
 const PARTS: usize = 16;
 /// Halvings until the effect is known to a ten-thousandth.
-const STEPS: usize = 14;
-/// Errors that no effect has: there is no chance then.
-const MOST: f64 = 1e6;
+const STEPS: u32 = 14;
+/// No effect has more errors than two to this power: there is no chance then.
+const MOST_POWER: i32 = 19;
 
 /// The effect on the scale of the values that is found with a chance of [`POWER`] in the experiment
 /// that is expected. `None` where the draws cannot pass the bar.
@@ -59,20 +61,12 @@ const MOST: f64 = 1e6;
 pub fn detectable(expected: impl Into<Expected>, bar: Bar) -> Option<f64> {
     let expected = expected.into();
     let chance = Chance::new(expected, bar)?;
-    let (mut low, mut high) = (0.0, 1.0);
-    while chance.of(high) < POWER {
-        (low, high) = (high, 2.0 * high);
-        if high > MOST {
-            return None;
-        }
-    }
-    for _ in 0..STEPS {
-        let middle = 0.5 * (low + high);
-        match chance.of(middle) < POWER {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
+    let is_found = |effect: f64| chance.of(effect) >= POWER;
+    let high = (0..=MOST_POWER)
+        .map(|power| 2_f64.powi(power))
+        .find(|&effect| is_found(effect))?;
+    let low = if high > 1.0 { high / 2.0 } else { 0.0 };
+    let (_, high) = bisect(low, high, Precision::halvings(STEPS), is_found);
     Some(expected.error * high)
 }
 
@@ -104,9 +98,9 @@ impl Chance {
         let level = bar.level / bar.family.max(1) as f64;
         let draws = f64::from(bar.draws);
         let reached = (level * (draws + 1.0) * (1.0 + 1e-9)).floor();
-        let student = StudentsT::new(0.0, 1.0, expected.freedom).ok()?;
+        let student = Student::new(expected.freedom)?;
         let levels = Beta::new(reached, draws + 1.0 - reached).ok()?;
-        let least = |part| student.inverse_cdf(1.0 - levels.inverse_cdf(part).min(level) / 2.0);
+        let least = |part| student.quantile(1.0 - levels.inverse_cdf(part).min(level) / 2.0);
         Some(Self {
             least: parts().map(least).collect(),
             known: errors(expected.known_by)?,
@@ -129,6 +123,7 @@ impl Chance {
 
 /// Errors that chance gives where the true one is 1.
 fn errors(freedom: f64) -> Option<Vec<f64>> {
+    let freedom = usable(freedom)?;
     let squares = ChiSquared::new(freedom).ok()?;
     let error = |part| (squares.inverse_cdf(part) / freedom).sqrt();
     Some(parts().map(error).collect())

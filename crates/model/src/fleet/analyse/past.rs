@@ -3,7 +3,7 @@
 use crate::fleet::Sums;
 
 /// A past has at most so many stretches, whatever its length: memory must not grow with rows.
-const MOST: i64 = 8;
+const MOST: u64 = 8;
 
 /// Which times the stretches of all units have: each is `1 << shift` seconds long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,16 +25,17 @@ impl Stretches {
     pub(super) fn widen(&mut self, start: i64) {
         let (first, last) = self.ends.unwrap_or((start, start));
         let (first, last) = (first.min(start), last.max(start));
-        while (last >> self.shift) - (first >> self.shift) >= MOST {
-            self.shift += 1;
-        }
+        let shifts = self.shift..i64::BITS;
+        let fits = |shift: &u32| (last >> shift).abs_diff(first >> shift) < MOST;
+        // All times are within two stretches of the longest kind.
+        self.shift = shifts.into_iter().find(fits).unwrap_or(i64::BITS - 1);
         self.ends = Some((first, last));
     }
 
     /// Whether a stretch is more than half over when half of the past is: the earlier half.
     fn is_early(self, stretch: i64) -> bool {
         let (first, last) = self.ends.unwrap_or_default();
-        2 * stretch <= (first >> self.shift) + (last >> self.shift)
+        i128::from(stretch) * 2 <= i128::from(first >> self.shift) + i128::from(last >> self.shift)
     }
 }
 

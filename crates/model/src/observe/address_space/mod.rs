@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::geometry;
 use crate::base::missing::Missing;
 
 mod flags;
@@ -42,6 +43,15 @@ pub struct Space {
 }
 
 impl Space {
+    /// Refuses sizes of pages that no machine has, in a space that was read from a file.
+    ///
+    /// # Errors
+    /// The field that is wrong, and why.
+    pub fn check(&self) -> Result<(), String> {
+        let huge = Some(("huge_bytes", self.huge_bytes));
+        geometry::check(("page_bytes", self.page_bytes), huge, None)
+    }
+
     /// A command line that root may run on this process, as who read it has to type it: the
     /// frames are what only root can read.
     #[must_use]

@@ -61,3 +61,16 @@ fn collectors(states: &[State]) -> [Family; 2] {
         ),
     ]
 }
+
+/// Says that no sample was finished in time, so that the values are old or none.
+pub fn mark_overdue(families: &mut Vec<Family>) {
+    let overdue = series(vec![("collector", "sample".to_owned())], 0.0);
+    let [success, _] = collectors(&[]);
+    match families.iter_mut().find(|it| it.name == success.name) {
+        Some(known) => known.series.push(overdue),
+        None => families.push(Family {
+            series: vec![overdue],
+            ..success
+        }),
+    }
+}

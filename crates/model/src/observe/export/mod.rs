@@ -18,7 +18,7 @@ mod extras;
 mod families;
 pub mod otlp;
 
-pub use collectors::families;
+pub use collectors::{families, mark_overdue};
 pub use extras::{
     Cgroup, Effect, Experiment, Extras, FleetArm, GroupRule, Knowledge, MOST_CGROUPS,
     MOST_EXPERIMENTS, MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,

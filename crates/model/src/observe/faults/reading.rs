@@ -1,5 +1,6 @@
 use super::analysis::Analysis;
 use super::event::{Conditions, Event};
+use crate::base::geometry;
 use crate::base::jsonl::Line;
 use crate::base::recording::Recorded;
 
@@ -14,6 +15,12 @@ impl Line for Event {
 
     fn from_header(header: Conditions) -> Self {
         Self::Begin(Box::new(header))
+    }
+
+    fn check(header: &Conditions) -> Result<(), String> {
+        let huge = header.pmd_bytes.map(|bytes| ("pmd_bytes", bytes));
+        let folios = ("folio_sizes", header.folio_sizes.as_slice());
+        geometry::check(("page_bytes", header.page_bytes), huge, Some(folios))
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {

@@ -2,6 +2,7 @@ use serde::Deserialize;
 
 use super::analysis::Analysis;
 use super::event::{Conditions, Event, MissEvent};
+use crate::base::geometry;
 use crate::base::jsonl::{self, Line};
 use crate::base::recording::Recorded;
 use crate::observe::faults;
@@ -29,6 +30,11 @@ impl Line for Event {
 
     fn from_header(header: Conditions) -> Self {
         Self::Misses(MissEvent::Sampling(Box::new(header)))
+    }
+
+    fn check(header: &Conditions) -> Result<(), String> {
+        let huge = header.pmd_bytes.map(|bytes| ("pmd_bytes", bytes));
+        geometry::check(("page_bytes", header.page_bytes), huge, None)
     }
 
     /// The kind of event decides whose words are to be understood, so that an error is about the

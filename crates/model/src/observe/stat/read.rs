@@ -1,6 +1,7 @@
 //! Recordings as lines of JSON.
 
 use super::{Header, Interval, Line};
+use crate::base::geometry;
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Outcome;
 
@@ -28,6 +29,11 @@ impl jsonl::Line for Line {
 
     fn from_header(header: Header) -> Self {
         Self::Header(Box::new(header))
+    }
+
+    fn check(header: &Header) -> Result<(), String> {
+        let huge = header.huge_bytes.map(|bytes| ("huge_bytes", bytes));
+        geometry::check(("page_bytes", header.page_bytes), huge, None)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {

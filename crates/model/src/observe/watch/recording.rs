@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::sample::{Header, Sample};
+use crate::base::geometry;
 use crate::base::jsonl::{self, LineError, lines, read_header};
 
 /// One line of a recording.
@@ -35,6 +36,11 @@ impl jsonl::Line for Line {
 
     fn from_header(header: Header) -> Self {
         Self::Header(Box::new(header))
+    }
+
+    fn check(header: &Header) -> Result<(), String> {
+        let huge = header.huge_bytes.map(|bytes| ("huge_bytes", bytes));
+        geometry::check(("page_bytes", header.page_bytes), huge, None)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {

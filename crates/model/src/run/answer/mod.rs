@@ -1,6 +1,6 @@
 //! The answer of an experiment, as data.
 //!
-//! [`Answer`] is decided once, from the record and its comparisons. `words` holds every English phrase and
+//! `Answer` is decided once, from the record and its comparisons. `words` holds every English phrase and
 //! `screen` lays out rows; both see the answer and nothing else. Text, JSON, pages, exports and `--fail-if`
 //! read this one value.
 
@@ -44,11 +44,10 @@ pub use row::{Cell, MetricFacts, Row};
 /// Markdown and pages have no width: they take `usize::MAX`.
 #[must_use]
 pub fn document(answer: &Answer, width: usize, verbosity: Verbosity) -> Document {
-    let document = match verbosity {
+    match verbosity {
         Verbosity::Normal => screen::document(answer, width),
         Verbosity::Verbose => verbose::document(answer),
-    };
-    document.plain()
+    }
 }
 
 /// The answer to the question of one experiment.

@@ -38,7 +38,7 @@ fn part(answer: &Answer) -> Vec<Section> {
     sections
 }
 
-/// Returns one table for each pair that is compared, and the readings that belong to no claim.
+/// Returns one table for each compared pair, and the readings without a claim.
 fn claims(answer: &Answer) -> Vec<Section> {
     let mut groups: Vec<(String, Vec<&Claim>)> = Vec::new();
     for claim in &answer.claims {
@@ -72,8 +72,28 @@ fn pair(answer: &Answer, title: String, claims: Vec<&Claim>) -> Section {
             .map(|claim| label(answer, &claim.contrast.metric, claim.contrast.statistic));
         format!("{note}: {}", labels.collect::<Vec<_>>().join(", "))
     });
+    let notes = notes.chain(warnings(answer, &claims));
     section.push(Block::Notes(notes.collect()));
     section
+}
+
+/// Returns each warning once, with the metrics that it is about unless these are all.
+fn warnings(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
+    let mut by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for claim in claims {
+        let contrast = &claim.contrast;
+        for warning in &claim.warnings {
+            let labels = by_text.entry(warning.to_string()).or_default();
+            labels.push(label(answer, &contrast.metric, contrast.statistic));
+        }
+    }
+    let lines = by_text
+        .into_iter()
+        .map(|(text, labels)| match labels.len() == claims.len() {
+            true => text,
+            false => format!("{}: {text}", labels.join(", ")),
+        });
+    lines.collect()
 }
 
 /// Returns the claims of one pair, a row each.
@@ -138,8 +158,7 @@ fn readings(answer: &Answer) -> Option<Section> {
                 && claim.from.is_some()
         })
     };
-    let mut grid = Grid::default();
-    grid.align = vec![Align::Left, Align::Left, Align::Wrapped];
+    let mut grid = Grid::default().aligned(&[Align::Left, Align::Left, Align::Wrapped]);
     for row in &answer.rows {
         let unit = answer.metrics.get(&row.metric).map(|facts| &facts.unit);
         for cell in &row.cells {
@@ -161,7 +180,7 @@ fn readings(answer: &Answer) -> Option<Section> {
     has_rows.then(|| Section::titled(words::READINGS).with(grid))
 }
 
-/// Returns the metrics by the direction that is good.
+/// Returns the metrics by their good direction.
 fn metrics(answer: &Answer) -> Section {
     let mut by_direction: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for facts in answer.metrics.values() {

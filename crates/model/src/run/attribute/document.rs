@@ -2,6 +2,7 @@
 
 use super::Listed;
 use super::attribution::{Attribution, Change, Effect, SiteShare};
+use crate::base::shell::quoted;
 use crate::base::units::bytes_text;
 use crate::run::compare::labels::effect_of_ratio;
 use crate::run::site::Site;
@@ -29,7 +30,8 @@ impl Attribution {
         let mut notes = Section::default();
         notes.push(Block::Notes(self.notes()));
         notes.push(Paragraph::new(format!(
-            "Again: hugewise attribute --from {path}"
+            "Again: hugewise attribute --from {}",
+            quoted(path)
         )));
         Document::new([answer, sites, sums, notes])
     }
@@ -86,7 +88,10 @@ impl Attribution {
         };
         let helps = self.with(Effect::Helps).next();
         let is_mapping = helps.is_some_and(|it| matches!(it.site, Site::Mapping { .. }));
-        let file = format!("Without the source: hugewise attribute --from {path} --sites FILE");
+        let file = format!(
+            "Without the source: hugewise attribute --from {} --sites FILE",
+            quoted(path)
+        );
         let lines = "For the lines that map it: hugewise attribute --by site -- COMMAND";
         [
             call(Effect::Helps, "MADV_HUGEPAGE"),

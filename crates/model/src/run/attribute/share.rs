@@ -5,9 +5,8 @@
 //! which it is small. The noise is what rows differ from themselves between rounds, once the round
 //! is taken out: an interaction is the same in each round, and so is no noise.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::Design;
+use crate::run::stats::student::Student;
 use crate::run::stats::{ALPHA, holm};
 
 /// Fewer rounds show no noise.
@@ -165,7 +164,7 @@ struct Responses {
     means: Vec<f64>,
     rounds: f64,
     noise: f64,
-    student: StudentsT,
+    student: Student,
 }
 
 impl Responses {
@@ -185,7 +184,7 @@ impl Responses {
             means,
             rounds: r,
             noise: (squares / freedom).sqrt(),
-            student: StudentsT::new(0.0, 1.0, freedom).ok()?,
+            student: Student::new(freedom)?,
         })
     }
 
@@ -204,7 +203,7 @@ impl Responses {
 
     fn estimate(&self, weights: &[f64], alpha: f64) -> Estimate {
         let value = self.value(weights);
-        let radius = self.error(weights) * self.student.inverse_cdf(1.0 - alpha / 2.0);
+        let radius = self.error(weights) * self.student.quantile(1.0 - alpha / 2.0);
         Estimate {
             value,
             interval: (value - radius, value + radius),
@@ -215,7 +214,7 @@ impl Responses {
     fn p(&self, weights: &[f64]) -> f64 {
         let (value, error) = (self.value(weights).abs(), self.error(weights));
         match error > 0.0 {
-            true => 2.0 * self.student.sf(value / error),
+            true => 2.0 * self.student.above(value / error),
             false => f64::from(u8::from(value == 0.0)),
         }
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Collapse, Malloc, Numa, Policy, Text};
 use crate::base::host::Host;
+use crate::base::setting;
 use crate::run::site::Choice;
 pub use crate::run::trial::MemoryLimits;
 pub(crate) use malloc::BIND_NOW;
@@ -203,8 +204,10 @@ pub enum EnvChange {
 pub struct FileWrite {
     /// Path relative to the root of the machine, for example
     /// `sys/kernel/mm/transparent_hugepage/enabled`.
+    #[serde(deserialize_with = "setting::path")]
     pub path: String,
     /// What is written, without a newline.
+    #[serde(deserialize_with = "setting::value")]
     pub value: String,
 }
 

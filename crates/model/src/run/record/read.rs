@@ -10,6 +10,7 @@ use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
 use super::{Continuation, End, Header, Line, Record, Removal};
+use crate::base::geometry;
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
 use crate::run::trial::readings::Names;
@@ -54,6 +55,12 @@ impl jsonl::Line for Line {
 
     fn from_header(header: Header) -> Self {
         Self::Header(header)
+    }
+
+    fn check(header: &Header) -> Result<(), String> {
+        let thp = header.host.thp.as_ref().ok();
+        let huge = thp.map(|thp| ("pmd_bytes", thp.pmd_bytes));
+        geometry::check(("page_bytes", header.host.page_bytes), huge, None)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {

@@ -16,6 +16,7 @@ mod running_median;
 mod wealth;
 
 use super::quantile::median_in_place;
+use crate::base::bisect::{Precision, bisect};
 use running_median::RunningMedian;
 pub(super) use wealth::log_mean_exp;
 use wealth::{Quarters, Scored, Table};
@@ -92,8 +93,11 @@ pub struct Bets<'a> {
     draws: &'a [Draw],
 }
 
-/// Shifts beyond so many times the spread of the differences are not searched.
-const FURTHEST: f64 = 1e3;
+/// Powers of two of the spread of the differences at which the end of an interval is looked for: from an
+/// eighth to 1,024 times it.
+const STEPS: std::ops::RangeInclusive<i32> = -3..=10;
+/// Halvings that lead to an estimate.
+const HALVINGS: u32 = 60;
 /// The ends of intervals are found to this part of their distance from the estimate.
 const PRECISION: f64 = 1e-3;
 
@@ -146,20 +150,12 @@ impl<'a> Bets<'a> {
     #[must_use]
     pub fn estimate(&self) -> Option<f64> {
         let differences = || self.draws.iter().map(Draw::difference);
-        let (mut low, mut high) = (
+        let (low, high) = bisect(
             differences().reduce(f64::min)?,
             differences().reduce(f64::max)?,
+            Precision::halvings(HALVINGS),
+            |shift| self.lead(shift) <= 0.0,
         );
-        for _ in 0..60 {
-            let middle = f64::midpoint(low, high);
-            if middle <= low || middle >= high {
-                break;
-            }
-            match self.lead(middle) > 0.0 {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
         let most = differences().map(f64::abs).fold(0.0, f64::max);
         let estimate = f64::midpoint(low, high);
         // What the search left of zero is none.
@@ -201,24 +197,16 @@ impl<'a> Bets<'a> {
             return refuted(estimate + sign * (estimate.abs() + 1.0)).then_some(estimate);
         }
         let mut near = estimate;
-        let mut step = spread / 8.0;
-        let mut far = estimate + sign * step;
-        while !refuted(far) {
-            if step > FURTHEST * spread {
-                return None;
+        let mut steps = STEPS.map(|power| estimate + sign * (spread * 2_f64.powi(power)));
+        let far = steps.find(|&far| {
+            let is_refuted = refuted(far);
+            if !is_refuted {
+                near = far;
             }
-            near = far;
-            step *= 2.0;
-            far = estimate + sign * step;
-        }
-        let width = (far - estimate).abs();
-        while (far - near).abs() > width * PRECISION {
-            let middle = f64::midpoint(near, far);
-            match refuted(middle) {
-                true => far = middle,
-                false => near = middle,
-            }
-        }
+            is_refuted
+        })?;
+        let precision = Precision::width((far - estimate).abs() * PRECISION);
+        let (near, mut far) = bisect(near, far, precision, refuted);
         // The end is a little farther out than it must be. Zero is what decides: where it is refuted,
         // the interval does not contain it either.
         if near * far <= 0.0 && near != 0.0 && refuted(0.0) {

@@ -13,6 +13,7 @@ pub mod sample;
 pub mod shape;
 pub mod shift;
 pub mod split;
+pub mod student;
 pub mod tail;
 
 pub use bets::{Bets, Draw, Side, Wealth};

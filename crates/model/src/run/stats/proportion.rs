@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::bisect::{Precision, bisect};
+
 /// How often something was so, and what that says of how often it is so.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -57,15 +59,8 @@ const STAKES: [f64; 3] = [1.0, 0.5, 0.25];
 /// and 9 % after 40. It assumes that the hits know nothing of each other.
 #[must_use]
 pub fn at_most(hits: &[bool], alpha: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        match is_refuted(hits, middle, alpha) {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    high
+    let is_refuted = |share| is_refuted(hits, share, alpha);
+    bisect(0.0, 1.0, Precision::halvings(40), is_refuted).1
 }
 
 /// Whether the mean wealth of bets that a hit is rarer than `share` ever reached 1 / `alpha`.

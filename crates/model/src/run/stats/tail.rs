@@ -8,10 +8,11 @@
 
 use std::iter::zip;
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::run::stats::quantile::{above, supports};
 use crate::run::stats::sample::Sample;
+use crate::run::stats::student::Student;
 
 /// How often rounds are drawn, and how often arms are swapped.
 const DRAWS: usize = 2000;
@@ -164,7 +165,7 @@ impl Pool {
         let passed = mark.checked_sub(1).and_then(|last| self.marks.get(last));
         let mut left = above - passed.map_or(0, before);
         for entry in self.entries.get(mark * self.stride..)? {
-            let weight = weights[entry.arm][entry.round] * entry.count;
+            let weight = weights[entry.arm][entry.round].saturating_mul(entry.count);
             if weight > left {
                 return Some(entry.value);
             }
@@ -176,19 +177,24 @@ impl Pool {
 
 fn weighted(counts: &[[usize; 2]], weights: [&[usize]; 2]) -> usize {
     let rounds = counts.iter().enumerate();
-    rounds
-        .map(|(r, [a, b])| weights[0][r] * a + weights[1][r] * b)
-        .sum()
+    let sums = rounds.map(|(r, [a, b])| {
+        let (first, second) = (weights[0][r], weights[1][r]);
+        first
+            .saturating_mul(*a)
+            .saturating_add(second.saturating_mul(*b))
+    });
+    sums.fold(0, usize::saturating_add)
 }
 
 fn marks(entries: &[Entry], rounds: usize, stride: usize) -> Vec<Vec<[usize; 2]>> {
-    let mut seen = vec![[0; 2]; rounds];
+    let mut seen = vec![[0_usize; 2]; rounds];
     let mut marks = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         if index > 0 && index.is_multiple_of(stride) {
             marks.push(seen.clone());
         }
-        seen[entry.round][entry.arm] += entry.count;
+        let seen = &mut seen[entry.round][entry.arm];
+        *seen = seen.saturating_add(entry.count);
     }
     marks
 }
@@ -229,9 +235,9 @@ fn bootstrap(
 /// are too few draws for either.
 fn expanded(alpha: f64, n: usize) -> f64 {
     let of_mean = |n: f64| {
-        let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
+        let student = Student::new(n - 1.0)?;
         let normal = Normal::new(0.0, 1.0).ok()?;
-        let t = student.inverse_cdf(1.0 - alpha / 2.0) * (n / (n - 1.0)).sqrt();
+        let t = student.quantile(1.0 - alpha / 2.0) * (n / (n - 1.0)).sqrt();
         Some(2.0 * normal.cdf(-t))
     };
     (n > 1)

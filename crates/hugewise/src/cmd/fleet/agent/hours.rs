@@ -4,15 +4,16 @@
 //! million of them a day. Until its hour is over, a file is lines of JSON below `_unfinished/`,
 //! written through after each period, so that a death at any moment costs no period that had ended.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use hugewise_model::fleet::Row;
 use hugewise_model::fleet::row::parquet;
 use hugewise_model::fleet::unit::file_name;
 
-use super::rows::{free_name, write_whole};
+use super::rows::{folder_of, free_name, write_whole};
+use crate::file;
 use crate::stderr::message;
 
 /// Spark and pyarrow leave out folders that begin so.
@@ -148,9 +149,12 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// Adds lines and writes them through. What could not be written whole is taken back, or the next
 /// lines would follow half a line.
 fn append(path: &Path, lines: &str) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    let before = file.metadata()?.len();
+    let (folder, name) = folder_of(path)?;
+    let mut file = match folder.open_file(&name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => folder.create(&name)?,
+        opened => opened?,
+    };
+    let before = file.seek(io::SeekFrom::End(0))?;
     let written = file
         .write_all(lines.as_bytes())
         .and_then(|()| file.sync_all());
@@ -163,7 +167,7 @@ fn append(path: &Path, lines: &str) -> io::Result<()> {
 /// The rows of the lines. Of a period that was being written when the machine died, half a line
 /// may be there.
 fn read(path: &Path) -> io::Result<Vec<Row>> {
-    let text = fs::read(path)?;
+    let text = file::read_found(path)?;
     let lines = text
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty());

@@ -1,6 +1,5 @@
 //! What the agent has to do now: the plan, its lease, the stop and the guardrails.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,8 @@ use hugewise_model::run::policy::Policy;
 use super::super::assign::now;
 use super::super::plan_file::{self, PlanFile};
 use super::super::stop;
+use super::rows::write_whole;
+use crate::file;
 use crate::stderr::{chain, message};
 
 /// What to do.
@@ -104,7 +105,8 @@ impl Orders {
         if let Some(stop) = stop::found(&plan.name) {
             return Order::Nothing(format!("{stop} stops {}", plan.name));
         }
-        if let Ok(reason) = fs::read_to_string(self.stopped_file()) {
+        if let Ok(reason) = file::read_found(&self.stopped_file()) {
+            let reason = String::from_utf8_lossy(&reason);
             return Order::Nothing(format!(
                 "a guardrail has stopped the arm ({}); it begins again when {} is removed",
                 reason.trim(),
@@ -126,7 +128,7 @@ impl Orders {
 
     /// A plan that cannot be read, or is wrong, leaves the last one in force for its lease.
     fn refresh(&mut self) {
-        match plan_file::read(&self.path) {
+        match plan_file::read_again(&self.path) {
             Ok(file) => {
                 if file.digest != self.file.digest {
                     self.deadline = deadline(&file.plan);
@@ -149,14 +151,12 @@ impl Orders {
     /// Keeps the arm stopped, beyond the end of this process and a change of the plan.
     pub(super) fn remember_stop(&self, reason: &str) -> Result<()> {
         let file = self.stopped_file();
-        fs::create_dir_all(&self.out)
-            .and_then(|()| fs::write(&file, format!("{reason}\n")))
-            .with_context(|| {
-                format!(
-                    "the arm may begin again at the next start: writing {}",
-                    file.display()
-                )
-            })
+        write_whole(&file, format!("{reason}\n").as_bytes()).with_context(|| {
+            format!(
+                "the arm may begin again at the next start: writing {}",
+                file.display()
+            )
+        })
     }
 
     fn stopped_file(&self) -> PathBuf {

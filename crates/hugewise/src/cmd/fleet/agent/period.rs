@@ -14,7 +14,7 @@ use super::super::assign::now;
 use super::hold::Held;
 use super::orders::{Order, Task};
 use super::{Agent, LOOK};
-use crate::stderr::{chain, message};
+use crate::stderr::{chain, message_lines};
 
 /// How a period ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Agent {
             task.plan().name
         ));
         if let Err(error) = self.orders.remember_stop(reason) {
-            message(chain(&error));
+            message_lines(chain(&error));
         }
     }
 

@@ -1,20 +1,21 @@
 //! Rows as files: `dt=DATE/experiment=NAME/UNIT-START.jsonl`, or `.parquet`, below one folder.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use hugewise_linux::file::folder::Folder;
 use hugewise_model::base::{calendar::date, parquet};
 use hugewise_model::fleet::unit::file_name;
 use hugewise_model::fleet::{Ending, Row};
 use hugewise_model::text::number::counted;
 
 use super::hours::Hours;
-use crate::exit;
 use crate::stderr::message;
+use crate::{exit, invoker};
 
 /// Periods that are kept while they cannot be written: a day of five minutes each.
 const MOST: usize = 288;
@@ -184,7 +185,6 @@ fn place(row: &Row) -> PathBuf {
 /// Writes under another name first, so that nobody reads half a period.
 fn write(folder: &Path, period: &Period) -> io::Result<()> {
     let start = folder.join(&period.place);
-    fs::create_dir_all(start.parent().unwrap_or(folder))?;
     let unfinished = start.with_added_extension("new");
     write_whole(&unfinished, period.lines.as_bytes())?;
     fs::rename(&unfinished, free_name(&start, "jsonl"))
@@ -202,13 +202,24 @@ pub(super) fn free_name(start: &Path, end: &str) -> PathBuf {
 
 /// Writes a file through to the disk, or leaves none.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let (folder, name) = folder_of(path)?;
+    // What a killed agent left is half a file.
+    let _ = folder.remove(&name);
+    let mut file = folder.create(&name)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if written.is_err() {
         // What is half there would keep the disk full.
-        let _ = fs::remove_file(path);
+        let _ = folder.remove(&name);
     }
     written
+}
+
+/// The folder of a file, made and held open, and the file's name in it.
+pub(super) fn folder_of(path: &Path) -> io::Result<(Folder, PathBuf)> {
+    let rights = invoker::rights().map_err(io::Error::other)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let above = path.parent().unwrap_or(Path::new("."));
+    Ok((Folder::make_all(above, &rights)?, name.into()))
 }
 
 #[cfg(test)]

@@ -98,20 +98,19 @@ fn experiment(path: &Path) -> &str {
 fn add_lines(tally: &mut Tally, path: &Path, mut reader: impl BufRead) -> Result<()> {
     let name = path.display();
     let before = tally.rows;
-    let mut line = String::new();
+    let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
         let wrong = |problem: &dyn std::fmt::Display| {
             exit::usage(format!("{name}, line {number}: {problem}"))
         };
-        let read = reader.read_line(&mut line).map_err(|error| wrong(&error))?;
+        let read = file::read_line(&mut reader, &mut line).map_err(|error| wrong(&error))?;
         if read == 0 {
             break;
         }
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let row: Row = serde_json::from_str(&line).map_err(|error| {
+        let row: Row = serde_json::from_slice(&line).map_err(|error| {
             let problem = problem(&error);
             match tally.rows == before {
                 true => exit::usage(format!(

@@ -1,5 +1,6 @@
 //! Commands to paste into a shell. Every word that comes from a record is quoted here.
 
+use crate::base::shell;
 use crate::run::answer::{Command, Step};
 use crate::run::plan::service::CommandLine;
 use crate::run::policy::realise::{
@@ -35,10 +36,8 @@ pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Comman
         .flatten();
     let left = (placed.is_none() && !arguments.is_empty())
         .then(|| Step::Arguments(quoted_words(arguments)));
-    let mut words: Vec<String> = environment(&realisation.environment, |_| None)
-        .into_iter()
-        .map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)))
-        .collect();
+    let variables = environment(&realisation.environment, |_| None);
+    let mut words = shell::environment(variables.iter().map(|(name, value)| (&**name, &**value)));
     let has_command = !words.is_empty() || placed.is_some();
     words.push(workload(record, arguments));
     let command = (has_command && !realisation.is_traced()).then(|| Command::new(words.join(" ")));
@@ -157,11 +156,7 @@ fn with_blanks(line: &str) -> String {
 }
 
 fn write(file: &FileWrite) -> String {
-    format!(
-        "echo {} > {}",
-        quoted(&file.value),
-        quoted(&format!("/{}", file.path))
-    )
+    shell::write(&file.path, &file.value)
 }
 
 /// How a policy is applied by hand, in the order of the steps, one sentence each.
@@ -250,7 +245,7 @@ fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
 
 fn variable(change: &EnvChange) -> String {
     match change {
-        EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
+        EnvChange::Set { name, value } => shell::assignment(name, value),
         EnvChange::Append {
             name,
             separator,
@@ -266,9 +261,8 @@ fn variable(change: &EnvChange) -> String {
 
 fn listed(name: &str, value: &str, how: &str, separator: char) -> String {
     format!(
-        "{}={} (if it is set already: {how} `{}`)",
-        plain(name),
-        quoted(value),
+        "{} (if it is set already: {how} `{}`)",
+        shell::assignment(name, value),
         plain(&separator.to_string())
     )
 }

@@ -165,7 +165,7 @@ fn closing(answer: &Answer, room: Room) -> Section {
     Section::default().with(fields)
 }
 
-/// Returns the causes that were shown, or that none was. Those of the policy that the headline names come first.
+/// Returns the shown causes, or says that there are none. Those of the policy that the headline names come first.
 fn why(answer: &Answer, most: usize) -> Vec<Field> {
     let claims = answer.headline.iter().map(|id| answer.claim(*id));
     let claims: Vec<&Claim> = claims.collect();
@@ -185,7 +185,7 @@ fn why(answer: &Answer, most: usize) -> Vec<Field> {
     }
 }
 
-/// Returns the choice between policies that were not shown to differ.
+/// Returns the choice between equals.
 pub(super) fn chosen(answer: &Answer) -> Option<Field> {
     let choice = answer.choice.as_ref()?;
     let text = words::action::chosen(answer, choice)?;

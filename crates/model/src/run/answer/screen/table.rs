@@ -46,7 +46,7 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
     section
 }
 
-/// Returns the rows of the first screen that are not the judged one.
+/// Returns the rows of the first screen without the judged one.
 fn shown(answer: &Answer) -> impl Iterator<Item = &Row> {
     let is_bench = answer.subject.kind == SubjectKind::Bench;
     let judged = answer

@@ -79,7 +79,7 @@ pub(in crate::run::answer) fn step(step: &Step) -> String {
     }
 }
 
-/// Returns the comparison of the chosen policy with those that were not shown to differ.
+/// Returns the comparison of the chosen policy with its equals.
 pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option<String> {
     let arm = choice.arm.as_ref()?;
     let ties: Vec<String> = choice
@@ -105,7 +105,7 @@ pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option
     }
 }
 
-/// Returns the reason for one of several policies that were not shown to differ.
+/// Returns the reason for one of several equals.
 fn preference(preference: Preference) -> &'static str {
     match preference {
         Preference::ChangesNothing => "sets nothing",

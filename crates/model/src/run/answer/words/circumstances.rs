@@ -44,6 +44,7 @@ pub(in crate::run::answer) fn arm(arm: &Arm) -> Field {
         more.unwrap_or_default(),
         applied(&arm.applied),
         taken.unwrap_or_default(),
+        super::reach::reached(arm),
         dropped(arm).unwrap_or_default(),
     ]);
     Field::new(arm.name.clone(), text)
@@ -98,7 +99,7 @@ fn dropped(arm: &Arm) -> Option<String> {
     Some(format!("ended after {rounds}: {reason}"))
 }
 
-/// Returns what was measured, and by what it was judged.
+/// Returns the subject of the experiment and its judged property.
 pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
     let kind = match answer.subject.kind {
         SubjectKind::Program => "Program",
@@ -110,14 +111,17 @@ pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
     let judged = super::headline::judged(answer);
     let threshold = chosen_percent(answer.judged.threshold);
     let property = property(answer.judged.property);
-    vec![
+    let mut fields = vec![
         Field::whole(kind, answer.subject.name.clone()),
         Field::whole("Command", answer.subject.command.clone()),
         Field::new(
             "Judged by",
             format!("{judged}: {property}; threshold ±{threshold} %"),
         ),
-    ]
+    ];
+    let conditions = answer.choice.iter().flat_map(|choice| &choice.conditions);
+    fields.extend(conditions.map(|it| Field::whole("With", it.line.clone())));
+    fields
 }
 
 fn property(property: JudgeBy) -> &'static str {

@@ -32,7 +32,7 @@ pub(in crate::run::answer) fn headline(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Returns the headline of a word that rests on a claim.
+/// Returns the headline of a word with a claim.
 fn judgement(answer: &Answer, claim: &Claim, claims: &[&Claim]) -> Vec<String> {
     let by = by(answer, &claim.contrast.arm);
     let metric = metric(answer, &claim.contrast);
@@ -63,7 +63,7 @@ fn judgement(answer: &Answer, claim: &Claim, claims: &[&Claim]) -> Vec<String> {
     }
 }
 
-/// Returns the sentence of an effect of another metric that was shown.
+/// Returns the sentence of a shown effect on another metric.
 fn shown_too(answer: &Answer, claim: &Claim) -> String {
     let by = by(answer, &claim.contrast.arm);
     format!("Shown: {} {by}.", effect(answer, claim))
@@ -285,7 +285,7 @@ fn pages_alone(answer: &Answer, claim: &Claim) -> String {
     }
 }
 
-/// Returns the sentences of two claims, those that were shown first.
+/// Returns the sentences of two claims, shown effects first.
 fn all_compared(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
     let (shown, others): (Vec<&Claim>, Vec<&Claim>) =
         claims.iter().partition(|claim| claim.call.is_shown());

@@ -1,6 +1,6 @@
 //! Holds every English phrase of the answer, one function for each enum.
 //!
-//! A change of wording touches this folder alone. Nothing here decides: a phrase follows from the answer.
+//! A change of wording touches only this folder. Nothing here decides: a phrase follows from the answer.
 
 use std::ops::Not as _;
 
@@ -19,6 +19,7 @@ pub(super) mod circumstances;
 pub(super) mod doubt;
 mod figure;
 pub(super) mod headline;
+mod reach;
 
 pub(in crate::run) use figure::change_with_interval;
 pub(super) use figure::{change, effect, interval, less, seconds, value};
@@ -44,9 +45,9 @@ pub(super) const INTERVAL_LEGEND: &str =
     "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; [ ]‡: smallest and largest seen";
 /// The note before metrics that no trial gave.
 pub(super) const NO_READING: &str = "not read";
-/// The note before metrics that are zero everywhere.
+/// The note before metrics without any value but zero.
 pub(super) const ZERO: &str = "zero under both";
-/// Stands for a reading that is missing without a reason.
+/// Stands for a missing reading without a reason.
 pub(super) const NOT_READ: &str = "not read";
 
 /// Headings of the details.
@@ -78,7 +79,14 @@ pub(super) fn verdict(answer: &Answer, claim: &Claim) -> String {
         }
         _ => format!("{}{}", call(answer, claim), star(claim)),
     };
-    joined([call, evidence(answer, claim).unwrap_or_default()])
+    // Without an error budget, a p-value is an invitation to pick the smallest.
+    let p = claim.p.filter(|_| claim.budget != Budget::Uncorrected);
+    let p = p.map(|p| match p < 0.001 {
+        true => "p below 0.001".to_owned(),
+        false => format!("p = {p:.3}"),
+    });
+    let evidence = evidence(answer, claim).into_iter().chain(p);
+    joined(std::iter::once(call).chain(evidence))
 }
 
 /// Returns a star for a verdict that no error budget covers.
@@ -89,7 +97,7 @@ pub(super) fn star(claim: &Claim) -> &'static str {
     }
 }
 
-/// Returns a reading that is missing, with its reason.
+/// Returns a missing reading with its reason.
 pub(super) fn not_read(missing: Option<&Missing>) -> String {
     match missing {
         Some(missing) => format!("{NOT_READ}: {missing}"),
@@ -310,7 +318,7 @@ fn pages(why: &Why) -> Option<String> {
     }
 }
 
-/// Returns the mark of an interval that is not one of 95 % for its row.
+/// Returns the mark of an interval; one of 95 % for its row has none.
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
@@ -392,7 +400,7 @@ pub(super) fn scope(scope: Scope) -> &'static str {
     }
 }
 
-/// Returns the direction of a metric that is good.
+/// Returns the good direction of a metric.
 pub(super) fn better(better: Better) -> &'static str {
     match better {
         Better::Lower => "less is better",
@@ -410,7 +418,7 @@ pub(super) fn list(words: &[String]) -> String {
     }
 }
 
-/// Returns the parts that are not empty, with semicolons between them.
+/// Joins all parts with a text by semicolons.
 pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter().filter(|part| part.is_empty().not());
     parts.collect::<Vec<_>>().join("; ")

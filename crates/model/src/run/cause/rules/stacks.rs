@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::context::{Told, View};
+use super::super::context::{MissingInput, Told, View};
 use super::super::{Kind, Outcome, Pair};
 use crate::base::missing::Missing;
 use crate::run::metric::MetricId;
@@ -19,7 +19,12 @@ pub struct ThreadStacksGrew {
 }
 
 pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
-    if matches!(view.here(MetricId::ThreadStacksBytes), Err(it) if it.reason == Missing::NotAsked) {
+    // The report counts failed trials.
+    let is_unasked = |it: MissingInput| it.reason == Missing::NotAsked || it.is_of_failed_trials();
+    if view
+        .here(MetricId::ThreadStacksBytes)
+        .is_err_and(is_unasked)
+    {
         return Ok(None);
     }
     let mut found = ThreadStacksGrew {

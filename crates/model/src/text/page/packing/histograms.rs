@@ -1,6 +1,8 @@
 //! Histograms of a record, taken out of its text: most of a record of a server is pairs of an edge
 //! and a count, and as differences in binary they pack to half the size.
 
+use super::Trouble;
+
 /// Stands in the text for a histogram. JSON never has this byte.
 const PLACE: u8 = 0;
 const BEGIN: &[u8] = b"[[";
@@ -40,37 +42,55 @@ pub(super) fn split(bytes: &[u8]) -> Option<Parts> {
     Some(parts)
 }
 
-/// Puts the histograms back; `None` for damaged streams, and for more than `most` bytes.
-pub(super) fn join(parts: &Parts, most: usize) -> Option<Vec<u8>> {
+/// Puts the histograms back.
+///
+/// # Errors
+/// The streams are damaged, or make more than `most` bytes.
+pub(super) fn join(parts: &Parts, most: usize) -> Result<Vec<u8>, Trouble> {
     let (mut edges, mut counts) = (parts.edges.as_slice(), parts.counts.as_slice());
     let mut bytes = Vec::new();
     for &byte in &parts.text {
         if byte == PLACE {
             put_back(&mut bytes, &mut edges, &mut counts, most)?;
         } else {
-            bytes.push(byte);
-        }
-        if bytes.len() > most {
-            return None;
+            put(&mut bytes, &[byte], most)?;
         }
     }
-    (edges.is_empty() && counts.is_empty()).then_some(bytes)
+    match edges.is_empty() && counts.is_empty() {
+        true => Ok(bytes),
+        false => Err(Trouble::Damaged),
+    }
 }
 
-fn put_back(bytes: &mut Vec<u8>, edges: &mut &[u8], counts: &mut &[u8], most: usize) -> Option<()> {
-    let pairs = take_number(edges)?;
-    let mut edge = 0_u64;
-    for pair in 0..pairs {
-        edge = edge.wrapping_add(take_number(edges)?);
-        let count = take_number(counts)?;
-        bytes.extend_from_slice(if pair == 0 { BEGIN } else { BETWEEN });
-        bytes.extend_from_slice(format!("{edge},{count}").as_bytes());
-        if bytes.len() > most {
-            return None;
-        }
+fn put(bytes: &mut Vec<u8>, more: &[u8], most: usize) -> Result<(), Trouble> {
+    if bytes.len() + more.len() > most {
+        return Err(Trouble::TooLarge);
     }
-    bytes.extend_from_slice(END);
-    Some(())
+    bytes
+        .try_reserve(more.len())
+        .map_err(|_| Trouble::NoMemory)?;
+    bytes.extend_from_slice(more);
+    Ok(())
+}
+
+fn put_back(
+    bytes: &mut Vec<u8>,
+    edges: &mut &[u8],
+    counts: &mut &[u8],
+    most: usize,
+) -> Result<(), Trouble> {
+    let mut edge = 0_u64;
+    for pair in 0..take(edges)? {
+        edge = edge.wrapping_add(take(edges)?);
+        let count = take(counts)?;
+        put(bytes, if pair == 0 { BEGIN } else { BETWEEN }, most)?;
+        put(bytes, format!("{edge},{count}").as_bytes(), most)?;
+    }
+    put(bytes, END, most)
+}
+
+fn take(bytes: &mut &[u8]) -> Result<u64, Trouble> {
+    take_number(bytes).ok_or(Trouble::Damaged)
 }
 
 impl Parts {
@@ -171,7 +191,7 @@ mod tests {
     #[test]
     fn damaged_streams_and_too_much_are_refused() {
         let good = split(b"[[1,2],[3,4]]").unwrap();
-        assert_eq!(join(&good, 12), None);
+        assert_eq!(join(&good, 12), Err(Trouble::TooLarge));
         let without = |edges: &[u8], counts: &[u8]| {
             let parts = Parts {
                 edges: edges.to_vec(),
@@ -180,10 +200,10 @@ mod tests {
             };
             join(&parts, 100)
         };
-        assert_eq!(without(&[2, 1], &[2, 4]), None);
-        assert_eq!(without(&[2, 1, 2], &[2]), None);
-        assert_eq!(without(&[2, 1, 2], &[2, 4, 6]), None);
-        assert_eq!(without(&[0xff; 11], &[2, 4]), None);
+        assert_eq!(without(&[2, 1], &[2, 4]), Err(Trouble::Damaged));
+        assert_eq!(without(&[2, 1, 2], &[2]), Err(Trouble::Damaged));
+        assert_eq!(without(&[2, 1, 2], &[2, 4, 6]), Err(Trouble::Damaged));
+        assert_eq!(without(&[0xff; 11], &[2, 4]), Err(Trouble::Damaged));
     }
 
     proptest! {

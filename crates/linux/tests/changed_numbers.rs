@@ -1,0 +1,231 @@
+//! Each number of a record and of a recording is changed to what no machine says: reading and reporting it ends
+//! soon, takes little memory, and does not panic. It stands here and not beside the model because counting memory
+//! needs `unsafe`.
+
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use hugewise_model::base::jsonl::{Line, lines};
+use hugewise_model::base::recording::Recorded;
+use hugewise_model::observe::{faults, misses, stat, watch};
+use hugewise_model::run::compare::{Options, table};
+use hugewise_model::run::history::Entry;
+use hugewise_model::run::record;
+use hugewise_model::text::document::Document;
+use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_model::{bench, run::report::trials};
+
+/// What is allocated, and the most that ever was since it was asked last.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all memory is the system's, by its own rules; what is added is counting.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        MOST.fetch_max(live, Relaxed);
+        // SAFETY: the caller keeps the rules of `alloc`, which are those of the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the memory is of this allocator, which is the system's, and has this layout.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const WORST: [&str; 8] = [
+    "0",
+    "1",
+    "-1",
+    "2147483648",
+    "9223372036854775808",
+    "18446744073709551615",
+    "5e-324",
+    "1e308",
+];
+/// Of each file so many changes are tried, in equal steps, and all of its first line.
+const TRIED: usize = 60;
+/// A debug build on a busy machine takes its time; what never ends takes more.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_BYTES: usize = 64 << 20;
+
+/// Where the numbers of a text stand that are values, and neither keys nor within strings.
+fn numbers(text: &str) -> Vec<(usize, usize)> {
+    let (mut places, mut begin, mut is_string, mut is_escaped) = (Vec::new(), None, false, false);
+    for (at, c) in text.char_indices() {
+        let belongs = !is_string && (c.is_ascii_digit() || "+-.eE".contains(c));
+        match (begin, belongs) {
+            (None, true) if c.is_ascii_digit() || c == '-' => begin = Some(at),
+            (Some(from), false) => {
+                places.push((from, at));
+                begin = None;
+            }
+            _ => {}
+        }
+        is_string ^= c == '"' && !is_escaped;
+        is_escaped = is_string && c == '\\' && !is_escaped;
+    }
+    places
+}
+
+/// The text with some numbers, each in its turn, changed to some of the worst: sizes of the first line to all of them,
+/// its other numbers to one each, and numbers of other lines in equal steps.
+fn changed(text: &str) -> impl Iterator<Item = String> {
+    let places = numbers(text);
+    let first = text.find('\n').unwrap_or(text.len());
+    let header = places.iter().filter(|(at, _)| *at < first).count();
+    let step = ((places.len() - header) * WORST.len())
+        .div_ceil(TRIED)
+        .max(1);
+    let is_size = |at: usize| {
+        let key = text[..at].rsplit([',', '{']).next().unwrap_or_default();
+        key.contains("bytes") || key.contains("sizes") || key.contains("every")
+    };
+    let is_tried = |index: &usize| {
+        let (number, worst) = (index / WORST.len(), index % WORST.len());
+        match number < header {
+            true => worst == number % WORST.len() || is_size(places[number].0),
+            false => index % step == 0,
+        }
+    };
+    let tried: Vec<usize> = (0..places.len() * WORST.len()).filter(is_tried).collect();
+    tried.into_iter().map(move |index| {
+        let (from, to) = places[index / WORST.len()];
+        [&text[..from], WORST[index % WORST.len()], &text[to..]].concat()
+    })
+}
+
+/// Draws a document in every form.
+fn draw(document: &Document) {
+    let style = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let _ = to_text(document, &style);
+    let _ = to_markdown(document, Verbosity::Verbose);
+}
+
+fn of_record(bytes: &[u8]) {
+    let Ok(record) = record::parse(bytes) else {
+        return;
+    };
+    let Ok(found) = table(&record, &Options::default()) else {
+        return;
+    };
+    let metric = found.verdict.metric.clone();
+    let report = bench::report(&record, found, None);
+    draw(&report.document(80, Verbosity::Verbose));
+    let _ = (report.csv(), report.json(), report.figures());
+    draw(&trials(&record, &metric, 80));
+    let _ = Entry::of(&record, "a.jsonl".to_owned());
+}
+
+fn replayed<A: Recorded>(bytes: &[u8]) -> Option<A> {
+    let mut analysis: Option<A> = None;
+    for raw in lines(bytes) {
+        let event = raw.read::<A::Event>().ok()??;
+        match &mut analysis {
+            None => analysis = A::begin(&event),
+            Some(analysis) => analysis.push(&event),
+        }
+    }
+    analysis
+}
+
+fn of_faults(bytes: &[u8]) {
+    if let Some(analysis) = replayed::<faults::Analysis>(bytes) {
+        let _ = analysis.folded(faults::Weigh::Faults);
+        if let Some(summary) = analysis.summary() {
+            draw(&summary.document());
+            let _ = summary.csv();
+        }
+    }
+}
+
+fn of_misses(bytes: &[u8]) {
+    if let Some(analysis) = replayed::<misses::Analysis>(bytes) {
+        if let Some(summary) = analysis.summary() {
+            draw(&summary.document());
+            let _ = summary.csv();
+        }
+    }
+}
+
+fn of_stat(bytes: &[u8]) {
+    let Ok(recording) = stat::parse(bytes) else {
+        return;
+    };
+    let header = &recording.header;
+    let mut summary = stat::Summary::default();
+    let mut text = String::new();
+    for mut interval in recording.intervals.clone() {
+        interval.derived = stat::derive(&interval.counts, header.hardware.missing());
+        let _ = write!(text, "{}", stat::csv_rows(header, &interval));
+        let _ = write!(text, "{}", stat::live_line(header, &interval));
+        summary.add(&interval);
+    }
+    let summary = summary.finished(&header.hardware, recording.outcome);
+    draw(&summary.document_with(header, &recording.intervals));
+    let _ = summary.page(header, &recording.intervals, bytes);
+}
+
+fn of_watch(bytes: &[u8]) {
+    let Ok(recording) = watch::parse(bytes) else {
+        return;
+    };
+    let mut state = watch::State::new(recording.header);
+    for sample in recording.samples {
+        state.push(sample);
+    }
+    for tab in '1'..='4' {
+        let _ = state.press(watch::Key::Char(tab));
+        draw(&state.document(100));
+    }
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(name)
+}
+
+#[test]
+fn no_number_of_a_file_costs_time_or_memory() {
+    let files: [(&str, fn(&[u8])); 8] = [
+        ("runs/all-failed.jsonl", of_record),
+        ("runs/single-policy.jsonl", of_record),
+        ("runs/noise.jsonl", of_record),
+        ("benches/fork.jsonl", of_record),
+        ("recordings/faults.jsonl", of_faults),
+        ("misses/server.jsonl", of_misses),
+        ("recordings/stat.jsonl", of_stat),
+        ("recordings/watch.jsonl", of_watch),
+    ];
+    let mut tried = 0;
+    for (name, read) in files {
+        let text = std::fs::read_to_string(fixture(name)).unwrap();
+        for changed in changed(&text) {
+            let (begun, before) = (Instant::now(), LIVE.load(Relaxed));
+            MOST.store(before, Relaxed);
+            read(changed.as_bytes());
+            let (time, memory) = (begun.elapsed(), MOST.load(Relaxed).saturating_sub(before));
+            let at = text.bytes().zip(changed.bytes()).position(|(a, b)| a != b);
+            assert!(time < PATIENCE, "{name} at {at:?}: {time:?}");
+            assert!(memory < MOST_BYTES, "{name} at {at:?}: {memory} bytes");
+            tried += 1;
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+}

@@ -1,41 +1,19 @@
-//! Advice: how it is found, and that it can be pasted.
+//! The choice and its commands, and next steps that reach more pages.
 
-use expect_test::expect;
-use hugewise_model::run::compare::Answer;
-use hugewise_model::run::findings;
+use hugewise_model::run::answer::{Answer, Doubt, NextStep, Reach, Step, Word};
+use hugewise_model::run::compare::{Answer as Judgement, Why};
 use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::policy::{Need, Omission, Policy, Settings, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
-use hugewise_model::run::report::advice::Advice;
 use hugewise_model::run::trial::{Reading, Trial};
-use hugewise_model::text::Style;
 
-use super::checked::draw;
+use super::checked::{answer_of, steps, to_set};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 
-#[test]
-fn advice_is_found_under_its_name() {
-    let record = sample::clear_win();
-    let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
-    let advice = report::advice::advice(&report);
-    assert_eq!(
-        advice[0].to_string(),
-        "Recommended: thp=always. Machine-wide, for this run or until reboot:"
-    );
-    let Advice::Command(command) = &advice[1] else {
-        panic!("{advice:?}")
-    };
-    assert_eq!(
-        command,
-        "hugewise exec --system --policy thp=always -- sort -n numbers.txt"
-    );
-}
-
-/// What is said of an old glibc's `malloc=thp`, which sets these variables and got no huge page in the first `without` of
-/// twelve rounds.
-fn of_old_glibc(variables: &[(&str, &str)], without: u32) -> String {
+/// Returns the answer about `malloc=thp` under an old glibc, which sets these variables and got no huge page in the
+/// first `without` of twelve rounds.
+fn of_old_glibc(variables: &[(&str, &str)], without: u32) -> Answer {
     let policy = || "malloc=thp".parse::<Policy>().unwrap();
     let arms = [(Policy::as_is(), small_pages()), (policy(), huge_pages())];
     let mut record = sample::record(&arms, 12);
@@ -49,42 +27,48 @@ fn of_old_glibc(variables: &[(&str, &str)], without: u32) -> String {
     let missed = |trial: &&mut Trial| trial.policy == "malloc=thp" && trial.round < without;
     for trial in record.trials.iter_mut().filter(missed) {
         let none = Reading::of(0.0);
-        trial
-            .readings
-            .insert("huge_anon_peak_bytes".to_owned(), none);
+        let readings = &mut trial.readings;
+        readings.insert("huge_anon_peak_bytes".to_owned(), none);
     }
     let table = table(&record, 0.008);
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
-    let advice = report::advice::advice(&report);
-    let lines: Vec<String> = advice[1..3].iter().map(Advice::to_string).collect();
-    lines.join("\n")
+    answer_of(&record, table)
 }
 
 #[test]
-fn what_an_old_glibc_needs_to_take_its_setting_is_said() {
+fn an_old_glibc_takes_its_setting_by_chance() {
     let tunable = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+    let by_chance = |variables: &[(&str, &str)], without| {
+        let answer = of_old_glibc(variables, without);
+        let found = answer.doubts.into_iter().find_map(|doubt| match doubt {
+            Doubt::TakenByChance {
+                taken,
+                ratio,
+                bound,
+                glibc,
+                ..
+            } => {
+                assert_eq!(glibc, "glibc 2.36");
+                let percent = ratio.map(|ratio| ((ratio - 1.0) * 1000.0).round() / 10.0);
+                Some((taken, percent, bound))
+            }
+            _ => None,
+        });
+        found.expect("it depends on chance")
+    };
     let bound = [tunable, ("LD_BIND_NOW", "1")];
-    expect![[r#"
-        GLIBC_TUNABLES=glibc.malloc.hugetlb=1 LD_BIND_NOW=1 sort -n numbers.txt
-        Keep LD_BIND_NOW=1: without it, glibc 2.36 misses the setting in some starts."#]]
-    .assert_eq(&of_old_glibc(&bound, 0));
-    expect![[r#"
-        GLIBC_TUNABLES=glibc.malloc.hugetlb=1 LD_BIND_NOW=1 sort -n numbers.txt
-        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these), and some starts miss it; none with 2.38."#]]
-    .assert_eq(&of_old_glibc(&bound, 3));
-    expect![[r#"
-        GLIBC_TUNABLES=glibc.malloc.hugetlb=1 sort -n numbers.txt
-        glibc 2.36 took it in all 12 trials, but some starts may miss it; none with 2.38."#]]
-    .assert_eq(&of_old_glibc(&[tunable], 0));
-    expect![[r#"
-        GLIBC_TUNABLES=glibc.malloc.hugetlb=1 sort -n numbers.txt
-        glibc 2.36 took it in 9 of 12 trials (−19.6 % in these); with LD_BIND_NOW=1 it is all or none."#]]
-    .assert_eq(&of_old_glibc(&[tunable], 3));
+    assert_eq!(by_chance(&bound, 0), (Some([12, 12]), None, true));
+    assert_eq!(by_chance(&bound, 3), (Some([9, 12]), Some(-19.6), true));
+    assert_eq!(by_chance(&[tunable], 0), (Some([12, 12]), None, false));
+    assert_eq!(
+        by_chance(&[tunable], 3),
+        (Some([9, 12]), Some(-19.6), false)
+    );
+    let line = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 LD_BIND_NOW=1 sort -n numbers.txt";
+    assert_eq!(to_set(&of_old_glibc(&bound, 0)), [line]);
 }
 
 #[test]
-fn advice_can_be_pasted_whatever_the_names_are() {
+fn a_command_can_be_pasted_whatever_the_names_are() {
     let settings = Settings {
         env: [("NOTE".to_owned(), "it's a b".to_owned())].into(),
         ..Settings::default()
@@ -96,52 +80,22 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let arms = [(Policy::as_is(), small_pages()), (mine, huge_pages())];
     let mut record = sample::record(&arms, 12);
     record.header.plan.shell = true;
-    record.header.plan.command = vec!["sort -n < 'a b' | tail".to_owned()];
     let set = EnvChange::Set {
         name: "NOTE".to_owned(),
         value: "it's a b".to_owned(),
     };
     let own = record.header.realisations.get_mut("my own").unwrap();
     own.environment = vec![set];
-    let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
-    let by_hand = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'' | tail'"#;
-    let advice = report::advice::advice(&report);
-    assert_eq!(advice[1].to_string(), by_hand);
-    let text = draw(&report, &Style::default());
-    let shown = format!("It changes this program only:\n    {by_hand}\n");
-    assert!(text.contains(&shown), "{text}");
-    let mut one_program = record.clone();
-    one_program.header.plan.command = vec!["redis-server --port {port} --save ''".to_owned()];
-    let report = Report::new(&one_program, table(&record, 0.008), Vec::new(), None);
-    let by_hand = r#"NOTE='it'\''s a b' redis-server --port {port} --save ''"#;
-    assert_eq!(report::advice::advice(&report)[1].to_string(), by_hand);
-}
-
-/// What nothing was done for stands in the report, with the command that does it.
-#[test]
-fn what_was_not_tried_is_given_with_its_command() {
-    let arms = [
-        (Policy::as_is(), small_pages()),
-        (thp("thp=never", Thp::Never), small_pages()),
-    ];
-    let record = with_omission(&arms);
-    let report = without_effect(&record);
-    let text = draw(&report, &Style::default());
-    assert!(
-        text.starts_with(
-            "Huge pages could not be tried on sort -n numbers.txt: no page was huge, because"
-        ),
-        "{text}"
-    );
-    let told = "\nNot tried: thp=always, a setting of the whole machine. To try:\n    sudo hugewise run \
-                --system -- sort -n numbers.txt\n";
-    assert!(text.contains(told), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
-    assert_eq!(json["conclusion"]["huge_pages"], "not_tried");
-    assert_eq!(
-        json["not_tried"]["command"],
-        "sudo hugewise run --system -- sort -n numbers.txt"
-    );
+    let pasted = |line: &str| {
+        let mut record = record.clone();
+        record.header.plan.command = vec![line.to_owned()];
+        let table = table(&record, 0.008);
+        to_set(&answer_of(&record, table)).join("\n")
+    };
+    let by_shell = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'' | tail'"#;
+    assert_eq!(pasted("sort -n < 'a b' | tail"), by_shell);
+    let as_it_is = r#"NOTE='it'\''s a b' redis-server --port {port} --save ''"#;
+    assert_eq!(pasted("redis-server --port {port} --save ''"), as_it_is);
 }
 
 fn with_omission(arms: &[(Policy, Figures)]) -> Record {
@@ -153,13 +107,45 @@ fn with_omission(arms: &[(Policy, Figures)]) -> Record {
     record
 }
 
-fn without_effect(record: &Record) -> Report<'_> {
+/// Returns the answer of a record in which no policy changed a page.
+fn without_effect(record: &Record, own: Option<&str>) -> Answer {
     let mut table = table(record, 0.004);
-    for answer in table.verdict.policies.values_mut() {
-        *answer = Answer::NoEffect;
+    let verdict = &mut table.verdict;
+    let why = Why::NothingHuge {
+        faults: [51_200.0; 2],
+    };
+    for (name, answer) in &mut verdict.policies {
+        *answer = Judgement::NoEffect;
+        verdict.reasons.insert(name.clone(), why.clone());
     }
-    let findings = findings::judge(record, &table);
-    Report::new(record, table, findings, None)
+    let own = own.map(|policy| policy.parse().expect("a policy"));
+    let report = Report::new(record, table, None).with_own_setting(|_| own.clone());
+    report.answer().clone()
+}
+
+fn tried<'a>(answer: &'a Answer) -> Vec<(&'a str, Reach, &'a str)> {
+    let tried = steps(answer).into_iter();
+    let tried = tried.filter_map(|(step, command)| match step {
+        NextStep::TryPolicy { policy, because } => Some((policy.as_str(), *because, command?)),
+        _ => None,
+    });
+    tried.collect()
+}
+
+#[test]
+fn a_policy_that_was_not_tried_is_a_step_with_its_command() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=never", Thp::Never), small_pages()),
+    ];
+    let answer = without_effect(&with_omission(&arms), None);
+    assert_eq!(answer.word, Word::SamePages);
+    let step = NextStep::TryPolicies {
+        policies: vec!["thp=always".to_owned()],
+        impossible: false,
+    };
+    let line = "sudo hugewise run --system -- sort -n numbers.txt";
+    assert_eq!(steps(&answer), [(&step, Some(line))]);
 }
 
 /// No setting makes a page huge in a program that is smaller than one.
@@ -170,10 +156,8 @@ fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
         (Policy::as_is(), small()),
         (thp("thp=never", Thp::Never), small()),
     ];
-    let record = with_omission(&arms);
-    let text = draw(&without_effect(&record), &Style::default());
-    assert!(text.contains("less than one huge page"), "{text}");
-    assert!(!text.contains("Not tried"), "{text}");
+    let answer = without_effect(&with_omission(&arms), Some("args=--parallel=2"));
+    assert_eq!((answer.word, steps(&answer)), (Word::SamePages, Vec::new()));
 }
 
 /// No page was huge under the mode of the machine, for which khugepaged alone was left.
@@ -189,60 +173,73 @@ fn unreached() -> Record {
     record
 }
 
-fn told(record: &Record) -> String {
-    let mut table = table(record, 0.004);
-    for answer in table.verdict.policies.values_mut() {
-        *answer = Answer::NoEffect;
-    }
-    let findings = findings::judge(record, &table);
-    let own = |program: &str| match program {
-        "sort" => "args=--parallel=2".parse().ok(),
-        _ => None,
-    };
-    let report = Report::new(record, table, findings, None).with_own_setting(own);
-    draw(&report, &Style::default())
-}
-
 #[test]
-fn what_may_reach_memory_that_no_mode_reached_is_said_once() {
+fn policies_that_may_reach_more_memory_are_steps() {
+    let own = Some("args=--parallel=2");
     let mut record = unreached();
-    let text = told(&record);
-    let lead = "Memory in use can be made huge while the program runs:\n    hugewise run \
-                --policy=collapse=every:250ms -- sort -n numbers.txt\nsort has a setting of its own, \
-                --parallel=2:\n    hugewise run --policy=args=--parallel=2 -- sort -n numbers.txt\n";
-    assert!(text.contains(lead), "{text}");
-    assert_eq!(
-        text.matches("khugepaged came too late").count(),
-        1,
-        "{text}"
+    let answer = without_effect(&record, own);
+    let collapse = (
+        "collapse=every:250ms",
+        Reach::Collapse,
+        "hugewise run --policy=collapse=every:250ms -- sort -n numbers.txt",
     );
-    // Columns of policies that did nothing would be read as effects.
-    let (_, table) = text.split_once("\n\n").expect("a table");
-    assert!(!table.contains("thp=always"), "{text}");
+    let setting = (
+        "args=--parallel=2",
+        Reach::OwnSetting,
+        "hugewise run --policy=args=--parallel=2 -- sort -n numbers.txt",
+    );
+    assert_eq!(tried(&answer), [collapse, setting]);
+    assert_eq!(tried(&without_effect(&record, None)), [collapse]);
 
-    // A line of which no program can be told names the place; arguments that are there are not named.
+    // Arguments that are there are no step.
     let mut other = record.clone();
     other.header.plan.shell = true;
-    other.header.plan.command = vec!["sort -n x | uniq".to_owned()];
-    let text = told(&other);
-    let how = "sort has a setting of its own, --parallel=2: write {args} where it belongs and run again \
-               with --policy=args=--parallel=2.";
-    assert!(unwrapped(&text).contains(how), "{text}");
     other.header.plan.command = vec!["sort --parallel=2 x".to_owned()];
-    let text = told(&other);
-    assert!(!text.contains("a setting of its own"), "{text}");
+    let found = without_effect(&other, own);
+    assert!(
+        tried(&found)
+            .iter()
+            .all(|(_, because, _)| *because == Reach::Collapse)
+    );
 
-    // The same is not said again where it was tried in vain.
+    // A policy that was tried in vain is no step again.
     let later: Policy = "collapse=every:250ms".parse().expect("a policy");
     record.header.plan.policies[2].settings = later.settings;
-    let text = told(&record);
-    assert!(!text.contains("Memory in use can be made huge"), "{text}");
+    assert_eq!(tried(&without_effect(&record, own)), [setting]);
     let realisation = record.header.realisations.get_mut("thp=never");
     realisation.expect("a realisation").arguments = vec!["-x".to_owned()];
-    let text = told(&record);
-    assert!(!text.contains("a setting of its own"), "{text}");
+    assert_eq!(tried(&without_effect(&record, own)), []);
 }
 
-fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Nobody can tell in which of several commands of a line the arguments belong.
+#[test]
+fn a_line_without_a_place_for_arguments_gets_none() {
+    let mut record = unreached();
+    record.header.plan.shell = true;
+    record.header.plan.command = vec!["sort -n x | uniq".to_owned()];
+    let answer = without_effect(&record, Some("args=--parallel=2"));
+    let reaches: Vec<Reach> = tried(&answer).iter().map(|it| it.1).collect();
+    assert_eq!(reaches, [Reach::Collapse]);
+}
+
+/// A limit and a call of the parent are steps of their own, since no command does them.
+#[test]
+fn a_call_that_the_parent_makes_is_a_step() {
+    let arms = [
+        (Policy::as_is(), huge_pages()),
+        (
+            thp("thp=never", Thp::Never),
+            with(&small_pages(), &[("wall_seconds", 3.0)]),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = table(&record, 0.004);
+    let choice = answer_of(&record, table).choice.unwrap();
+    let call = "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec".to_owned();
+    assert_eq!(choice.steps, [Step::Call(call)]);
+    let lines: Vec<String> = choice.commands.into_iter().map(|it| it.line).collect();
+    assert_eq!(
+        lines,
+        ["hugewise exec --policy thp=never -- sort -n numbers.txt"]
+    );
 }

@@ -2,173 +2,155 @@
 
 use expect_test::expect_file;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare::{Answer, Change, Comparison, Options, Scale, Statistic, Table};
+use hugewise_model::run::answer::{Against, Call, Doubt, Effect, Mechanism, Scope, Word};
+use hugewise_model::run::cause::{CauseId, Outcome};
+use hugewise_model::run::compare::{
+    self, Answer as Judgement, Change, Comparison, Options, Scale, Statistic, Why,
+};
 use hugewise_model::run::metric::Better;
 use hugewise_model::run::plan::PrintedMetric;
-use hugewise_model::run::policy::{Malloc, Policy, Thp};
+use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::StopReason;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::stats::Quantile;
-use hugewise_model::run::trial::{Mark, Reading};
-use hugewise_model::run::{compare, findings};
-use hugewise_model::text::{Color, Style, Verbosity};
+use hugewise_model::run::trial::Mark;
+use hugewise_model::text::{Color, Style};
 
-use super::checked::{check, check_json, comparison, draw, golden, markdown};
+use super::checked::{
+    answer_of, change, check, check_json, chosen, comparison, contrasts, draw, ends, golden,
+    headline, judged, kinds, report, to_set,
+};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};
 
 #[test]
-fn a_clear_win_in_every_format() {
+fn a_clear_win_is_a_claim_a_choice_and_its_commands() {
     let record = sample::clear_win();
-    let text = check("clear-win", &record, table(&record, 0.005));
-    assert!(
-        text.starts_with(
-            "Huge pages help sort -n numbers.txt: 19.5 % less wall time with thp=always"
-        ),
-        "{text}"
+    let answer = check("clear-win", &record, table(&record, 0.005));
+    assert_eq!(answer.word, Word::Help);
+    assert_eq!(contrasts(&answer), [("thp=always", &Against::Baseline)]);
+    let claim = headline(&answer)[0];
+    assert_eq!(claim.call, Call::Better);
+    assert_eq!((change(claim), ends(claim)), (-19.5, [-19.9, -19.1]));
+    assert_eq!((claim.rounds, claim.agreeing), (12, Some(12)));
+    let choice = answer.choice.as_ref().unwrap();
+    assert_eq!(choice.arm.as_deref(), Some("thp=always"));
+    assert_eq!(
+        (choice.scope, choice.mechanism),
+        (Scope::AnyRun, Mechanism::Machine)
     );
-
-    let table = table(&record, 0.005);
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, Some("clear-win.jsonl".to_owned()));
-    let verbose = Style {
-        verbose: Verbosity::Verbose,
-        ..Style::default()
-    };
-    expect_file![golden("clear-win-verbose.txt")].assert_eq(&draw(&report, &verbose));
-    let out = report.json();
-    expect_file![golden("clear-win.json")].assert_eq(&out);
-    let out = report.csv();
-    expect_file![golden("clear-win.csv")].assert_eq(&out);
-    let out = markdown(&report);
-    expect_file![golden("clear-win.md")].assert_eq(&out);
+    let lines = [
+        "echo always > /sys/kernel/mm/transparent_hugepage/enabled",
+        "hugewise exec --system --policy thp=always -- sort -n numbers.txt",
+    ];
+    assert_eq!(to_set(&answer), lines);
+    assert!(
+        choice
+            .commands
+            .iter()
+            .all(|it| it.as_root && it.machine_wide)
+    );
+    assert_eq!(kinds(&answer.doubts), [""; 0]);
+    let report = Report::new(&record, table(&record, 0.005), None);
+    expect_file![golden("clear-win.csv")].assert_eq(&report.csv());
 }
 
 #[test]
 fn colour_adds_nothing_but_colour() {
     let record = sample::clear_win();
-    let table = table(&record, 0.008);
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
-    let coloured = draw(
-        &report,
-        &Style {
-            color: Color::Always,
-            ..Style::default()
-        },
-    );
+    let report = Report::new(&record, table(&record, 0.008), None);
+    let style = Style {
+        color: Color::Always,
+        ..Style::default()
+    };
+    let coloured = draw(&report, &style);
     let mut bare = coloured.clone();
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m"] {
-        assert!(
-            coloured.contains(code) || code == "\x1b[31m",
-            "{code:?} is never used"
-        );
         bare = bare.replace(code, "");
     }
+    assert!(coloured.contains("\x1b[1m"), "{coloured}");
     assert_eq!(bare, draw(&report, &Style::default()));
 }
 
-/// 1 % more is 0.990 % less the other way: an end of −0.995 % lies beyond the threshold, and is written
-/// as 0.9 %.
+/// An effect is compared with the threshold by its own size, not by the size of its inverse.
 #[test]
-fn an_effect_whose_shown_end_is_below_the_threshold_may_be_small() {
-    let record = sample::record(
-        &[
-            (thp("thp=never", Thp::Never), small_pages()),
-            (thp("thp=always", Thp::Always), huge_pages()),
-        ],
-        12,
-    );
-    let text = |nearest: f64| {
+fn an_effect_whose_near_end_is_below_the_threshold_may_be_small() {
+    let arms = [
+        (thp("thp=never", Thp::Never), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let may_be_small = |nearest: f64| {
         let mut table = table(&record, 0.008);
         let rows = table.comparisons.iter_mut();
         for row in rows.filter(|row| row.metric == "wall_seconds") {
             (row.ratio, row.low, row.high) = (Some(0.985), Some(0.981), Some(nearest));
         }
-        draw(
-            &Report::new(&record, table, Vec::new(), None),
-            &Style::default(),
-        )
+        let doubts = answer_of(&record, table).doubts;
+        doubts
+            .iter()
+            .any(|it| matches!(it, Doubt::MaybeSmall { .. }))
     };
-    let remark = "though perhaps by less than 1 %";
-    for (nearest, shown, is_small) in [
-        (0.99005, "0.9 to 1.9 %", true),
-        (0.9899, "1.0 to 1.9 %", false),
-    ] {
-        let text = text(nearest).replace('\n', " ");
-        assert!(text.contains(shown), "{text}");
-        assert_eq!(text.contains(remark), is_small, "{text}");
-    }
+    assert!(may_be_small(0.990_05));
+    assert!(!may_be_small(0.9899));
 }
 
 #[test]
-fn one_policy_against_the_baseline_shows_intervals() {
-    let record = sample::record(
-        &[
-            (thp("thp=never", Thp::Never), small_pages()),
-            (thp("thp=always", Thp::Always), huge_pages()),
-        ],
-        12,
+fn the_baseline_is_the_one_of_the_plan() {
+    let arms = [
+        (thp("thp=never", Thp::Never), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let answer = check("two-policies", &record, table(&record, 0.008));
+    assert_eq!(
+        (answer.word, answer.judged.baseline.as_str()),
+        (Word::Help, "thp=never")
     );
-    let text = check("two-policies", &record, table(&record, 0.008));
-    assert!(text.contains('['), "{text}");
+    let claim = judged(&answer, "thp=always");
+    assert_eq!((change(claim), ends(claim)), (-19.6, [-20.3, -19.0]));
 }
 
 #[test]
 fn no_effect_is_no_claim_about_speed() {
-    let mut record = sample::record(
-        &[
-            (Policy::as_is(), small_pages()),
-            (
-                thp("thp=always", Thp::Always),
-                with(&small_pages(), &[("wall_seconds", 4.2)]),
-            ),
-        ],
-        12,
-    );
-    let mut table = table(&record, 0.004);
-    table
-        .verdict
-        .policies
-        .insert("thp=always".to_owned(), Answer::NoEffect);
-    table.verdict.reasons.insert(
-        "thp=always".to_owned(),
-        "no page was huge under either; 51,200 against 51,200 minor faults".to_owned(),
-    );
-    sample::take_away(
-        &mut record,
-        &["huge_zero_exit_bytes"],
-        &Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)"),
-    );
-    let text = check("no-effect", &record, table);
-    assert!(
-        text.starts_with(
-            "Huge pages could not be tried on sort -n numbers.txt: no page was huge, because"
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (
+            thp("thp=always", Thp::Always),
+            with(&small_pages(), &[("wall_seconds", 4.2)]),
         ),
-        "{text}"
+    ];
+    let mut record = sample::record(&arms, 12);
+    let mut table = table(&record, 0.004);
+    let name = || "thp=always".to_owned();
+    let why = Why::NothingHuge {
+        faults: [51_200.0; 2],
+    };
+    table.verdict.policies.insert(name(), Judgement::NoEffect);
+    table.verdict.reasons.insert(name(), why.clone());
+    let unread = Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)");
+    sample::take_away(&mut record, &["huge_zero_exit_bytes"], &unread);
+    let answer = check("no-effect", &record, table);
+    assert_eq!(answer.word, Word::SamePages);
+    assert_eq!(judged(&answer, "thp=always").call, Call::SamePages(why));
+    let cause = &answer.causes[0];
+    assert_eq!(
+        (cause.id, cause.outcome),
+        (CauseId::SamePages, Outcome::Shown)
     );
-    let joined = text.replace('\n', " ");
-    assert!(
-        joined.contains("no anonymous mapping was eligible"),
-        "{text}"
-    );
-    assert!(
-        !text.contains("policy-had-no-effect"),
-        "it is said once: {text}"
-    );
+    assert_eq!(cause.arm.as_deref(), Some("thp=always"));
+    assert_eq!(chosen(&answer), Some("as-is"));
 }
 
 #[test]
-fn noise_is_named() {
-    let mut record = sample::record(
-        &[
-            (Policy::as_is(), small_pages()),
-            (
-                thp("thp=always", Thp::Always),
-                with(&huge_pages(), &[("wall_seconds", 4.16)]),
-            ),
-        ],
-        8,
-    );
+fn nobody_is_sent_to_decide_an_effect_within_the_threshold() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (
+            thp("thp=always", Thp::Always),
+            with(&huge_pages(), &[("wall_seconds", 4.19)]),
+        ),
+    ];
+    let mut record = sample::record(&arms, 8);
     for index in [1, 5, 9] {
         sample::mark(&mut record, index, Mark::Steal { permille: 31 });
     }
@@ -176,61 +158,20 @@ fn noise_is_named() {
     record.end.as_mut().unwrap().reason = StopReason::MaxRounds;
     let mut table = table(&record, 0.045);
     table.verdict.best = None;
-    let text = check("noise", &record, table);
-    // What is seen lies within the threshold: nobody is sent to decide it.
+    let answer = check("noise", &record, table);
+    assert_eq!(answer.word, Word::Open);
     assert!(
-        !text.contains("--continue") && !text.contains("To decide"),
-        "{text}"
+        !answer.next.iter().any(|next| next.goes_on()),
+        "{:#?}",
+        answer.next
     );
+    let disturbance = &answer.circumstances[0].disturbance;
+    assert_eq!(disturbance.trials, 3);
 }
 
+/// The arms, the words and the choice of another baseline are that one's.
 #[test]
-fn too_few_rounds_say_how_many_are_needed() {
-    let record = sample::clear_win();
-    let mut table = table(&record, 0.05);
-    let open = comparison(&mut table, "wall_seconds", "thp=always");
-    (open.change, open.low, open.n) = (Change::CannotTell, None, 3);
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=always".to_owned(), Answer::NotDecided);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let text = draw(&report, &Style::default());
-    assert!(text.contains("−19.5 % ?"), "{text}");
-    assert!(text.contains("? too few rounds of its own"), "{text}");
-
-    let mut alone = record.clone();
-    alone
-        .header
-        .plan
-        .policies
-        .retain(|policy| policy.name != "thp=always");
-    alone.header.plan.policies[1].settings.malloc = Some(Malloc::Thp);
-    for trial in alone
-        .trials
-        .iter_mut()
-        .filter(|it| it.policy == "thp=never")
-    {
-        let huge = Reading::of(4e8);
-        trial
-            .readings
-            .insert("huge_anon_peak_bytes".to_owned(), huge);
-    }
-    let mut table = sample::table(&alone, 0.05);
-    let open = comparison(&mut table, "wall_seconds", "thp=never");
-    (open.change, open.low, open.n) = (Change::CannotTell, None, 3);
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=never".to_owned(), Answer::NotDecided);
-    let answer = Report::new(&alone, table, Vec::new(), None)
-        .answers()
-        .remove(0);
-    assert!(
-        answer.ends_with("An answer needs at least 5 rounds."),
-        "{answer}"
-    );
-}
-
-/// The columns, the words and the advice of another baseline are that one's.
-#[test]
-fn another_baseline_is_the_first_column() {
+fn another_baseline_comes_first() {
     let record = sample::clear_win();
     let options = Options {
         baseline: Some("thp=always".to_owned()),
@@ -238,46 +179,39 @@ fn another_baseline_is_the_first_column() {
         ..Options::default()
     };
     let table = compare::table(&record, &options).unwrap();
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, None);
-    let text = draw(&report, &Style::default());
-    assert!(
-        text.starts_with("Huge pages help sort -n numbers.txt, keep them: 24."),
-        "{text}"
-    );
-    assert!(text.contains("Also: as-is 24."), "{text}");
-    assert!(
-        text.contains("Stay with thp=always: nothing that was tried is better."),
-        "{text}"
-    );
-    assert!(
-        text.contains("thp=always    as-is        change  thp=never        change\n"),
-        "{text}"
-    );
+    let report = Report::new(&record, table, None);
+    let answer = report.answer();
+    assert_eq!(answer.word, Word::Help);
+    assert_eq!(answer.judged.baseline, "thp=always");
+    let arms: Vec<&str> = answer.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(arms, ["thp=always", "as-is", "thp=never"]);
+    for arm in ["as-is", "thp=never"] {
+        let claim = judged(answer, arm);
+        assert_eq!(claim.call, Call::Worse);
+        assert!((24.0..25.0).contains(&change(claim)), "{claim:?}");
+    }
+    assert_eq!(chosen(answer), Some("thp=always"));
+    assert_eq!(to_set(answer), [""; 0]);
+    let first = |at: usize| answer.rows[at].cells[0].arm.as_str();
+    assert!((0..answer.rows.len()).all(|at| first(at) == "thp=always"));
+    assert_eq!(kinds(&answer.doubts), ["chosen_afterwards"]);
     check_json(&report);
 }
 
 #[test]
-fn a_win_with_a_loss_says_both() {
-    let mut record = sample::record(
-        &[
-            (Policy::as_is(), with(&small_pages(), &[("p99_ms", 12.1)])),
-            (
-                thp("thp=always", Thp::Always),
-                with(
-                    &huge_pages(),
-                    &[
-                        ("peak_rss_bytes", 1.1e9),
-                        ("p99_ms", 31.0),
-                        ("thp_fault_fallback_total", 96.0),
-                        ("thp_fault_fallback_charge_total", 12.0),
-                        ("free_huge_pages_before_total", 310.0),
-                    ],
-                ),
-            ),
-        ],
-        12,
-    );
+fn a_win_with_a_loss_has_its_prices() {
+    let worse = [
+        ("peak_rss_bytes", 1.1e9),
+        ("p99_ms", 31.0),
+        ("thp_fault_fallback_total", 96.0),
+        ("thp_fault_fallback_charge_total", 12.0),
+        ("free_huge_pages_before_total", 310.0),
+    ];
+    let arms = [
+        (Policy::as_is(), with(&small_pages(), &[("p99_ms", 12.1)])),
+        (thp("thp=always", Thp::Always), with(&huge_pages(), &worse)),
+    ];
+    let mut record = sample::record(&arms, 12);
     record.header.plan.printed = vec![PrintedMetric {
         name: "p99_ms".to_owned(),
         pattern: "p99: ([0-9.]+)".to_owned(),
@@ -298,59 +232,34 @@ fn a_win_with_a_loss_says_both() {
         ..printed.clone()
     };
     table.comparisons.extend([printed, tail]);
-    let text = check("win-with-a-loss", &record, table);
-    let price = "at a price: 19.6 % less wall time with thp=always (95 %: 18.9 to 20.3 %), but peak memory +29.2 %";
-    assert!(text.replace('\n', " ").contains(price), "{text}");
-    assert!(!text.contains(": worse: "), "it is said once: {text}");
-}
-
-/// A change is taken round by round, so the two medians beside it may give another one: the first screen has the change
-/// alone, and the details say why.
-#[test]
-fn a_change_that_its_medians_do_not_give_is_explained() {
-    let arms = [
-        (Policy::as_is(), small_pages()),
-        (thp("thp=always", Thp::Always), huge_pages()),
+    let answer = check("win-with-a-loss", &record, table);
+    assert_eq!(
+        (answer.word, chosen(&answer)),
+        (Word::Help, Some("thp=always"))
+    );
+    let prices = answer.choice.as_ref().unwrap().prices.iter();
+    let prices = prices.map(|id| answer.claim(*id));
+    let mut prices: Vec<(&str, f64)> = prices
+        .map(|claim| {
+            assert_eq!(claim.call, Call::Worse);
+            (claim.contrast.metric.as_str(), change(claim))
+        })
+        .collect();
+    prices.sort_by(|a, b| a.0.cmp(b.0));
+    let expected = [
+        ("p99_ms", 156.2),
+        ("peak_rss_bytes", 29.2),
+        ("wall_seconds", 31.0),
     ];
-    let record = sample::record(&arms, 12);
-    let table = table(&record, 0.002);
-    let shown = |table: Table, verbose| {
-        let report = Report::new(&record, table, Vec::new(), None);
-        let style = Style {
-            verbose,
-            ..Style::default()
-        };
-        draw(&report, &style)
-    };
-    let why = "change: the median of the rounds' changes";
-    let wall = |text: &str| {
-        let mut lines = text.lines().filter(|line| line.starts_with("wall time"));
-        lines.next().unwrap_or_default().matches(" s ").count()
-    };
-    let told = |table: &Table| {
-        let [brief, full] =
-            [Verbosity::Normal, Verbosity::Verbose].map(|it| shown(table.clone(), it));
-        let full = full.split_whitespace().collect::<Vec<_>>().join(" ");
-        (wall(&brief), full.contains(why))
-    };
-    assert_eq!(told(&table), (2, false));
-    let mut apart = table;
-    let wall = comparison(&mut apart, "wall_seconds", "thp=always");
-    wall.ratio = wall.ratio.map(|ratio| ratio * 0.9);
-    assert_eq!(told(&apart), (1, true));
+    assert_eq!(prices, expected);
 }
 
 #[test]
-fn changes_beside_zeros_have_a_prefix_that_suits_them() {
+fn a_change_beside_zeros_is_a_difference() {
+    let none = [("system_seconds", 0.0)];
     let arms = [
-        (
-            Policy::as_is(),
-            with(&small_pages(), &[("system_seconds", 0.0)]),
-        ),
-        (
-            thp("thp=always", Thp::Always),
-            with(&huge_pages(), &[("system_seconds", 0.0)]),
-        ),
+        (Policy::as_is(), with(&small_pages(), &none)),
+        (thp("thp=always", Thp::Always), with(&huge_pages(), &none)),
     ];
     let record = sample::record(&arms, 12);
     let mut table = table(&record, 0.005);
@@ -359,34 +268,21 @@ fn changes_beside_zeros_have_a_prefix_that_suits_them() {
     system.change = Change::CannotTell;
     (system.ratio, system.difference) = (None, Some(0.0));
     (system.low, system.high) = (Some(-473e-6), Some(599e-6));
-    let report = Report::new(&record, table, Vec::new(), None);
-    let text = draw(&report, &Style::default());
-    assert!(text.contains("[−473 µs, +599 µs]"), "{text}");
+    let answer = answer_of(&record, table);
+    let id = answer.find(|claim| claim.contrast.metric == "system_seconds");
+    let claim = answer.claim(id.unwrap());
+    assert_eq!(claim.effect, Some(Effect::Difference(0.0)));
+    let interval = claim.interval.unwrap();
+    assert_eq!((interval.low, interval.high), (-473e-6, 599e-6));
+    assert!(claim.call.is_open());
 }
 
-/// Of the cycles saved page walks had more than half, of the wall time page faults less.
 #[test]
-fn the_cause_that_explains_more_comes_first() {
-    let counted = |figures, walks, cycles, share| {
-        let walks = [
-            ("dtlb_walks_total", walks),
-            ("cycles_total", cycles),
-            ("data_walk_cycles_ratio", share),
-        ];
-        with(&figures, &walks)
-    };
-    let arms = [
-        (Policy::as_is(), counted(small_pages(), 9e7, 12e9, 0.11)),
-        (
-            thp("thp=always", Thp::Always),
-            counted(huge_pages(), 2e6, 10e9, 0.02),
-        ),
-    ];
-    let record = sample::record(&arms, 12);
-    let table = compare::table(&record, &Options::default()).unwrap();
-    let found = findings::judge(&record, &table);
-    let text = draw(&Report::new(&record, table, found, None), &Style::default());
-    let place = |cause: &str| text.find(cause).unwrap_or_else(|| panic!("{text}"));
-    let (walks, faults) = (place("cheaper page walks"), place("fewer page faults"));
-    assert!(walks < faults, "{text}");
+fn causes_of_the_policy_of_the_answer_come_first() {
+    let record = sample::clear_win();
+    let report = report(&record);
+    let causes = &report.answer().causes;
+    assert_eq!(causes[0].id, CauseId::Breakdown);
+    assert_eq!(causes[0].arm.as_deref(), Some("thp=always"));
+    assert!(causes.is_sorted_by_key(|cause| cause.outcome));
 }

@@ -1,24 +1,28 @@
-//! A report by way of its file, and what every report must have.
+//! A report by way of its file, the parts of its answer by their names, and what every report must have.
+
+use std::path::PathBuf;
 
 use expect_test::expect_file;
-use hugewise_model::run::compare::{Comparison, Table};
-use hugewise_model::run::record::{Line, Record};
-use hugewise_model::run::report::Report;
-use hugewise_model::run::{findings, record};
-use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_model::run::answer::{
+    Against, Answer, Claim, ClaimId, Doubt, Effect, NextStep, SubjectKind,
+};
+use hugewise_model::run::compare::{self, Comparison, Options, Table};
+use hugewise_model::run::record::{self, Line, Record};
+use hugewise_model::run::report::{FORMAT, Report};
+use hugewise_model::text::{Style, Verbosity, to_text};
 use serde_json::Value;
 
-pub(super) fn golden(name: &str) -> std::path::PathBuf {
+pub(super) fn golden(name: &str) -> PathBuf {
     fixture(&format!("golden/{name}"))
 }
 
-fn fixture(name: &str) -> std::path::PathBuf {
+fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", name]
         .iter()
         .collect()
 }
 
-/// The record by way of its file, so that every golden report is one of a file.
+/// Makes the record by way of its file, which other tests read too.
 fn by_file(name: &str, record: &Record) -> Record {
     let mut text = record::to_line(&Line::Header(record.header.clone()));
     for trial in &record.trials {
@@ -35,74 +39,133 @@ pub(super) fn draw(report: &Report<'_>, style: &Style) -> String {
     to_text(&report.document(style.width, style.verbose), style)
 }
 
-pub(super) fn markdown(report: &Report<'_>) -> String {
-    to_markdown(
-        &report.document(usize::MAX, Verbosity::Normal),
-        Verbosity::Normal,
-    )
+/// Returns the report of a record as it was planned.
+pub(super) fn report(record: &Record) -> Report<'_> {
+    let table = compare::table(record, &Options::default()).expect("a sound plan");
+    Report::new(record, table, None)
 }
 
-pub(super) fn widest(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+/// Returns the answer of a record with a table made by hand.
+pub(super) fn answer_of(record: &Record, table: Table) -> Answer {
+    Report::new(record, table, None).answer().clone()
 }
 
-/// Scenarios that are not usual: many policies with long names, two records.
-const TALL: [&str; 4] = ["five-policies", "long-names", "two-kernels", "two-records"];
-
-/// Checks the text of a scenario, at 80 columns and when much is asked for, and returns it.
-pub(super) fn check(name: &str, record: &Record, table: Table) -> String {
+/// Checks a scenario in text and JSON, and returns its answer.
+pub(super) fn check(name: &str, record: &Record, table: Table) -> Answer {
     let record = by_file(name, record);
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, Some(format!("{name}.jsonl")));
-    let text = draw(&report, &Style::default());
-    expect_file![golden(&format!("{name}.txt"))].assert_eq(&text);
-    assert!(
-        widest(&text) <= 80,
-        "{name} is wider than 80 columns:\n{text}"
-    );
-    assert!(
-        text.lines().count() <= 24 || TALL.contains(&name),
-        "{name} is taller than 24 lines:\n{text}"
-    );
-    let style = Style {
-        verbose: Verbosity::Verbose,
-        ..Style::default()
-    };
-    let verbose = draw(&report, &style);
-    assert!(
-        widest(&verbose) <= 80,
-        "{name}, verbose, is wider than 80 columns:\n{verbose}"
-    );
+    let report = Report::new(&record, table, Some(format!("{name}.jsonl")));
+    for verbose in [Verbosity::Normal, Verbosity::Verbose] {
+        let style = Style {
+            verbose,
+            ..Style::default()
+        };
+        assert_eq!(too_wide(&report, &style), [""; 0], "{name}");
+    }
     check_json(&report);
-    text
+    report.answer().clone()
 }
 
-/// What every JSON report must have, whatever happened.
+/// Returns the lines that do not fit the width and are no command to be copied.
+pub(super) fn too_wide(report: &Report<'_>, style: &Style) -> Vec<String> {
+    let commands = all_commands(report.answer());
+    let text = draw(report, style);
+    let lines = text.lines().filter(|line| {
+        let is_command = commands.iter().any(|command| line.trim() == command);
+        line.chars().count() > style.width && !is_command
+    });
+    lines.map(str::to_owned).collect()
+}
+
+/// Returns the command lines of an answer, of its programs too.
+fn all_commands(answer: &Answer) -> Vec<String> {
+    let choice = answer.choice.iter();
+    let chosen = choice.flat_map(|it| it.commands.iter().chain(&it.conditions));
+    let next = answer.next.iter().filter_map(|next| next.command.as_ref());
+    let own = chosen.chain(next).map(|command| command.line.clone());
+    let inner = answer.programs.iter().flat_map(all_commands);
+    own.chain(inner).collect()
+}
+
+/// Returns the claim that judged an arm.
+pub(super) fn judged<'a>(answer: &'a Answer, arm: &str) -> &'a Claim {
+    let found = answer.judged_claim(arm);
+    found.unwrap_or_else(|| panic!("no claim about {arm}: {:#?}", answer.claims))
+}
+
+/// Returns the claims of the headline.
+pub(super) fn headline(answer: &Answer) -> Vec<&Claim> {
+    let claims = answer.headline.iter();
+    claims.map(|id| answer.claim(*id)).collect()
+}
+
+/// Returns the arms of the headline, with what they are compared with.
+pub(super) fn contrasts(answer: &Answer) -> Vec<(&str, &Against)> {
+    let claims = headline(answer).into_iter();
+    claims
+        .map(|claim| (claim.contrast.arm.as_str(), &claim.contrast.against))
+        .collect()
+}
+
+/// Returns a ratio as a change in percent, to one decimal.
+pub(super) fn percent(ratio: f64) -> f64 {
+    ((ratio - 1.0) * 1000.0).round() / 10.0
+}
+
+/// Returns the effect of a claim in percent, to one decimal.
+pub(super) fn change(claim: &Claim) -> f64 {
+    match claim.effect {
+        Some(Effect::Ratio(ratio)) => percent(ratio),
+        other => panic!("{other:?} is no ratio"),
+    }
+}
+
+/// Returns the ends of a claim's interval in percent, to one decimal.
+pub(super) fn ends(claim: &Claim) -> [f64; 2] {
+    let interval = claim.interval.expect("an interval");
+    [interval.low, interval.high].map(percent)
+}
+
+/// Returns the policy that is chosen; `None` when nothing is.
+pub(super) fn chosen(answer: &Answer) -> Option<&str> {
+    answer.choice.as_ref()?.arm.as_deref()
+}
+
+/// Returns the commands that set the choice.
+pub(super) fn to_set(answer: &Answer) -> Vec<&str> {
+    let commands = answer.choice.iter().flat_map(|it| &it.commands);
+    commands.map(|command| command.line.as_str()).collect()
+}
+
+/// Returns the next steps except for the report in full, each with its command.
+pub(super) fn steps(answer: &Answer) -> Vec<(&NextStep, Option<&str>)> {
+    let next = answer.next.iter().filter(|it| it.step != NextStep::Verbose);
+    next.map(|it| (&it.step, it.command.as_ref().map(|it| it.line.as_str())))
+        .collect()
+}
+
+/// Returns the names of the kinds of doubts, as in JSON.
+pub(super) fn kinds(doubts: &[Doubt]) -> Vec<String> {
+    let json = serde_json::to_value(doubts).unwrap();
+    let kinds = json.as_array().unwrap().iter().map(|it| &it["doubt"]);
+    kinds
+        .map(|kind| kind.as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Checks what every JSON report must have, whatever happened.
 pub(super) fn check_json(report: &Report<'_>) {
     let text = report.json();
     let json: Value = serde_json::from_str(&text).unwrap();
-    for field in [
-        "format",
-        "host",
-        "policies",
-        "baseline",
-        "trials",
-        "comparisons",
-        "control",
-        "verdict",
-        "findings",
-    ] {
-        assert!(json.get(field).is_some(), "{field}");
-    }
-    assert_eq!(json["format"], "hugewise-report 1");
     let fields = |value: &Value, names: &[&str]| {
         for name in names {
             assert!(value.get(name).is_some(), "{name} in {value}");
         }
     };
+    fields(
+        &json,
+        &["answer", "host", "policies", "trials", "plan", "end"],
+    );
+    assert_eq!(json["format"], FORMAT);
     for trial in json["trials"].as_array().unwrap() {
         fields(trial, &["round", "policy", "readings"]);
         for reading in trial["readings"].as_object().unwrap().values() {
@@ -111,32 +174,35 @@ pub(super) fn check_json(report: &Report<'_>) {
             }
         }
     }
-    let comparison = [
-        "metric", "policy", "baseline", "ratio", "low", "high", "p", "n", "change",
-    ];
-    for row in json["comparisons"].as_array().unwrap() {
-        fields(row, &comparison);
-    }
     for row in json["summaries"].as_array().unwrap() {
         fields(row, &["metric", "policy", "median", "low", "high", "n"]);
     }
-    fields(&json["verdict"], &["policies", "best"]);
-    for finding in json["findings"].as_array().unwrap() {
-        fields(finding, &["id", "outcome", "text", "evidence", "explain"]);
-    }
+    check_answer(report.answer());
     let csv = report.csv();
-    let readings: usize = report
-        .record
-        .trials
-        .iter()
-        .map(|trial| trial.readings.keys().len())
-        .sum();
+    let readings = report.record.trials.iter().map(|it| it.readings.keys());
+    let readings: usize = readings.map(Iterator::count).sum();
     assert!(csv.lines().count() > readings, "a row for each reading");
-    let markdown = markdown(report);
-    assert!(
-        markdown.contains(&report.answers()[0][..8]),
-        "the answer comes first:\n{markdown}"
-    );
+}
+
+/// Checks that every name and position in an answer refers to something.
+fn check_answer(answer: &Answer) {
+    let choice = answer.choice.iter();
+    let prices = choice.clone().flat_map(|it| &it.prices);
+    let ties = choice.flat_map(|it| it.ties.iter().map(|tie| &tie.claim));
+    for ClaimId(at) in answer.headline.iter().chain(prices).chain(ties) {
+        assert!(*at < answer.claims.len(), "claim {at}");
+    }
+    let is_of_programs = answer.subject.kind == SubjectKind::Programs;
+    for claim in &answer.claims {
+        let arm = &claim.contrast.arm;
+        assert!(is_of_programs || answer.arm(arm).is_some(), "{arm}");
+        let metric = &claim.contrast.metric;
+        assert!(answer.metrics.contains_key(metric), "{metric}");
+    }
+    if let Some(arm) = answer.choice.as_ref().and_then(|it| it.arm.as_ref()) {
+        assert!(answer.arm(arm).is_some(), "{arm}");
+    }
+    answer.programs.iter().for_each(check_answer);
 }
 
 pub(super) fn comparison<'a>(

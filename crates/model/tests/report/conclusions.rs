@@ -1,216 +1,178 @@
-//! The question on the box, answered from which pages the policies got and what their runs show.
+//! The word of an answer, from which pages the policies got and what their runs show.
 
-use hugewise_model::run::compare::ControlOutcome;
-use hugewise_model::run::compare::{Answer, Change, Comparison, Statistic, Table};
+use hugewise_model::run::answer::{Answer, Call, Doubt, Word};
+use hugewise_model::run::compare::{Answer as Judgement, Why};
 use hugewise_model::run::policy::{Policy, Thp};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::report::{Doubt, HugePages, Report};
-use hugewise_model::text::Style;
+use hugewise_model::run::record::StopReason;
 
+use super::checked::{
+    answer_of, change, chosen, contrasts, ends, headline, judged, kinds, report, steps,
+};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
 const SECONDS: &str = "wall_seconds";
 
-/// The conclusion and the first sentence of as-is against one policy.
-fn concluded(as_is: Figures, policy: Policy, figures: Figures) -> (HugePages, String) {
+/// Returns the answer about as-is against one policy, with intervals of this half-width.
+fn of_two(as_is: Figures, policy: Policy, figures: Figures, half: f64) -> Answer {
     let record = sample::record(&[(Policy::as_is(), as_is), (policy, figures)], 12);
-    let table = sample::table(&record, 0.004);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let conclusion = report.conclusion().unwrap();
-    (conclusion.huge_pages, report.answers().remove(0))
+    let table = sample::table(&record, half);
+    answer_of(&record, table)
 }
 
 #[test]
 fn a_program_that_is_slower_without_huge_pages_keeps_them() {
     let never = thp("thp=never", Thp::Never);
-    let (help, said) = concluded(
-        huge_pages(),
-        never,
-        with(&small_pages(), &[(SECONDS, 20.0)]),
+    let slower = with(&small_pages(), &[(SECONDS, 20.0)]);
+    let answer = of_two(huge_pages(), never, slower, 0.004);
+    assert_eq!(answer.word, Word::Help);
+    let claim = headline(&answer)[0];
+    assert_eq!(
+        (claim.contrast.arm.as_str(), &claim.call),
+        ("thp=never", &Call::Worse)
     );
-    assert_eq!(help, HugePages::Help);
-    let start = "Huge pages help sort -n numbers.txt, keep them: 49";
-    assert!(
-        said.starts_with(start) && said.contains("more wall time with thp=never"),
-        "{said}"
-    );
+    assert!((490.0..494.0).contains(&change(claim)), "{claim:?}");
+    assert_eq!(chosen(&answer), Some("as-is"));
+    assert!(answer.arm("thp=never").unwrap().pages.more_bytes.unwrap() < 0.0);
 }
 
 #[test]
 fn huge_pages_hurt_from_both_sides() {
     let always = thp("thp=always", Thp::Always);
-    let (hurt, said) = concluded(
-        small_pages(),
-        always,
-        with(&huge_pages(), &[(SECONDS, 5.0)]),
-    );
-    assert_eq!(hurt, HugePages::Hurt);
-    assert!(said.contains("more wall time with thp=always"), "{said}");
+    let slower = with(&huge_pages(), &[(SECONDS, 5.0)]);
+    let answer = of_two(small_pages(), always, slower, 0.004);
+    assert_eq!(answer.word, Word::Hurt);
+    assert_eq!(headline(&answer)[0].call, Call::Worse);
+    assert_eq!(chosen(&answer), Some("as-is"));
 
     let never = thp("thp=never", Thp::Never);
-    let (hurt, said) = concluded(huge_pages(), never, with(&small_pages(), &[(SECONDS, 3.0)]));
-    assert_eq!(hurt, HugePages::Hurt);
-    assert!(said.contains("less wall time with thp=never"), "{said}");
+    let faster = with(&small_pages(), &[(SECONDS, 3.0)]);
+    let answer = of_two(huge_pages(), never, faster, 0.004);
+    assert_eq!(answer.word, Word::Hurt);
+    assert_eq!(headline(&answer)[0].call, Call::Better);
+    assert_eq!(chosen(&answer), Some("thp=never"));
 }
 
 #[test]
-fn huge_pages_that_change_no_time_do_not_matter() {
+fn huge_pages_that_change_no_time_make_no_difference() {
     let always = thp("thp=always", Thp::Always);
-    let (same, said) = concluded(
-        small_pages(),
-        always,
-        with(&huge_pages(), &[(SECONDS, 4.21)]),
-    );
-    assert_eq!(same, HugePages::DoNotMatter);
-    let start = "Huge pages do not matter to sort -n numbers.txt: no difference within ±1 % with";
-    assert!(said.starts_with(start), "{said}");
-}
-
-/// The first sentence, what to set and how sure it is, of an effect of −0.5 % whose interval has this half-width.
-fn of_a_small_effect(half: f64) -> (HugePages, Vec<String>) {
-    let always = thp("thp=always", Thp::Always);
-    let figures = with(&huge_pages(), &[(SECONDS, 4.179)]);
-    let record = sample::record(&[(Policy::as_is(), small_pages()), (always, figures)], 12);
-    let table = sample::table(&record, half);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let huge_pages = report.conclusion().unwrap().huge_pages;
-    let text = crate::checked::draw(&report, &Style::default());
-    let above = text.split("\n\n").next().unwrap_or_default();
-    (huge_pages, above.lines().map(str::to_owned).collect())
+    let same = with(&huge_pages(), &[(SECONDS, 4.21)]);
+    let answer = of_two(small_pages(), always, same, 0.004);
+    assert_eq!(answer.word, Word::NoDifference);
+    assert_eq!(headline(&answer)[0].call, Call::Same);
+    assert_eq!(chosen(&answer), Some("as-is"));
 }
 
 #[test]
-fn an_open_effect_that_can_only_be_small_is_said_to_be() {
-    let (small, said) = of_a_small_effect(0.02);
-    assert_eq!(small, HugePages::HardlyMatter);
-    let expected = [
-        "Huge pages hardly matter to sort -n numbers.txt: −0.6 % with thp=always (95 %:",
-        "−2.6 to +1.5 %).",
-        "Stay with as-is: at most 2.6 % may be gained.",
-        "How sure: at least 95 % that it changes by less than 3 %; better or worse is not",
-        "    decided after 12 rounds; control: as-is against itself −1.9 to +2.2 %, too",
-        "    noisy to tell.",
-    ];
-    assert_eq!(said, expected);
-    let (open, said) = of_a_small_effect(0.028);
-    assert_eq!(open, HugePages::NotDecided);
-    assert!(said[0].starts_with("Not decided whether"), "{said:?}");
+fn an_open_effect_that_can_only_be_small_is_little() {
+    let of_a_small_effect = |half| {
+        let always = thp("thp=always", Thp::Always);
+        let figures = with(&huge_pages(), &[(SECONDS, 4.179)]);
+        of_two(small_pages(), always, figures, half)
+    };
+    let little = of_a_small_effect(0.02);
+    assert_eq!(little.word, Word::Little);
+    let claim = headline(&little)[0];
+    assert!(claim.call.is_open(), "{claim:?}");
+    assert_eq!((change(claim), ends(claim)), (-0.6, [-2.6, 1.4]));
+    assert_eq!(chosen(&little), Some("as-is"));
+    assert_eq!(steps(&little), []);
+    assert_eq!(kinds(&little.doubts), ["control_wide"]);
+
+    let open = of_a_small_effect(0.028);
+    assert_eq!(open.word, Word::Open);
+    assert_eq!(chosen(&open), None);
 }
 
-/// What a policy does that changed no page is no answer about huge pages.
+/// The time of a policy that changed no page is no answer about huge pages.
 #[test]
 fn the_policy_whose_pages_differ_most_decides() {
+    let same = with(&huge_pages(), &[(SECONDS, 4.21)]);
     let arms = [
         (Policy::as_is(), small_pages()),
         (thp("thp=madvise", Thp::Madvise), small_pages()),
-        (
-            thp("thp=always", Thp::Always),
-            with(&huge_pages(), &[(SECONDS, 4.21)]),
-        ),
+        (thp("thp=always", Thp::Always), same),
     ];
     let record = sample::record(&arms, 12);
     let mut table = sample::table(&record, 0.004);
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=madvise".to_owned(), Answer::NotDecided);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let conclusion = report.conclusion().unwrap();
-    assert_eq!(conclusion.huge_pages, HugePages::DoNotMatter);
-    assert_eq!(conclusion.policy.as_deref(), Some("thp=always"));
-    assert_eq!(
-        report.answers()[1],
-        "Also: thp=madvise made no difference to its pages."
-    );
+    let judgements = &mut table.verdict.policies;
+    judgements.insert("thp=madvise".to_owned(), Judgement::NotDecided);
+    let answer = answer_of(&record, table);
+    assert_eq!(answer.word, Word::NoDifference);
+    assert_eq!(contrasts(&answer)[0].0, "thp=always");
+    let madvise = answer.arm("thp=madvise").unwrap();
+    assert_eq!(madvise.pages.more_bytes, Some(0.0));
 }
 
-/// It is one more control: what changed no page cannot differ because of huge pages.
+/// It is one more control: a policy that changed no page cannot differ because of huge pages.
 #[test]
-fn time_that_differs_without_a_changed_page_is_said() {
+fn time_that_differs_without_a_changed_page_is_a_doubt() {
+    let faster = with(&small_pages(), &[(SECONDS, 3.7)]);
     let arms = [
         (Policy::as_is(), small_pages()),
-        (
-            thp("thp=madvise", Thp::Madvise),
-            with(&small_pages(), &[(SECONDS, 3.7)]),
-        ),
+        (thp("thp=madvise", Thp::Madvise), faster),
         (thp("thp=always", Thp::Always), huge_pages()),
     ];
     let record = sample::record(&arms, 12);
     let mut table = sample::table(&record, 0.004);
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=madvise".to_owned(), Answer::NoEffect);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let also = report.answers()[1].clone();
-    assert!(
-        also.starts_with("Also: thp=madvise 11.9 % less ("),
-        "{also}"
+    let name = || "thp=madvise".to_owned();
+    let faults = [51_200.0; 2];
+    table.verdict.policies.insert(name(), Judgement::NoEffect);
+    let reason = Why::NothingHuge { faults };
+    table.verdict.reasons.insert(name(), reason.clone());
+    let answer = answer_of(&record, table);
+    assert_eq!(
+        (answer.word, chosen(&answer)),
+        (Word::Help, Some("thp=always"))
     );
-    let end = ") without a changed page: so much is not due to huge pages.";
-    assert!(also.ends_with(end), "{also}");
+    let claims = answer.doubts.iter().filter_map(|doubt| match doubt {
+        Doubt::TimeWithoutPages { claim } => Some(answer.claim(*claim)),
+        _ => None,
+    });
+    let [claim] = claims.collect::<Vec<_>>()[..] else {
+        panic!("{:#?}", answer.doubts);
+    };
+    assert_eq!(claim.contrast.arm, name());
+    assert_eq!(claim.call, Call::SamePages(reason));
+    assert_eq!(change(claim), -11.9);
 }
 
-fn clear_win() -> (Record, Table) {
+#[test]
+fn the_control_has_three_outcomes_and_doubts_follow_from_them() {
     let record = sample::clear_win();
     let table = sample::table(&record, 0.004);
-    (record, table)
-}
-
-#[test]
-fn requests_stand_in_the_first_sentence() {
-    let (record, mut table) = clear_win();
-    let rate = Comparison {
-        metric: "throughput_per_second".to_owned(),
-        statistic: Statistic::Center,
-        ratio: Some(1.12),
-        low: Some(1.05),
-        high: Some(1.2),
-        change: Change::Higher,
-        ..sample::comparison(&record, SECONDS, "thp=always", 0.01)
-    };
-    table.comparisons.push(rate);
-    let report = Report::new(&record, table, Vec::new(), None);
-    let said = report.answers().remove(0);
-    assert!(
-        said.ends_with("), throughput +12.0 % (95 %: +5 to +20 %)."),
-        "{said}"
-    );
-}
-
-#[test]
-fn the_control_has_three_words_and_doubts_follow_from_them() {
-    let (record, table) = clear_win();
-    let outcome = |low: f64, high: f64| {
+    let doubts = |low: f64, high: f64| {
         let mut table = table.clone();
         let control = table.control.as_mut().unwrap();
         (control.comparison.low, control.comparison.high) = (Some(low), Some(high));
-        let report = Report::new(&record, table, Vec::new(), None);
-        (report.control().unwrap(), report.doubts())
+        kinds(&answer_of(&record, table).doubts)
     };
     // The effect is −20 %.
-    assert_eq!(outcome(0.9, 1.1), (ControlOutcome::Passed, Vec::new()));
-    let wide = (ControlOutcome::TooWide, vec![Doubt::ControlTooWide]);
-    assert_eq!(outcome(0.7, 1.2), wide);
-    let failed = (ControlOutcome::Failed, vec![Doubt::ControlFailed]);
-    assert_eq!(outcome(1.02, 1.1), failed);
+    assert_eq!(doubts(0.9, 1.1), [""; 0]);
+    assert_eq!(doubts(0.7, 1.2), ["control_wide"]);
+    assert_eq!(doubts(1.02, 1.1), ["control_failed"]);
 }
 
-/// A machine whose baseline differs from itself is to be doubted, also beside a larger effect.
+/// A strict run does not pass with a control that failed or is wide, and only a failed one is serious.
 #[test]
-fn a_control_that_excludes_zero_says_so_where_it_passed() {
-    let (record, table) = clear_win();
-    let said = |low: f64, high: f64| {
-        let mut table = table.clone();
-        let control = table.control.as_mut().unwrap();
-        (control.comparison.low, control.comparison.high) = (Some(low), Some(high));
-        let report = Report::new(&record, table, Vec::new(), None);
-        let text = super::checked::draw(&report, &Style::default());
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let beside = said(1.002, 1.006);
-    assert!(
-        beside.contains("control passed (+0.2 to +0.6 %), but it excludes 0."),
-        "{beside}"
-    );
-    let beside = said(1.002, 1.05);
-    let expected = "control passed, less than the effect (+0.2 to +5.0 %), but it excludes 0.";
-    assert!(beside.contains(expected), "{beside}");
-    assert!(!said(0.998, 1.006).contains("excludes 0"));
+fn doubts_about_the_control_forbid_a_strict_pass() {
+    let record = sample::clear_win();
+    let mut table = sample::table(&record, 0.004);
+    let control = table.control.as_mut().unwrap();
+    (control.comparison.low, control.comparison.high) = (Some(1.02), Some(1.1));
+    let answer = answer_of(&record, table.clone());
+    assert!(answer.doubts[0].forbids_strict() && answer.doubts[0].is_serious());
+    let control = table.control.as_mut().unwrap();
+    (control.comparison.low, control.comparison.high) = (Some(0.7), Some(1.2));
+    let answer = answer_of(&record, table);
+    assert!(answer.doubts[0].forbids_strict() && !answer.doubts[0].is_serious());
+}
+
+#[test]
+fn a_workload_that_fails_has_no_other_word() {
+    let mut record = sample::clear_win();
+    record.end.as_mut().unwrap().reason = StopReason::WorkloadFails;
+    assert_eq!(report(&record).answer().word, Word::Failed);
+    let [always, never] =
+        ["thp=always", "thp=never"].map(|arm| judged(report(&record).answer(), arm).call.clone());
+    assert_eq!((always, never.is_shown()), (Call::Better, false));
 }

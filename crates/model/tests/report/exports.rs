@@ -6,7 +6,7 @@ use hugewise_model::base::parquet::Reader;
 use hugewise_model::base::table::{Kind, Table};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::report::{Export, Report};
-use hugewise_model::run::{compare, findings, record};
+use hugewise_model::run::{compare, record};
 use hugewise_model::text::csv;
 
 use crate::checked::golden;
@@ -30,8 +30,7 @@ fn each_format_is_as_its_readers_want_it() {
     for (name, bytes) in RECORDS {
         let record = record::parse(bytes).unwrap();
         let table = compare::table(&record, &compare::Options::default()).unwrap();
-        let findings = findings::judge(&record, &table);
-        let report = Report::new(&record, table, findings, None);
+        let report = Report::new(&record, table, None);
         let gates: [Gate; 2] =
             ["wall_seconds > +2%", "peak_rss_bytes > +0.1%"].map(|gate| gate.parse().unwrap());
         for format in Export::names() {
@@ -57,7 +56,7 @@ fn parquet_has_the_rows_of_csv() {
     for (name, bytes) in RECORDS {
         let record = record::parse(bytes).unwrap();
         let table = compare::table(&record, &compare::Options::default()).unwrap();
-        let report = Report::new(&record, table, Vec::new(), None);
+        let report = Report::new(&record, table, None);
         let long = report.long_form();
         let bytes = Export::Parquet.render(&report, &[]).unwrap();
         let mut reader = Reader::open(Bytes::from(bytes), long.columns()).unwrap();
@@ -81,7 +80,7 @@ fn parquet_has_the_rows_of_csv() {
 fn junit_has_a_case_for_each_condition() {
     let record = record::parse(TWO_POLICIES).unwrap();
     let table = compare::table(&record, &compare::Options::default()).unwrap();
-    let report = Report::new(&record, table, Vec::new(), None);
+    let report = Report::new(&record, table, None);
     let junit = |gate: &str| {
         let bytes = Export::Junit.render(&report, &[gate.parse().unwrap()]);
         String::from_utf8(bytes.unwrap()).unwrap()

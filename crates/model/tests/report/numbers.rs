@@ -72,7 +72,10 @@ fn numbers_with(value: &Value, word: &str, within: bool, found: &mut Vec<f64>) {
                 .for_each(|one| numbers_with(one, word, within, found));
         }
         Value::Object(fields) => {
-            let within = within || fields.values().any(names);
+            // The arm of a claim stands in its contrast.
+            let contrast = fields.get("contrast").and_then(Value::as_object);
+            let named = contrast.into_iter().chain([fields]);
+            let within = within || named.flat_map(|it| it.values()).any(names);
             for (key, one) in fields {
                 numbers_with(one, word, within || key == word, found);
             }

@@ -1,184 +1,135 @@
-//! What is said of a policy that changes malloc too, beside the same with small pages.
+//! A policy that changes malloc too, beside the same malloc with small pages.
 
-use expect_test::{Expect, expect};
-use hugewise_model::run::compare::{self, Options};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::report::Report;
-use hugewise_model::text::Style;
+use hugewise_model::run::answer::{Against, Answer, Call, Doubt, NextStep, Word};
 
-use super::checked::draw;
+use super::checked::{change, chosen, contrasts, ends, headline, report, steps, to_set};
 use crate::sample::of_malloc;
 
-/// The lines above the table.
-fn check(record: &Record, expected: &Expect) {
-    let table = compare::table(record, &Options::default()).expect("a sound plan");
-    let report = Report::new(record, table, Vec::new(), None).called(Some("last".to_owned()));
-    let text = draw(&report, &Style::default());
-    let above = text.split("\n\n").next().unwrap_or_default();
-    expected.assert_eq(&format!("{above}\n"));
+const SMALL: &str = "thp=never,malloc=thp";
+
+/// Returns the answer of a record in which as-is, `malloc=thp` and the same with small pages take these seconds.
+fn answer(rounds: u32, seconds: [f64; 3], noise: f64) -> Answer {
+    let record = of_malloc(rounds, seconds, noise);
+    let report = report(&record).called(Some("last".to_owned()));
+    report.answer().clone()
+}
+
+fn small() -> Against {
+    Against::SmallPagesSameMalloc(SMALL.to_owned())
+}
+
+/// Checks that the first claim is about huge pages alone and the second about the policy, and returns both changes.
+fn of_pages_alone(answer: &Answer, calls: [&Call; 2]) -> [f64; 2] {
+    let both = [("malloc=thp", &small()), ("malloc=thp", &Against::Baseline)];
+    assert_eq!(contrasts(answer), both);
+    let claims = headline(answer);
+    assert_eq!([&claims[0].call, &claims[1].call], calls);
+    [change(claims[0]), change(claims[1])]
 }
 
 #[test]
-fn huge_pages_help_where_the_policy_hurts() {
-    check(
-        &of_malloc(12, [4.0, 4.6, 5.4], 1.0),
-        &expect![[r#"
-            Huge pages by themselves help sort -n numbers.txt: 14.7 % less wall time than
-            the same malloc with small pages (95 %: 14.4 to 15.1 %). But malloc=thp also
-            lets malloc grow the heap in larger steps, alone (thp=never,malloc=thp) 35.0 %
-            more (95 %: 34.2 to 35.7 %). Together: 15.1 % more than as-is (95 %: 14.5 to
-            15.7 %).
-            Stay with as-is: nothing that was tried is better.
-            How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
-                passed (−0.5 to +0.7 %).
-        "#]],
-    );
+fn huge_pages_help_though_the_policy_hurts() {
+    let answer = answer(12, [4.0, 4.6, 5.4], 1.0);
+    assert_eq!((answer.word, chosen(&answer)), (Word::Help, Some("as-is")));
+    let changes = of_pages_alone(&answer, [&Call::Better, &Call::Worse]);
+    assert_eq!(changes, [-14.7, 15.1]);
+    assert_eq!(ends(headline(&answer)[0]), [-15.1, -14.5]);
 }
 
 #[test]
-fn what_is_better_by_its_huge_pages_is_said_to_be() {
-    check(
-        &of_malloc(12, [4.0, 3.6, 4.2], 1.0),
-        &expect![[r#"
-            Huge pages help sort -n numbers.txt: 9.9 % less wall time with malloc=thp (95 %:
-            9.4 to 10.4 %).
-            Recommended: malloc=thp. It changes this program only:
-                hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.38.
-            How sure: at least 95 %; 12 of 12 rounds agree; its huge pages alone 14.2 % less
-                (95 %: 13.9 to 14.5 %); control passed (−0.5 to +0.7 %).
-        "#]],
+fn a_policy_that_is_better_by_its_huge_pages_is_chosen() {
+    let answer = answer(12, [4.0, 3.6, 4.2], 1.0);
+    assert_eq!(
+        (answer.word, chosen(&answer)),
+        (Word::Help, Some("malloc=thp"))
     );
+    assert_eq!(contrasts(&answer)[0], ("malloc=thp", &Against::Baseline));
+    assert_eq!(change(headline(&answer)[0]), -9.9);
+    let line = "hugewise exec --policy malloc=thp -- sort -n numbers.txt";
+    assert_eq!(to_set(&answer), [line]);
+    let by_chance = |doubt: &Doubt| matches!(doubt, Doubt::TakenByChance { glibc, .. } if glibc == "glibc 2.36");
+    assert!(answer.doubts.iter().any(by_chance), "{:#?}", answer.doubts);
 }
 
 #[test]
 fn a_policy_may_be_open_whose_huge_pages_are_not() {
-    check(
-        &of_malloc(12, [4.0, 4.0, 5.0], 9.0),
-        &expect![[r#"
-            Huge pages by themselves help sort -n numbers.txt: 19.0 % less wall time than
-            the same malloc with small pages (95 %: 17.4 to 21.6 %). But malloc=thp also
-            lets malloc grow the heap in larger steps, alone (thp=never,malloc=thp) 24.8 %
-            more (95 %: 18 to 31 %). Together, not decided: +1.1 % against as-is (95 %: −3.4
-            to +5.4 %).
-            Stay with as-is: no policy was shown to be better by wall time.
-            Deciding malloc=thp would take over an hour more here; a quieter machine needs
-                less.
-            How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree;
-                control: as-is against itself −3.6 to +5.6 %, too noisy to tell.
-        "#]],
-    );
+    let answer = answer(12, [4.0, 4.0, 5.0], 9.0);
+    assert_eq!(answer.word, Word::Help);
+    let claims = headline(&answer);
+    assert_eq!(claims[0].contrast.against, small());
+    assert_eq!((&claims[0].call, change(claims[0])), (&Call::Better, -19.0));
+    assert!(claims[1].call.is_open());
+    assert_eq!((change(claims[1]), chosen(&answer)), (1.1, None));
 }
 
 #[test]
-fn huge_pages_that_are_open_have_their_interval() {
-    check(
-        &of_malloc(6, [4.0, 3.4, 3.6], 1.0),
-        &expect![[r#"
-            malloc=thp takes 15.1 % less wall time than as-is for sort -n numbers.txt (95 %:
-            14.4 to 15.7 %). It gives the program huge pages and lets malloc grow its heap
-            in larger steps: either may be the reason. Its huge pages alone: −5.4 % (6
-            rounds).
-            Recommended: malloc=thp. It changes this program only:
-                hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.38.
-            About 2 more minutes decide whether its huge pages are the reason:
-                hugewise run --continue last --max-time 2m
-            How sure: at least 95 %; 6 of 6 rounds agree.
-        "#]],
+fn a_policy_whose_huge_pages_are_open_is_not_about_pages() {
+    let few = answer(6, [4.0, 3.4, 3.6], 1.0);
+    assert_eq!(
+        (few.word, chosen(&few)),
+        (Word::NotAboutPages, Some("malloc=thp"))
     );
-    check(
-        &of_malloc(12, [4.0, 3.3, 3.4], 9.0),
-        &expect![[r#"
-            malloc=thp takes 16.6 % less wall time than as-is for sort -n numbers.txt (95 %:
-            13.0 to 20.3 %). It gives the program huge pages and lets malloc grow its heap
-            in larger steps: either may be the reason. Its huge pages alone: −1.7 % (95 %:
-            −4.9 to +0.3 %).
-            Recommended: malloc=thp. It changes this program only:
-                hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.38.
-            About 11 more minutes, if −1.7 % holds, decide whether its huge pages are the
-                reason:
-                hugewise run --continue last --max-time 11m
-            How sure: at least 95 %; 12 of 12 rounds agree; control passed, less than the
-                effect (−3.6 to +5.6 %).
-        "#]],
+    let claims = headline(&few);
+    assert_eq!(contrasts(&few)[0], ("malloc=thp", &Against::Baseline));
+    assert_eq!((&claims[0].call, change(claims[0])), (&Call::Better, -15.1));
+    assert_eq!(contrasts(&few)[1], ("malloc=thp", &small()));
+    assert_eq!((claims[1].interval, change(claims[1])), (None, -5.4));
+    let decide = |answer: &Answer, line: &str| {
+        let steps = steps(answer);
+        let found = steps.iter().find(|(_, command)| *command == Some(line));
+        let Some((NextStep::Decide { claim }, _)) = found else {
+            panic!("{steps:#?}");
+        };
+        assert_eq!(answer.claim(*claim).contrast.against, small());
+    };
+    decide(&few, "hugewise run --continue last --max-time 2m");
+
+    let open = answer(12, [4.0, 3.3, 3.4], 9.0);
+    assert_eq!(
+        (open.word, chosen(&open)),
+        (Word::NotAboutPages, Some("malloc=thp"))
     );
+    let claims = headline(&open);
+    assert_eq!((change(claims[0]), change(claims[1])), (-16.6, -1.7));
+    assert_eq!(ends(claims[1]), [-4.9, 0.3]);
+    decide(&open, "hugewise run --continue last --max-time 11m");
 }
 
 #[test]
-fn huge_pages_hurt_where_the_policy_helps() {
-    check(
-        &of_malloc(12, [4.0, 3.6, 3.2], 1.0),
-        &expect![[r#"
-            Huge pages by themselves hurt sort -n numbers.txt: 12.7 % more wall time than
-            the same malloc with small pages (95 %: 12.2 to 13.0 %). But malloc=thp also
-            lets malloc grow the heap in larger steps, alone (thp=never,malloc=thp) 20.0 %
-            less (95 %: 19.6 to 20.5 %). Together: 9.9 % less than as-is (95 %: 9.4 to
-            10.4 %).
-            Recommended: thp=never,malloc=thp. It changes this program only:
-                hugewise exec --policy thp=never,malloc=thp -- sort -n numbers.txt
-            By hand: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec.
-            Some starts may miss it with glibc 2.36; none with 2.38.
-            How sure: at least 95 % for the huge pages alone; 12 of 12 rounds agree; control
-                passed (−0.5 to +0.7 %).
-        "#]],
-    );
-    check(
-        &of_malloc(12, [4.0, 4.6, 4.2], 1.0),
-        &expect![[r#"
-            Huge pages hurt sort -n numbers.txt: 15.1 % more wall time with malloc=thp
-            (95 %: 14.5 to 15.7 %).
-            Stay with as-is: nothing that was tried is better.
-            How sure: at least 95 %; 12 of 12 rounds agree; its huge pages alone 9.7 % more
-                (95 %: 9.2 to 10.0 %); control passed (−0.5 to +0.7 %).
-        "#]],
-    );
+fn huge_pages_hurt_though_the_policy_helps() {
+    let found = answer(12, [4.0, 3.6, 3.2], 1.0);
+    assert_eq!((found.word, chosen(&found)), (Word::Hurt, Some(SMALL)));
+    let changes = of_pages_alone(&found, [&Call::Worse, &Call::Better]);
+    assert_eq!(changes, [12.6, -9.9]);
+
+    let both = answer(12, [4.0, 4.6, 4.2], 1.0);
+    assert_eq!((both.word, chosen(&both)), (Word::Hurt, Some("as-is")));
+    assert_eq!(contrasts(&both)[0], ("malloc=thp", &Against::Baseline));
+    assert_eq!(change(headline(&both)[0]), 15.1);
 }
 
 #[test]
-fn huge_pages_do_not_matter_where_malloc_does() {
-    check(
-        &of_malloc(40, [4.0, 3.6, 3.6], 1.0),
-        &expect![[r#"
-            Huge pages by themselves do not matter to sort -n numbers.txt: no difference
-            within ±1 % (95 %: −0.3 to +0.3 %). But malloc=thp also lets malloc grow the
-            heap in larger steps, alone (thp=never,malloc=thp) 10.0 % less (95 %: 9.7 to
-            10.3 %). Together: 10.0 % less than as-is (95 %: 9.7 to 10.3 %).
-            Recommended: malloc=thp. It changes this program only:
-                hugewise exec --policy malloc=thp -- sort -n numbers.txt
-            Some starts may miss it with glibc 2.36; none with 2.38.
-            How sure: at least 95 % for the huge pages alone; control passed (−0.3 to
-                +0.4 %).
-        "#]],
+fn huge_pages_make_no_difference_though_malloc_does() {
+    let answer = answer(40, [4.0, 3.6, 3.6], 1.0);
+    assert_eq!(
+        (answer.word, chosen(&answer)),
+        (Word::NoDifference, Some("malloc=thp"))
     );
+    let changes = of_pages_alone(&answer, [&Call::Same, &Call::Better]);
+    assert_eq!(changes[1], -10.0);
 }
 
-/// Where malloc takes back what its huge pages gain, these are not small.
+/// If malloc takes back what its huge pages gain, these are not small.
 #[test]
-fn a_policy_that_hardly_matters_says_little_of_huge_pages_that_may() {
-    check(
-        &of_malloc(12, [4.0, 3.98, 3.98], 5.0),
-        &expect![[r#"
-            Huge pages hardly matter to sort -n numbers.txt: +0.1 % with malloc=thp (95 %:
-            −2.4 to +2.6 %).
-            Stay with as-is: at most 2.4 % may be gained.
-            How sure: at least 95 % that it changes by less than 3 %; better or worse is not
-                decided after 12 rounds; control: as-is against itself −2.1 to +3.1 %, too
-                noisy to tell.
-        "#]],
-    );
-    check(
-        &of_malloc(12, [4.0, 3.98, 4.06], 5.0),
-        &expect![[r#"
-            Huge pages by themselves help sort -n numbers.txt: 1.3 % less wall time than the
-            same malloc with small pages (95 %: 0.1 to 3.1 %). But malloc=thp also lets
-            malloc grow the heap in larger steps. Together, not decided: +0.1 % against
-            as-is (95 %: −2.4 to +2.6 %).
-            Stay with as-is: at most 2.4 % may be gained.
-            How sure: at least 95 % for the huge pages alone that they help, though perhaps
-                by less than 1 %; 11 of 12 rounds agree; control: as-is against itself −2.1
-                to +3.1 %, too noisy to tell.
-        "#]],
-    );
+fn a_policy_of_little_effect_says_little_of_huge_pages_that_may_do_more() {
+    let found = answer(12, [4.0, 3.98, 3.98], 5.0);
+    assert_eq!((found.word, chosen(&found)), (Word::Little, Some("as-is")));
+    assert_eq!(change(headline(&found)[0]), 0.1);
+
+    let alone = answer(12, [4.0, 3.98, 4.06], 5.0);
+    assert_eq!(alone.word, Word::Help);
+    assert_eq!(contrasts(&alone)[0].1, &small());
+    assert_eq!(change(headline(&alone)[0]), -1.3);
+    let may_be_small = |doubt: &Doubt| matches!(doubt, Doubt::MaybeSmall { .. });
+    assert!(alone.doubts.iter().any(may_be_small), "{:#?}", alone.doubts);
 }

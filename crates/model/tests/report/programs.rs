@@ -1,17 +1,16 @@
 //! Two programs under two policies.
 
-use expect_test::expect_file;
-use hugewise_model::run::compare::{self, Gain, Options};
+use hugewise_model::run::answer::{Against, Answer, Call, Claim, Effect, SubjectKind, Word};
+use hugewise_model::run::compare::{self, Options};
 use hugewise_model::run::plan::Program;
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::report::Report;
 use serde_json::Value;
 
-use super::checked::{check, golden, markdown};
+use super::checked::{change, check, chosen, headline, judged, report};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
-/// `old` gains 19.7 % from huge pages; `new` is 4 % faster without them and gains `gain` of it.
+/// Returns a record in which `old` gains 19.7 % from huge pages; `new` is 4 % faster without them and gains `gain` of it.
 fn programs(gain: f64, rounds: u32) -> Record {
     let program = |name: &str| Program {
         name: name.to_owned(),
@@ -43,53 +42,58 @@ fn table(record: &Record) -> compare::Table {
     compare::table(record, &Options::default()).unwrap()
 }
 
-#[test]
-fn the_first_screen_has_both_programs_and_what_they_gain() {
-    let record = programs(0.83, 12);
-    let table = table(&record);
-    assert_eq!(table.interactions[0].gain, Gain::Less);
-    let text = check("programs", &record, table);
-    for part in [
-        "new takes 3.9 % less wall time than old with as-is",
-        "new gains less from huge pages: −3",
-        "Best policy: thp=always for old, thp=always for new.",
-    ] {
-        assert!(text.contains(part), "{part}:\n{text}");
-    }
-    let details = text.contains("All metrics");
-    assert!(!details, "{text}");
+/// Returns the gain of the second program less that of the first.
+fn gain(answer: &Answer) -> &Claim {
+    let is_gain = |claim: &Claim| matches!(claim.contrast.against, Against::GainOfProgram(_));
+    answer.claim(answer.find(is_gain).expect("two programs"))
 }
 
 #[test]
-fn programs_are_named_in_every_format() {
+fn both_programs_and_the_difference_of_their_gains_are_claims() {
     let record = programs(0.83, 12);
-    let report = Report::new(
-        &record,
-        table(&record),
-        Vec::new(),
-        Some("programs.jsonl".to_owned()),
-    );
-    expect_file![golden("programs.md")].assert_eq(&markdown(&report));
-    let json: Value = serde_json::from_str(&report.json()).unwrap();
-    let part = |key: &str| format!("{:#}\n", json[key]);
-    expect_file![golden("programs-interactions.json")].assert_eq(&part("interactions"));
-    let programs = json["programs"].as_array().unwrap();
-    let answers: Vec<&Value> = programs.iter().map(|it| &it["answers"][0]).collect();
-    assert!(
-        answers[0]
-            .as_str()
-            .unwrap()
-            .starts_with("Huge pages help ./old")
-    );
-    assert_eq!(programs[1]["command"][0], "./new");
-    assert_eq!(programs[1]["verdict"]["policies"]["thp=always"], "better");
-    let trials = json["trials"].as_array().unwrap();
-    let of_new = trials.iter().filter(|it| it["program"] == "new");
+    let answer = check("programs", &record, table(&record));
     assert_eq!(
-        of_new.count(),
-        36,
-        "two policies and the control in 12 rounds"
+        (answer.word, answer.subject.kind),
+        (Word::Compared, SubjectKind::Programs)
     );
+    let of = |against: &Against| {
+        let mut claims = headline(&answer).into_iter();
+        claims
+            .find(|claim| claim.contrast.against == *against)
+            .unwrap()
+    };
+    let by_itself = of(&Against::Program("as-is@old".to_owned()));
+    assert_eq!(
+        (by_itself.contrast.arm.as_str(), change(by_itself)),
+        ("as-is@new", -3.9)
+    );
+    let gain = of(&Against::GainOfProgram("old".to_owned()));
+    assert_eq!(gain.call, Call::Worse);
+    let Some(Effect::Points(points)) = gain.effect else {
+        panic!("{gain:?}");
+    };
+    assert_eq!((points * 10.0).round(), -32.0);
+    assert_eq!(answer.programs.len(), 2);
+    for (program, expected) in answer.programs.iter().zip([-19.7, -17.2]) {
+        assert_eq!(
+            (program.word, chosen(program)),
+            (Word::Help, Some("thp=always"))
+        );
+        assert_eq!(change(judged(program, "thp=always")), expected);
+    }
+}
+
+#[test]
+fn programs_are_named_in_json_and_csv() {
+    let record = programs(0.83, 12);
+    let report = report(&record);
+    let json: Value = serde_json::from_str(&report.json()).unwrap();
+    let programs = &json["answer"]["programs"];
+    let named = [0, 1].map(|at| programs[at]["subject"]["name"].as_str().unwrap());
+    assert_eq!(named, ["old", "new"]);
+    let trials = json["trials"].as_array().unwrap().iter();
+    let of_new = trials.filter(|it| it["program"] == "new").count();
+    assert_eq!(of_new, 36, "two policies and the control in 12 rounds");
     let csv = report.csv();
     let mut lines = csv.lines();
     assert!(lines.next().unwrap().ends_with(",missing,program"));
@@ -97,21 +101,17 @@ fn programs_are_named_in_every_format() {
 }
 
 #[test]
-fn where_no_interaction_was_shown_its_interval_is() {
+fn a_gain_that_was_not_shown_to_differ_is_the_same_or_open() {
     let record = programs(0.803, 8);
-    let report = Report::new(&record, table(&record), Vec::new(), None);
-    let answers = report.answers();
-    let said = &answers[1];
+    let report_of_eight = report(&record);
+    let alike = gain(report_of_eight.answer());
+    assert!(alike.interval.is_some());
     assert!(
-        said.starts_with("new and thp=always: no interaction was shown, ")
-            || said.starts_with("new gains from thp=always what old does"),
-        "{said}"
+        matches!(alike.call, Call::Same | Call::Open(_)),
+        "{alike:?}"
     );
     let record = programs(0.803, 3);
-    let report = Report::new(&record, table(&record), Vec::new(), None);
-    assert!(
-        report.answers()[1].contains("too few rounds for an interval"),
-        "{:?}",
-        report.answers()
-    );
+    let report_of_three = report(&record);
+    let few = gain(report_of_three.answer());
+    assert!(few.interval.is_none() && few.call.is_open(), "{few:?}");
 }

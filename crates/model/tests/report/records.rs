@@ -1,53 +1,69 @@
 //! Two records against each other.
 
 use expect_test::{expect, expect_file};
+use hugewise_model::run::answer::{Against, Call, Doubt, SubjectKind, Word};
 use hugewise_model::run::compare::{Across, between};
 use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report};
-use hugewise_model::text::{Style, Verbosity};
+use hugewise_model::text::Style;
 
-use super::checked::{check_json, draw, golden, widest};
+use super::checked::{change, check_json, draw, golden, headline, too_wide};
 use super::documented::marks;
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
+/// Returns a record of as-is and `thp=always` with these figures.
+fn of(always: Figures, rounds: u32) -> Record {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), always),
+    ];
+    sample::record(&arms, rounds)
+}
+
+fn other(record: &Record) -> Other<'_> {
+    Other {
+        record,
+        paths: ["before.jsonl", "after.jsonl"].map(str::to_owned),
+    }
+}
+
 #[test]
-fn two_records_go_by_their_names() {
-    let arms = |always| {
-        [
-            (Policy::as_is(), small_pages()),
-            (thp("thp=always", Thp::Always), always),
-        ]
-    };
-    let before = sample::record(&arms(huge_pages()), 6);
-    let mut after = sample::record(&arms(with(&huge_pages(), &[("wall_seconds", 3.1)])), 6);
+fn each_policy_of_two_records_is_a_claim() {
+    let before = of(huge_pages(), 6);
+    let mut after = of(with(&huge_pages(), &[("wall_seconds", 3.1)]), 6);
     after.header.host.kernel = "6.19.10".to_owned();
-    let other = Other {
-        record: &after,
-        paths: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
-    };
-    let report = Report::between(&before, other, sample::table_between(&before, &after));
-    let text = draw(&report, &Style::default());
-    expect_file![golden("two-records.txt")].assert_eq(&text);
-    assert!(text.contains("Under thp=always: after takes 8."), "{text}");
-    assert!(widest(&text) <= 80, "{text}");
+    let table = sample::table_between(&before, &after);
+    let report = Report::between(&before, other(&after), table);
+    let answer = report.answer();
+    assert_eq!(
+        (answer.word, answer.subject.kind),
+        (Word::Compared, SubjectKind::Records)
+    );
+    let claims = headline(answer);
+    assert!(
+        claims
+            .iter()
+            .all(|it| it.contrast.against == Against::OtherRecord)
+    );
+    let always = claims
+        .iter()
+        .find(|it| it.contrast.arm == "thp=always")
+        .unwrap();
+    assert_eq!((&always.call, change(always)), (&Call::Better, -8.2));
+    assert_eq!(answer.circumstances.len(), 2);
+    let style = Style::default();
+    expect_file![golden("two-records.txt")].assert_eq(&draw(&report, &style));
+    assert_eq!(too_wide(&report, &style), [""; 0]);
     check_json(&report);
 }
 
 /// Two real shapes through the real comparison: the kernel was changed between the two runs.
 #[test]
 fn two_kernels_are_compared_only_when_asked() {
-    let arms = |always: &Figures| {
-        [
-            (Policy::as_is(), small_pages()),
-            (thp("thp=always", Thp::Always), always.clone()),
-        ]
-    };
-    let before = sample::record(&arms(&huge_pages()), 12);
-    let faster = with(
-        &huge_pages(),
-        &[("wall_seconds", 3.1), ("user_seconds", 2.9)],
-    );
-    let mut after = sample::record(&arms(&faster), 12);
+    let before = of(huge_pages(), 12);
+    let faster = [("wall_seconds", 3.1), ("user_seconds", 2.9)];
+    let mut after = of(with(&huge_pages(), &faster), 12);
     after.header.host.kernel = "6.19.10".to_owned();
 
     let refused = between(&before, &after, Across::Refused).unwrap_err();
@@ -57,15 +73,12 @@ fn two_kernels_are_compared_only_when_asked() {
     .assert_eq(&format!("{refused}\n"));
 
     let table = between(&before, &after, Across::Allowed).unwrap();
-    let other = Other {
-        record: &after,
-        paths: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    let report = Report::between(&before, other(&after), table);
+    let doubt = Doubt::NotOneExperiment {
+        differences: vec!["kernel: 6.18.44 → 6.19.10".to_owned()],
     };
-    let report = Report::between(&before, other, table);
-    let text = draw(&report, &Style::default());
-    expect_file![golden("two-kernels.txt")].assert_eq(&text);
-    assert!(widest(&text) <= 80, "{text}");
-    assert!(text.contains("kernel: 6.18.44 → 6.19.10"), "{text}");
+    assert!(report.answer().doubts.contains(&doubt));
+    assert_eq!(too_wide(&report, &Style::default()), [""; 0]);
     check_json(&report);
 }
 
@@ -74,25 +87,25 @@ fn doubts_of_two_records_are_those_of_both() {
     let arms = [(Policy::as_is(), small_pages())];
     let before = sample::record(&arms, 6);
     let mut after = sample::record(&arms, 6);
-    after.warnings = vec!["the record has no end".to_owned()];
-    after.trials[1].marks = marks();
-    let other = Other {
-        record: &after,
-        paths: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
-    };
-    let report = Report::between(&before, other, sample::table_between(&before, &after));
-    let verbose = Style {
-        verbose: Verbosity::Verbose,
-        ..Style::default()
-    };
-    let text = draw(&report, &verbose);
-    assert!(text.starts_with("Not one experiment: "), "{text}");
-    assert!(text.contains("\nafter: 1 of"), "{text}");
-    assert!(
-        text.contains("\nafter: Warning: the record has no end."),
-        "{text}"
-    );
-    assert!(!text.contains("\nbefore: "), "{text}");
+    let warning = "the record has no end".to_owned();
+    after.warnings = vec![warning.clone()];
+    for trial in &mut after.trials {
+        trial.marks = marks();
+    }
+    let table = sample::table_between(&before, &after);
+    let report = Report::between(&before, other(&after), table);
+    let answer = report.answer();
+    let differences = Vec::new();
+    assert_eq!(answer.doubts[0], Doubt::NotOneExperiment { differences });
+    assert!(answer.doubts.contains(&Doubt::Warning { text: warning }));
+    let disturbed: Vec<u32> = answer
+        .circumstances
+        .iter()
+        .map(|it| it.disturbance.trials)
+        .collect();
+    assert_eq!(disturbed, [0, after.trials.len() as u32]);
+    let counted = |doubt: &Doubt| matches!(doubt, Doubt::Disturbed { .. });
+    assert_eq!(answer.doubts.iter().filter(|it| counted(it)).count(), 1);
 }
 
 #[test]

@@ -1,45 +1,39 @@
-//! The first screens of the records that are kept.
+//! The first screens of a dozen records, as they are.
 
 use std::path::Path;
 
+use expect_test::expect_file;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
 use hugewise_model::text::Style;
 
-use super::checked::draw;
-use super::documented::{json_files, text_of};
+use super::checked::{draw, golden};
+use super::documented::text_of;
 
-/// Lines of a terminal, and of a report with more policies than it can tell there.
-const LINES: [usize; 2] = [24, 30];
+/// Each screen with its record: one of every situation. That of two records is made in `records`.
+const SCREENS: [(&str, &str); 11] = [
+    ("all-failed", "fixtures/runs/all-failed.jsonl"),
+    ("allocators", "examples/allocators/record.jsonl"),
+    ("bench-memory", "fixtures/benches/memory.jsonl"),
+    ("carry-over", "fixtures/runs/carry-over.jsonl"),
+    ("clear-win", "fixtures/runs/clear-win.jsonl"),
+    ("five-policies", "fixtures/runs/five-policies.jsonl"),
+    ("jvm", "examples/jvm/record.jsonl"),
+    ("no-effect", "fixtures/runs/no-effect.jsonl"),
+    ("programs", "fixtures/runs/programs.jsonl"),
+    ("python-dict", "docs/records/python-dict.jsonl"),
+    ("redis", "examples/redis/record.jsonl"),
+];
 
 #[test]
-fn a_first_screen_fits_the_terminal() {
+fn screens_are_as_they_were() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = ["docs/records", "examples", "fixtures/runs"];
-    let files = places
-        .iter()
-        .flat_map(|place| json_files(&root.join(place)));
-    let mut tall = Vec::new();
-    let mut seen = 0;
-    for file in files {
-        let Ok(record) = parse(text_of(&file).as_bytes()) else {
-            continue;
-        };
+    for (name, path) in SCREENS {
+        let record = parse(text_of(&root.join(path)).as_bytes()).unwrap();
         let compared = table(&record, &Options::default()).unwrap();
-        let name = file.strip_prefix(&root).unwrap().display().to_string();
-        let text = draw(
-            &bench::report(&record, compared, Some(name.clone())),
-            &Style::default(),
-        );
-        seen += 1;
-        let lines = text.lines().count();
-        let has_few = record.header.plan.policies.len() <= 3;
-        let most = LINES[usize::from(!has_few)];
-        if lines > most {
-            tall.push(format!("{name}: {lines} lines\n{text}"));
-        }
+        let report = bench::report(&record, compared, Some(path.to_owned()));
+        let text = draw(&report, &Style::default());
+        expect_file![golden(&format!("{name}.txt"))].assert_eq(&text);
     }
-    assert!(seen > 50, "{seen} records");
-    assert!(tall.is_empty(), "{}", tall.join("\n"));
 }

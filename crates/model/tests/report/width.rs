@@ -1,8 +1,9 @@
 //! Long names and many policies in 80 columns.
 
+use hugewise_model::run::answer::Mechanism;
 use hugewise_model::run::policy::{Malloc, Policy, Settings, Thp};
 
-use super::checked::check;
+use super::checked::{change, check, chosen, judged};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};
 
 #[test]
@@ -13,7 +14,7 @@ fn long_names_and_five_policies_fit() {
             kind,
         )
     };
-    let record = sample::record(
+    let mut record = sample::record(
         &[
             (
                 long("everything-as-the-machine-has-it", Thp::Inherit),
@@ -38,10 +39,10 @@ fn long_names_and_five_policies_fit() {
         ],
         12,
     );
-    let mut record = record;
     record.header.plan.command = vec!["/opt/vendor/bin/sort".to_owned(), "--key=".repeat(40)];
-    let text = check("long-names", &record, table(&record, 0.008));
-    assert!(text.contains("thp=always 12.3 times as long"), "{text}");
+    let answer = check("long-names", &record, table(&record, 0.008));
+    let claim = judged(&answer, "thp=always");
+    assert!((1130.0..1136.0).contains(&change(claim)), "{claim:?}");
 }
 
 #[test]
@@ -66,5 +67,11 @@ fn five_policies_fit() {
         ),
     ];
     let record = sample::record(&arms, 12);
-    check("five-policies", &record, table(&record, 0.008));
+    let answer = check("five-policies", &record, table(&record, 0.008));
+    assert_eq!(answer.arms.len(), 5);
+    let mechanism = answer.choice.as_ref().map(|it| it.mechanism);
+    assert_eq!(
+        (chosen(&answer), mechanism),
+        (Some("thp=always"), Some(Mechanism::Machine))
+    );
 }

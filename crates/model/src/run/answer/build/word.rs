@@ -241,8 +241,7 @@ fn open(claims: &[Claim], arm: &str) -> Word {
             ..
         })) => Word::TooFewRounds,
         Some(Call::NotRun(Why::NoRound)) => Word::TooFewRounds,
-        Some(Call::Failed(_)) => Word::Failed,
-        Some(Call::NotApplied(_)) => Word::CouldNotTry,
+        Some(Call::Failed(_) | Call::NotApplied(_)) => Word::CouldNotTry,
         _ => Word::Open,
     }
 }

@@ -14,7 +14,7 @@ use hugewise_model::observe::inspect::view::{
 };
 use hugewise_model::text::document::Level;
 use hugewise_model::text::plain_text::level;
-use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 
 fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", name]
@@ -101,6 +101,12 @@ fn as_a_map_and_for_programs() {
     let style = Style::default();
     let drawn = to_text(&map(&inspection, &style, &|_| false), &style);
     expect_file![fixture("golden/inspect-map.txt")].assert_eq(&drawn);
+    let coloured = Style {
+        color: Color::Always,
+        ..style
+    };
+    let painted = to_text(&map(&inspection, &coloured, &|_| false), &coloured);
+    assert!(painted.contains("\u{1b}[") && !painted.contains("\\u{1b}"));
     let all = std::slice::from_ref(&inspection);
     expect_file![fixture("golden/inspect-grown.csv")].assert_eq(&csv(all));
     let document = inspection.document(None, Level::First);

@@ -468,7 +468,7 @@ prop_compose! {
 prop_compose! {
     fn trial()(
         (index, round, started_unix_ms, failure_ignored, outlived) in
-            (any::<u32>(), any::<u32>(), any::<u64>(), any::<bool>(), any::<u32>()),
+            (any::<u32>(), 0_u32..1000, any::<u64>(), any::<bool>(), any::<u32>()),
         start in prop::option::of(any::<u32>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
         outcome in outcome(),

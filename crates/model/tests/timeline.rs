@@ -1,20 +1,17 @@
-//! Services second by second: what is drawn of them, and what is said of their slow requests.
+//! Draws services second by second.
 
 mod sample;
 
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::run::findings;
-use hugewise_model::run::findings::{Finding, Outcome};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::timeline::document;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use hugewise_model::text::{Style, to_text};
-use sample::{small_pages, table, thp};
+use sample::{small_pages, thp};
 
 /// Two policies; under the second the service stalls in its third second.
 fn record(slowest: impl Fn(&Trial) -> Slowest) -> Record {
@@ -71,11 +68,6 @@ fn held(slow_in_stall: u64, turned: &[(u64, u64)]) -> Held {
     }
 }
 
-fn said(record: &Record, id: &str) -> Vec<Finding> {
-    let all = findings::judge(record, &table(record, 0.005)).into_iter();
-    all.filter(|finding| finding.id == id).collect()
-}
-
 #[test]
 fn seconds_are_drawn_by_policy() {
     let record = record(|trial| match &*trial.policy {
@@ -106,83 +98,4 @@ fn seconds_are_drawn_by_policy() {
     "#]]
     .assert_eq(&text);
     assert!(text.lines().all(|line| line.chars().count() <= 80));
-}
-
-#[test]
-fn more_than_chance_is_shown_and_chance_is_not() {
-    let turned = [(0, 700), (3, 250), (40, 50)];
-    let record = record(|trial| {
-        Slowest::Held(match &*trial.policy {
-            "as-is" => held(3, &turned),
-            _ => held(40, &turned),
-        })
-    });
-    let findings = said(&record, "slow-requests-stalled");
-    let texts: Vec<String> = findings
-        .iter()
-        .map(|it| format!("{:?} {}\n", it.outcome, it.text))
-        .collect();
-    expect![[r#"
-        Shown thp=always: slow requests coincide with kernel stalls. Of the slowest 0.1 % of requests (288, 1.90 ms or slower) 83.3 % overlapped with a stall of 100 µs or more (240 in direct compaction); by chance 5.7 % would (0.0 to 27.8 %)
-        NotShown as-is: slow requests do not coincide with kernel stalls. Of the slowest 0.1 % of requests (288, 1.90 ms or slower) 6.2 % overlapped with a stall of 100 µs or more; by chance 5.7 % would (0.0 to 27.8 %)
-    "#]]
-    .assert_eq(&texts.concat());
-}
-
-#[test]
-fn one_trial_of_many_steps_is_enough_and_the_policies_share_their_error() {
-    // 4 % by itself is no longer below 5 % where two policies are looked at.
-    let record = record(|_| Slowest::Held(held(40, &[(0, 997), (40, 3)])));
-    assert!(
-        said(&record, "slow-requests-stalled")
-            .iter()
-            .all(|it| it.outcome == Outcome::Shown)
-    );
-    let mut one = record;
-    one.trials.truncate(3);
-    let turned = [(0, 960), (40, 40)];
-    for trial in &mut one.trials {
-        let timeline = trial.timeline.as_mut().expect("there is one");
-        timeline.slowest = Slowest::Held(held(40, &turned));
-    }
-    let roles = one
-        .trials
-        .iter()
-        .map(|trial| (trial.role, trial.policy.clone()));
-    let roles: Vec<_> = roles.collect();
-    assert_eq!(roles.len(), 3, "{roles:?}");
-    let findings = said(&one, "slow-requests-stalled");
-    assert_eq!(findings.len(), 2, "{findings:#?}");
-    assert!(
-        findings.iter().all(|it| it.outcome == Outcome::NotShown),
-        "{findings:#?}"
-    );
-}
-
-#[test]
-fn it_cannot_be_told_only_where_somebody_might_expect_it() {
-    let missing = Missing::not_permitted("CAP_BPF and CAP_PERFMON");
-    let untraced = record(|_| {
-        let missing = missing.clone();
-        Slowest::CannotTell(Unrelated::NotTraced { missing })
-    });
-    let findings = said(&untraced, "slow-requests-stalled");
-    let [only] = &findings[..] else {
-        panic!("{findings:#?}");
-    };
-    assert_eq!(only.outcome, Outcome::CannotTell);
-    assert_eq!(
-        only.text,
-        "It is unknown whether slow requests were stalled: no stall was timed: not permitted; needs \
-         CAP_BPF and CAP_PERFMON"
-    );
-    let source = "wrk".to_owned();
-    for why in [
-        Unrelated::NotAsked,
-        Unrelated::Unread,
-        Unrelated::NoTimes { source },
-    ] {
-        let record = record(|_| Slowest::CannotTell(why.clone()));
-        assert_eq!(said(&record, "slow-requests-stalled"), []);
-    }
 }

@@ -64,10 +64,11 @@ fn with_flags(mut error: clap::Error, command: &Command) -> clap::Error {
     let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else {
         return error;
     };
-    let as_value = format!("'-- {typed}'");
+    // The word itself may stand there without its control characters.
+    let as_value = "as a value, use '-- ";
     let others = tips.into_iter();
     let tips: Vec<_> = others
-        .filter(|tip| !tip.to_string().contains(&as_value))
+        .filter(|tip| !tip.to_string().contains(as_value))
         .collect();
     if !tips.is_empty() {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));

@@ -15,6 +15,7 @@ use hugewise_model::run::{compare, timeline};
 use hugewise_model::text::wrap::quoted;
 use hugewise_model::text::{page, to_text};
 
+use crate::cmd::attribute;
 use crate::exit::{self, Exit};
 use crate::experiment::metrics::check_gates;
 use crate::experiment::report::{self, ReportFiles};
@@ -119,6 +120,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let parsed = paths.iter().zip(&files);
     let parsed = parsed.map(|(path, bytes)| recorder::parse(path, bytes));
     let records: Vec<Record> = parsed.collect::<Result<_>>()?;
+    if let ([record], [path]) = (&records[..], &paths[..])
+        && attribute::is_design(record)
+    {
+        attribute::show(record, path, output)?;
+        return Ok(Exit::Done);
+    }
     if arguments.timeline {
         return seconds(&records, &arguments.output);
     }

@@ -131,7 +131,7 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
         let text = answer.doubt_text(doubt);
         if demands.strict && doubt.forbids_strict() {
             message(format_args!("--strict: {text}"));
-        } else if doubt.is_serious() && !output.quiet {
+        } else if answer.warns_of(doubt) && !output.quiet {
             message(text);
         }
     }

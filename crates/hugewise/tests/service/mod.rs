@@ -15,7 +15,7 @@ use assert_cmd::assert::Assert;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::harness::report::answer;
+use crate::harness::report::{answer, doubt};
 use crate::harness::{Case, lab, one_at_a_time, readings, wait_until};
 
 const PAGES: usize = 1024;
@@ -206,24 +206,27 @@ fn a_failing_service_is_a_row_with_its_last_words() {
     let _turn = one_at_a_time();
     // The last load knocks at a door behind which nobody is.
     let nobody = format!("{} ask --port 1 --requests 1", lab().display());
-    for (failing, load, party, said) in [
+    for (failing, load, party, why, said) in [
         (
             "--fail start",
             &asking(3),
             "service",
-            "ended before it was ready: exit status 3. The service wrote: no configuration",
+            "ended before it was ready: exit status 3",
+            "no configuration",
         ),
         (
             "--fail load",
             &asking(3),
             "service",
-            "ended under load: killed by signal 6. The service wrote: listening",
+            "ended under load: killed by signal 6",
+            "listening",
         ),
         (
             "",
             &nobody,
             "load",
-            "the load failed: exit status 1. The load wrote: hugewise-lab: asking",
+            "the load failed: exit status 1",
+            "hugewise-lab: asking",
         ),
     ] {
         let case = Case::new();
@@ -232,7 +235,10 @@ fn a_failing_service_is_a_row_with_its_last_words() {
         let (_, report) = report(&case, &mut run, 3);
         let outcome = &report["trials"][0]["outcome"];
         let error = outcome["error"].as_str().unwrap_or_default();
-        assert!(error.contains(said), "{outcome}");
+        assert!(error.contains(why), "{outcome}");
+        let failed = doubt(&report, "failed_trials");
+        let wrote = failed["said"].as_str().unwrap_or_default();
+        assert!(wrote.contains(said), "{failed}");
         assert_eq!(outcome["party"], party, "{outcome}");
         assert_eq!(answer(&report)["word"], "failed");
     }

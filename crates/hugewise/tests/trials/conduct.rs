@@ -4,7 +4,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::json;
 
-use crate::harness::report::{arm, doubt};
+use crate::harness::report::doubt;
 use crate::harness::{self, Case, one_at_a_time, readings};
 
 #[test]
@@ -52,9 +52,10 @@ fn a_policy_under_which_the_command_fails_is_dropped() {
         .assert()
         .code(3);
     let report = case.json(&json);
-    let dropped = &arm(&report, "bad")["dropped"];
-    assert_eq!(dropped[0], 1, "{dropped}");
-    assert!(dropped[1]["fails"].is_string(), "{dropped}");
+    let dropped = doubt(&report, "dropped");
+    assert_eq!(dropped["arm"], "bad", "{dropped}");
+    assert_eq!(dropped["rounds"], 1, "{dropped}");
+    assert!(report["dropped"][0]["why"]["fails"].is_string());
     let failed = doubt(&report, "failed_trials");
     assert_eq!(failed["by_arm"], json!([["bad", 1]]), "{failed}");
     assert_eq!(failed["of"], 10, "{failed}");

@@ -3,9 +3,9 @@
 /// Clocks.
 pub mod clock;
 
+pub mod closed;
 /// How many files may be open.
 pub mod descriptors;
-pub mod closed;
 
 /// Errors: the kind, the action and the path.
 pub mod error;

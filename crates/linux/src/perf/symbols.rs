@@ -94,6 +94,7 @@ mod tests {
         Some((program.to_string_lossy().into_owned(), offset))
     }
 
+    #[expect(clippy::disallowed_macros, reason = "a skipped check is named")]
     #[test]
     fn compressed_debug_information_does_not_hide_names() {
         for flags in [&[][..], &["-gz=none"], &["-gz=zlib"], &["-gz=zstd"]] {

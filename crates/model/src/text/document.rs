@@ -49,6 +49,8 @@ pub enum Block {
     Bars(Bars),
     /// Lines that are never wrapped: a command to paste, a map, a curve.
     Lines(Vec<String>),
+    /// The same in colours of its own, with no text but ours.
+    Painted(Vec<String>),
     /// Footnotes and legends, one each.
     Notes(Vec<String>),
 }
@@ -150,6 +152,7 @@ impl Block {
                 bars.heading.iter_mut().chain(labels).for_each(make_plain);
             }
             Self::Lines(lines) | Self::Notes(lines) => lines.iter_mut().for_each(make_plain),
+            Self::Painted(_) => {}
         }
     }
 }

@@ -97,7 +97,7 @@ fn block(block: &Block) -> String {
         }
         Block::Table(grid) => table(grid),
         Block::Bars(it) => bars(it),
-        Block::Lines(lines) => {
+        Block::Lines(lines) | Block::Painted(lines) => {
             let lines = outdented(lines).map(xml_escaped).collect::<Vec<_>>();
             format!("<pre tabindex=\"0\">{}</pre>\n", lines.join("\n"))
         }

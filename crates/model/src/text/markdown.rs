@@ -31,7 +31,9 @@ fn block(block: &Block) -> String {
         Block::Fields(fields) => list(fields.iter().map(field)),
         Block::Table(grid) => table(grid),
         Block::Bars(bars) => bar_table(bars),
-        Block::Lines(lines) => format!("```text\n{}\n```", lines.join("\n")),
+        Block::Lines(lines) | Block::Painted(lines) => {
+            format!("```text\n{}\n```", lines.join("\n"))
+        }
         Block::Notes(notes) => list(notes.iter().map(|note| escaped(note))),
     }
 }

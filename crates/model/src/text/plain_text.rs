@@ -48,7 +48,7 @@ fn block_lines(block: &Block, style: &Style) -> Vec<String> {
         Block::Fields(fields) => field_lines(fields, style),
         Block::Table(grid) => grid.lines(style.width, |text, tone| paint(text, tone, style.color)),
         Block::Bars(bars) => bar_lines(bars, style.width),
-        Block::Lines(lines) => lines.clone(),
+        Block::Lines(lines) | Block::Painted(lines) => lines.clone(),
         Block::Notes(notes) => notes
             .iter()
             .flat_map(|note| wrapped(note, style.width, 2))

@@ -123,7 +123,7 @@ fn without_effect(record: &Record, own: Option<&str>) -> Answer {
     report.answer().clone()
 }
 
-fn tried<'a>(answer: &'a Answer) -> Vec<(&'a str, Reach, &'a str)> {
+fn tried(answer: &Answer) -> Vec<(&str, Reach, &str)> {
     let tried = steps(answer).into_iter();
     let tried = tried.filter_map(|(step, command)| match step {
         NextStep::TryPolicy { policy, because } => Some((policy.as_str(), *because, command?)),

@@ -163,11 +163,11 @@ fn doubts_about_the_control_forbid_a_strict_pass() {
     let control = table.control.as_mut().unwrap();
     (control.comparison.low, control.comparison.high) = (Some(1.02), Some(1.1));
     let answer = answer_of(&record, table.clone());
-    assert!(answer.doubts[0].forbids_strict() && answer.doubts[0].is_serious());
+    assert!(answer.doubts[0].forbids_strict() && answer.warns_of(&answer.doubts[0]));
     let control = table.control.as_mut().unwrap();
     (control.comparison.low, control.comparison.high) = (Some(0.7), Some(1.2));
     let answer = answer_of(&record, table);
-    assert!(answer.doubts[0].forbids_strict() && !answer.doubts[0].is_serious());
+    assert!(answer.doubts[0].forbids_strict() && !answer.warns_of(&answer.doubts[0]));
 }
 
 #[test]

@@ -350,19 +350,7 @@ fn source(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
-    let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
-    let mut attribution = Attribution::of(record).map_err(refused)?;
-    // The files of the calls are the workload's.
-    crate::invoker::rights()?.lend(|| {
-        names::name_places(&mut attribution);
-        Ok(())
-    })?;
-    output::show(
-        &arguments.output,
-        &attribution,
-        || attribution.document(&path.display().to_string()),
-        || csv::rows(&attribution),
-    )?;
+    let attribution = show(record, path, &arguments.output)?;
     let path = path.display().to_string();
     let bytes = || recorder::source(Path::new(&path), recorder::read_back(Path::new(&path))?);
     let drawn = || Ok(attribution.page(&path, &bytes()?));
@@ -372,6 +360,34 @@ fn report(record: &Record, path: &Path, arguments: &Arguments) -> Result<Exit> {
         write_sites(&attribution, most, file)?;
     }
     Ok(Exit::Done)
+}
+
+/// Prints the attribution that the record of a design gives.
+///
+/// # Errors
+/// The record is none of a design, or the output cannot be written.
+pub fn show(record: &Record, path: &Path, output: &Output) -> Result<Attribution> {
+    let refused = |problem: String| exit::usage(format!("{}: {problem}", path.display()));
+    let mut attribution = Attribution::of(record).map_err(refused)?;
+    // The files of the calls are the workload's.
+    crate::invoker::rights()?.lend(|| {
+        names::name_places(&mut attribution);
+        Ok(())
+    })?;
+    output::show(
+        output,
+        &attribution,
+        || attribution.document(&path.display().to_string()),
+        || csv::rows(&attribution),
+    )?;
+    Ok(attribution)
+}
+
+/// Returns true for the record of a design.
+#[must_use]
+pub fn is_design(record: &Record) -> bool {
+    let verb = record.header.made_by.get(1);
+    verb.is_some_and(|verb| verb == "attribute") && Attribution::of(record).is_ok()
 }
 
 fn write_sites(attribution: &Attribution, most: usize, path: &Path) -> Result<()> {

@@ -131,6 +131,10 @@ impl Space {
     /// Takes a new mapping in. `tally` makes a place for its faults, unless it grew out of an
     /// older one.
     pub(crate) fn map(&mut self, map: &Map, units: Units, tally: impl FnOnce() -> usize) {
+        // A recording may say anything; the kernel does not say this.
+        if map.start >= map.end {
+            return;
+        }
         let older = self.overlapping(map.start, map.end);
         let same = |area: &&Area| {
             &*area.name == map.name.as_str()

@@ -205,10 +205,4 @@ impl Doubt {
                 | Self::NothingDecided
         )
     }
-
-    /// Returns true if it is printed to stderr even without `--strict`.
-    #[must_use]
-    pub fn is_serious(&self) -> bool {
-        matches!(self, Self::ControlFailed { .. } | Self::NotApplied { .. })
-    }
 }

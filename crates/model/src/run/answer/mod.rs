@@ -208,6 +208,20 @@ impl Answer {
         &self.claims[id.0]
     }
 
+    /// Returns true for a doubt that is printed to stderr even without `--strict`: one that no row shows.
+    #[must_use]
+    pub fn warns_of(&self, doubt: &Doubt) -> bool {
+        let is_row = |arm: &str| {
+            let call = self.judged_claim(arm).map(|claim| &claim.call);
+            matches!(call, Some(Call::NotApplied(_)))
+        };
+        match doubt {
+            Doubt::ControlFailed { .. } => true,
+            Doubt::NotApplied { arm, .. } => !is_row(arm),
+            _ => false,
+        }
+    }
+
     /// Returns a doubt as one line of text.
     #[must_use]
     pub fn doubt_text(&self, doubt: &Doubt) -> String {

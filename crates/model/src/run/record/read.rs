@@ -77,10 +77,12 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
         Line::Header(_) => return Err("a second header".to_owned()),
         Line::Trial(trial) => {
             check_policy(record, &trial.policy, "a trial of")?;
+            check_round(record, trial.round)?;
             record.push(trial);
         }
         Line::Drop(removal) => {
             check_policy(record, &removal.policy, "the end of")?;
+            check_round(record, removal.round)?;
             record.remove(removal);
         }
         Line::End(end) => record.end = Some(end),
@@ -96,6 +98,20 @@ fn check_policy(record: &Record, name: &str, what: &str) -> Result<(), String> {
     Err(format!(
         "{what} policy `{name}`, which the plan does not have"
     ))
+}
+
+/// Rounds are counted one by one, and each has a trial: who draws them goes through all of them.
+fn check_round(record: &Record, round: u32) -> Result<(), String> {
+    /// So many rounds may be missing from a record that was cut.
+    const MISSING: usize = 1000;
+    let trials = record.trials.len();
+    match usize::try_from(round).is_ok_and(|round| round <= trials + MISSING) {
+        true => Ok(()),
+        false => Err(format!(
+            "`round` is {round}, after {}",
+            counted(trials as u64, "trial")
+        )),
+    }
 }
 
 fn torn(line: usize, trials: usize) -> String {

@@ -85,7 +85,7 @@ impl Summary {
         let most = self.kinds.first().filter(|_| self.kinds.len() > 1);
         most.map_or_else(String::new, |most| {
             let part = share(most.row.time_ns, self.total.time_ns);
-            match most.row.time_ns * 2 > self.total.time_ns {
+            match most.row.time_ns.saturating_mul(2) > self.total.time_ns {
                 true => format!(", mostly {} ({part})", most.label),
                 false => format!(", largest kind {} ({part})", most.label),
             }

@@ -92,8 +92,8 @@ pub fn map(
         });
     }
     rows.end_line();
-    let legend = Block::Lines(legend(inspection, style, rows.longest));
-    let lines = Block::Lines(rows.lines);
+    let legend = Block::Painted(legend(inspection, style, rows.longest));
+    let lines = Block::Painted(rows.lines);
     Document::new([Section::default().with(legend).with(lines)])
 }
 

@@ -356,7 +356,7 @@ fn latencies(work: &Work<'_>) -> Vec<Doubt> {
     });
     let closed = trials().any(|trial| trial.pacing == Some(Pacing::Closed));
     let closed = closed.then(|| Doubt::ClosedLoop {
-        program: source.reader.program().to_owned(),
+        program: source.reader.program(),
     });
     unread.into_iter().chain(closed).collect()
 }

@@ -545,7 +545,7 @@ fn verbose(work: &Work<'_>) -> Option<Next> {
     let beside = work.source.beside;
     let names: Vec<String> = match work.source.other {
         Some(_) => beside.paths.iter().map(|path| quoted(path)).collect(),
-        None => work.word().map(|word| quoted(word)).into_iter().collect(),
+        None => work.word().map(quoted).into_iter().collect(),
     };
     let line = format!("hugewise report -v {}", names.join(" "));
     (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))

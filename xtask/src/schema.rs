@@ -2,7 +2,7 @@
 //!
 //! The page follows the fields from one type to the next, so it has every key that a report can have.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -25,7 +25,7 @@ const ROOT: (&str, &str) = ("run::answer", "Answer");
 const BY_HAND: [(&str, &str); 4] = [
     ("Duration", "seconds"),
     ("MetricId", "name of a metric"),
-    ("Warning", "a sentence"),
+    ("Warning", "sentence"),
     ("Readings", "readings by metric"),
 ];
 
@@ -35,35 +35,46 @@ const BY_HAND: [(&str, &str); 4] = [
 /// A source file that is no Rust, or a type that is not found.
 pub fn document() -> Result<Document> {
     let source = Source::read(Path::new(CRATE))?;
-    let mut pages = Reader {
-        source: &source,
-        open: VecDeque::from([TypePath::new(ROOT.0, ROOT.1)]),
-        sections: BTreeMap::new(),
-        order: Vec::new(),
-    };
-    while let Some(path) = pages.open.pop_front() {
-        if !pages.sections.contains_key(&path) {
-            let section = pages.section(&path)?;
-            pages.order.push(path.clone());
-            pages.sections.insert(path, section);
-        }
-    }
+    // The second reading knows which names are shared.
+    let first = Reader::of(&source, BTreeSet::new()).all()?;
+    let reached = first.into_iter().map(|(path, _)| path).collect();
+    let all = Reader::of(&source, reached).all()?;
     let how = "The key answer of a report as JSON holds an Answer. Each section is a type, each row a field or a value. \
                A type in the second column has a section of its own.";
     let lead = Section::default().with(Paragraph::new(how));
-    let sections = pages.order.iter().map(|path| pages.sections[path].clone());
+    let sections = all.into_iter().map(|(_, section)| section);
     Ok(Document::new(std::iter::once(lead).chain(sections)))
 }
 
 /// Reads types until no new one is named.
 struct Reader<'a> {
     source: &'a Source,
+    /// Types on the page.
+    reached: BTreeSet<TypePath>,
     open: VecDeque<TypePath>,
-    sections: BTreeMap<TypePath, Section>,
-    order: Vec<TypePath>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn of(source: &'a Source, reached: BTreeSet<TypePath>) -> Self {
+        Self {
+            source,
+            reached,
+            open: VecDeque::from([TypePath::new(ROOT.0, ROOT.1)]),
+        }
+    }
+
+    /// Returns a section for each type, in the order in which they are named.
+    fn all(mut self) -> Result<Vec<(TypePath, Section)>> {
+        let mut sections: Vec<(TypePath, Section)> = Vec::new();
+        while let Some(path) = self.open.pop_front() {
+            if sections.iter().all(|(known, _)| *known != path) {
+                let section = self.section(&path)?;
+                sections.push((path, section));
+            }
+        }
+        Ok(sections)
+    }
+
     fn section(&mut self, path: &TypePath) -> Result<Section> {
         let item = self.source.item(path)?;
         let mut grid = Grid::headed(&["name", "holds", "meaning"]);
@@ -95,9 +106,10 @@ impl Reader<'_> {
 
     /// Returns the name of a type, with its module when two types share the name.
     fn title(&self, path: &TypePath) -> String {
-        match self.source.is_alone(path) {
-            true => path.name.clone(),
-            false => path.with_module(),
+        let same = self.reached.iter().filter(|it| it.name == path.name);
+        match same.count() {
+            0 | 1 => path.name.clone(),
+            _ => path.with_module(),
         }
     }
 
@@ -164,8 +176,8 @@ impl Reader<'_> {
         let inner = |reader: &mut Self, ty: &Type| reader.holds(at, ty);
         match ty {
             Type::Reference(it) => inner(self, &it.elem),
-            Type::Array(it) => Ok(format!("list of {}", inner(self, &it.elem)?)),
-            Type::Slice(it) => Ok(format!("list of {}", inner(self, &it.elem)?)),
+            Type::Array(it) => Ok(list_of(&inner(self, &it.elem)?)),
+            Type::Slice(it) => Ok(list_of(&inner(self, &it.elem)?)),
             Type::Tuple(it) => {
                 let parts: Result<Vec<String>> =
                     it.elems.iter().map(|it| inner(self, it)).collect();
@@ -194,7 +206,7 @@ impl Reader<'_> {
             ("Self", []) => Ok(self.title(at)),
             ("Option", [inner]) => Ok(format!("{} or null", self.holds(at, inner)?)),
             ("Box", [inner]) => self.holds(at, inner),
-            ("Vec" | "BTreeSet", [inner]) => Ok(format!("list of {}", self.holds(at, inner)?)),
+            ("Vec" | "BTreeSet", [inner]) => Ok(list_of(&self.holds(at, inner)?)),
             ("BTreeMap", [key, inner]) => {
                 let (key, inner) = (self.holds(at, key)?, self.holds(at, inner)?);
                 Ok(format!("{inner}, by {key}"))
@@ -207,5 +219,13 @@ impl Reader<'_> {
                 Ok(title)
             }
         }
+    }
+}
+
+/// Returns a list in words.
+fn list_of(of: &str) -> String {
+    match of {
+        "number" | "whole number" | "text" | "sentence" => format!("list of {of}s"),
+        _ => format!("list of {of}"),
     }
 }

@@ -106,15 +106,6 @@ impl Source {
         item.with_context(|| format!("{path} is no type of the model"))
     }
 
-    /// Returns true when no other type has the same name.
-    pub(super) fn is_alone(&self, path: &TypePath) -> bool {
-        let modules = self.modules.values();
-        modules
-            .filter(|it| it.types.contains_key(&path.name))
-            .count()
-            == 1
-    }
-
     /// Finds the type that a path names inside the module of another type.
     pub(super) fn resolve(&self, at: &TypePath, path: &syn::Path) -> Result<TypePath> {
         let words: Vec<String> = path
@@ -142,14 +133,13 @@ impl Source {
                 name: first.clone(),
             });
         }
-        if let Some(import) = module.imports.get(first) {
-            return go(at, &[import, rest].concat());
-        }
+        // A function may have the name of its module, which is what more words follow.
         let inner = [at, std::slice::from_ref(first)].concat();
-        self.modules
-            .contains_key(&inner)
-            .then(|| go(&inner, rest))
-            .flatten()
+        if !rest.is_empty() && self.modules.contains_key(&inner) {
+            return go(&inner, rest);
+        }
+        let import = module.imports.get(first)?;
+        go(at, &[import, rest].concat())
     }
 }
 
@@ -202,7 +192,7 @@ pub(super) fn doc(attributes: &[Attribute]) -> String {
     without_links(&lines.join(" "))
 }
 
-/// Returns a text without brackets, addresses and code marks.
+/// Returns a text without brackets, addresses and code marks, with the null of JSON.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -211,5 +201,6 @@ fn without_links(text: &str) -> String {
         rest = after.split_once(')').map_or("", |(_, after)| after);
     }
     plain.push_str(rest);
+    let plain = plain.replace("`None`", "null");
     plain.replace(['[', ']', '`'], "")
 }

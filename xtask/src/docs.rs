@@ -19,7 +19,7 @@ use hugewise_model::text::document::{Block, Document, Field, Paragraph, Section}
 use hugewise_model::text::grid::{Align, Grid};
 use hugewise_model::text::{Verbosity, to_markdown};
 
-use crate::dashboards;
+use crate::{dashboards, schema};
 
 /// Writes the reference pages and the dashboards.
 #[derive(Args, Debug)]
@@ -35,7 +35,7 @@ pub struct Arguments {
 /// A page: its file, its title, and what it says.
 type Page = (&'static str, &'static str, fn() -> Document);
 
-const PAGES: [Page; 7] = [
+const PAGES: [Page; 8] = [
     ("exit-codes.md", "Exit codes", exit_codes),
     ("policies.md", "Policies", policies),
     ("metrics.md", "Metrics", all_metrics),
@@ -43,6 +43,11 @@ const PAGES: [Page; 7] = [
     ("reasons.md", "Reasons", all_reasons),
     ("events.md", "Hardware events", hardware_events),
     ("rules.md", "Rules", all_rules),
+    (
+        "format-report.md",
+        "The answer in a report as JSON",
+        types_of_the_answer,
+    ),
 ];
 
 /// Runs the verb.
@@ -169,6 +174,10 @@ fn all_causes() -> Document {
         Section::titled("Causes").with(explanation_table("cause", causes)),
         Section::titled("Facts").with(explanation_table("fact", facts)),
     ])
+}
+
+fn types_of_the_answer() -> Document {
+    schema::document().unwrap_or_else(|mistake| panic!("{mistake:#}"))
 }
 
 fn explanation_table(subject: &str, all: Vec<Explanation>) -> Grid {

@@ -14,6 +14,7 @@ mod docs;
 mod machine;
 mod program;
 mod rooms;
+mod schema;
 mod test;
 mod toolchain;
 mod vm;

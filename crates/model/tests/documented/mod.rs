@@ -6,6 +6,10 @@ use serde_json::Value;
 
 const FORMAT: &str = include_str!("../../../../FORMAT.md");
 
+/// The page that is made from the types of an answer, and the part under which it goes here.
+const REPORT: &str = include_str!("../../../../docs/reference/format-report.md");
+pub const TYPES: &str = "docs/reference/format-report.md";
+
 /// Fields whose value is a map from names or sizes to things: their keys are data.
 const MAPS: &[&str] = &[
     "allocators",
@@ -37,8 +41,10 @@ pub fn undocumented(parts: &[&str], data: &[&str], document: &Value) -> BTreeSet
     let mut names = BTreeSet::new();
     fields(document, data, &mut names);
     assert!(names.len() > 5, "{parts:?} has few fields: {names:?}");
-    let text: String = parts.iter().map(|part| described(part)).collect();
-    names.retain(|name| !names_it(&text, name));
+    let of_types = parts.contains(&TYPES);
+    let text = parts.iter().filter(|part| **part != TYPES);
+    let text: String = text.map(|part| described(part)).collect();
+    names.retain(|name| !names_it(&text, name) && !(of_types && is_of_a_type(name)));
     names
 }
 
@@ -54,6 +60,13 @@ fn names_it(text: &str, name: &str) -> bool {
     let code = text.split('`').skip(1).step_by(2);
     code.flat_map(|code| code.split(|c| !is_of_word(c)))
         .any(|word| word == name)
+}
+
+/// Returns true for the name of a field or of a variant: the first cell of a row on the page of types.
+fn is_of_a_type(name: &str) -> bool {
+    let rows = REPORT.lines().filter_map(|line| line.strip_prefix("| "));
+    let mut first = rows.filter_map(|row| row.split(" |").next());
+    first.any(|cell| cell.replace('\\', "").split(": ").any(|it| it == name))
 }
 
 fn is_of_word(c: char) -> bool {

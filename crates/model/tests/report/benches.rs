@@ -1,7 +1,7 @@
 //! Answers of benches, from their records.
 
 use hugewise_model::bench;
-use hugewise_model::run::answer::{Call, Claim, SubjectKind, Word};
+use hugewise_model::run::answer::{Against, Call, Claim, SubjectKind, Word};
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::{compare, record};
@@ -37,8 +37,10 @@ fn the_cells_of_a_bench_are_its_rows_and_claims() {
             ("memory", &None)
         );
         let of_cell = |cell: &str| {
-            let is_it =
-                |claim: &Claim| claim.contrast.metric.starts_with(&format!("bench/{cell}/"));
+            let metric = format!("bench/{cell}/rate_bytes_per_second");
+            let is_it = |claim: &Claim| {
+                claim.contrast.metric == metric && claim.contrast.against == Against::Baseline
+            };
             answer.claim(answer.find(is_it).expect("a claim"))
         };
         let copy = of_cell("copy/libc/33554432/written/1");

@@ -65,9 +65,12 @@ fn huge_pages_that_change_no_time_make_no_difference() {
 #[test]
 fn an_open_effect_that_can_only_be_small_is_little() {
     let of_a_small_effect = |half| {
-        let always = thp("thp=always", Thp::Always);
         let figures = with(&huge_pages(), &[(SECONDS, 4.179)]);
-        of_two(small_pages(), always, figures, half)
+        let always = (thp("thp=always", Thp::Always), figures);
+        let record = sample::record(&[(Policy::as_is(), small_pages()), always], 12);
+        let mut table = sample::table(&record, half);
+        table.verdict.best = None;
+        answer_of(&record, table)
     };
     let little = of_a_small_effect(0.02);
     assert_eq!(little.word, Word::Little);

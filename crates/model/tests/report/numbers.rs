@@ -108,6 +108,22 @@ fn is_one_of(shown: &regex::Captures<'_>, last_digit: f64, known: &[f64]) -> boo
     })
 }
 
+/// Returns true for digits behind a letter, as in `p99_ms`.
+fn is_in_a_name(shown: &regex::Captures<'_>, cell: &str) -> bool {
+    let before = shown.get(0).map(|it| &cell[..it.start()]);
+    before.is_some_and(|it| it.ends_with(char::is_alphabetic))
+}
+
+/// Returns true for a cell that has a reason in place of a number.
+fn is_reason(cell: &str, json: &Value) -> bool {
+    match json {
+        Value::String(text) => cell.ends_with(text.as_str()) && text.contains(' '),
+        Value::Array(all) => all.iter().any(|one| is_reason(cell, one)),
+        Value::Object(fields) => fields.values().any(|one| is_reason(cell, one)),
+        _ => false,
+    }
+}
+
 /// The numbers of each policy in a JSON report.
 fn by_policy(policies: &[String], json: &Value) -> Vec<(String, Vec<f64>)> {
     let numbers = |policy: &String| {
@@ -122,7 +138,7 @@ fn by_policy(policies: &[String], json: &Value) -> Vec<(String, Vec<f64>)> {
 
 /// The cells whose numbers are not those of the policies that head the row or the column; where
 /// none does, of any policy.
-fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)]) -> Vec<String> {
+fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)], json: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some((head, rows)) = grid.rows.split_first() else {
         return wrong;
@@ -131,7 +147,8 @@ fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)]) -> Vec<String> {
         for (column, cell) in row.iter().enumerate() {
             let named = row.iter().chain(head.get(column));
             let named: BTreeSet<&str> = named.map(|cell| cell.text.trim()).collect();
-            if known.iter().any(|(policy, _)| *policy == cell.text) {
+            let is_name = known.iter().any(|(policy, _)| *policy == cell.text);
+            if is_name || is_reason(&cell.text, json) {
                 continue;
             }
             let all = || known.iter();
@@ -141,6 +158,9 @@ fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)]) -> Vec<String> {
                 own = all().map(|(_, numbers)| numbers).collect();
             }
             for shown in SHOWN.captures_iter(&cell.text) {
+                if is_in_a_name(&shown, &cell.text) {
+                    continue;
+                }
                 let last_digit = last_digit(&shown, &cell.text);
                 if !own
                     .iter()
@@ -187,7 +207,7 @@ fn report_of<T>(name: &str, then: impl FnOnce(&Report<'_>, &[String]) -> T) -> T
 fn wrong_numbers(report: &Report<'_>, policies: &[String], json: &Value) -> Vec<String> {
     let known = by_policy(policies, json);
     let all = tables(report).into_iter().flat_map(|(title, grid)| {
-        let cells = wrong_cells(&grid, &known);
+        let cells = wrong_cells(&grid, &known, json);
         cells
             .into_iter()
             .map(move |cell| format!("{title}: {cell}"))

@@ -62,10 +62,10 @@ fn both_programs_and_the_difference_of_their_gains_are_claims() {
             .find(|claim| claim.contrast.against == *against)
             .unwrap()
     };
-    let by_itself = of(&Against::Program("as-is@old".to_owned()));
+    let by_itself = of(&Against::Program("old: as-is".to_owned()));
     assert_eq!(
         (by_itself.contrast.arm.as_str(), change(by_itself)),
-        ("as-is@new", -3.9)
+        ("new: as-is", -3.9)
     );
     let gain = of(&Against::GainOfProgram("old".to_owned()));
     assert_eq!(gain.call, Call::Worse);

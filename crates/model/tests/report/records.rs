@@ -50,7 +50,7 @@ fn each_policy_of_two_records_is_a_claim() {
         .iter()
         .find(|it| it.contrast.arm == "thp=always")
         .unwrap();
-    assert_eq!((&always.call, change(always)), (&Call::Better, -8.2));
+    assert_eq!((&always.call, change(always)), (&Call::Better, -8.3));
     assert_eq!(answer.circumstances.len(), 2);
     let style = Style::default();
     expect_file![golden("two-records.txt")].assert_eq(&draw(&report, &style));

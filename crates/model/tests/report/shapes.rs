@@ -19,7 +19,7 @@ fn runs_that_depend_on_the_one_before_are_mixed() {
     let record = carry_over();
     let report = report(&record);
     let answer = report.answer();
-    assert_eq!((answer.word, chosen(answer)), (Word::Mixed, None));
+    assert_eq!((answer.word, chosen(answer)), (Word::Mixed, Some("as-is")));
     for policy in ["thp=always", "malloc=thp"] {
         let call = &judged(answer, policy).call;
         let Call::Mixed(runs) = call else {

@@ -1,0 +1,211 @@
+//! `docs/reference/format-report.md`: every type of the answer in a JSON report, from its source.
+//!
+//! The page follows the fields from one type to the next, so it has every key that a report can have.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use hugewise_model::text::document::{Document, Paragraph, Section};
+use hugewise_model::text::grid::{Align, Grid};
+use syn::{Fields, Item, Type};
+
+use names::{Tagging, container, field, variant};
+use source::{Source, TypePath, doc};
+
+mod names;
+mod source;
+
+/// The crate whose types a report has.
+const CRATE: &str = "crates/model/src";
+/// The type with which a reader begins.
+const ROOT: (&str, &str) = ("run::answer", "Answer");
+
+/// Types that write themselves, with the JSON that they write.
+const BY_HAND: [(&str, &str); 4] = [
+    ("Duration", "seconds"),
+    ("MetricId", "name of a metric"),
+    ("Warning", "a sentence"),
+    ("Readings", "readings by metric"),
+];
+
+/// Makes the page.
+///
+/// # Errors
+/// A source file that is no Rust, or a type that is not found.
+pub fn document() -> Result<Document> {
+    let source = Source::read(Path::new(CRATE))?;
+    let mut pages = Reader {
+        source: &source,
+        open: VecDeque::from([TypePath::new(ROOT.0, ROOT.1)]),
+        sections: BTreeMap::new(),
+        order: Vec::new(),
+    };
+    while let Some(path) = pages.open.pop_front() {
+        if !pages.sections.contains_key(&path) {
+            let section = pages.section(&path)?;
+            pages.order.push(path.clone());
+            pages.sections.insert(path, section);
+        }
+    }
+    let how = "The key answer of a report as JSON holds an Answer. Each section is a type, each row a field or a value. \
+               A type in the second column has a section of its own.";
+    let lead = Section::default().with(Paragraph::new(how));
+    let sections = pages.order.iter().map(|path| pages.sections[path].clone());
+    Ok(Document::new(std::iter::once(lead).chain(sections)))
+}
+
+/// Reads types until no new one is named.
+struct Reader<'a> {
+    source: &'a Source,
+    open: VecDeque<TypePath>,
+    sections: BTreeMap<TypePath, Section>,
+    order: Vec<TypePath>,
+}
+
+impl Reader<'_> {
+    fn section(&mut self, path: &TypePath) -> Result<Section> {
+        let item = self.source.item(path)?;
+        let mut grid = Grid::headed(&["name", "holds", "meaning"]);
+        grid.align = vec![Align::Left, Align::Left, Align::Wrapped];
+        let (attributes, how) = match item {
+            Item::Struct(item) => {
+                let names = container(&item.attrs)?;
+                self.fields(&mut grid, path, &item.fields, "", names.rename_all)?;
+                let how = match item.fields {
+                    Fields::Unnamed(_) => "In JSON it is the one value that it holds.",
+                    _ => "",
+                };
+                (&item.attrs, how.to_owned())
+            }
+            Item::Enum(item) => {
+                let names = container(&item.attrs)?;
+                for it in &item.variants {
+                    self.variant(&mut grid, path, it, &names)?;
+                }
+                (&item.attrs, names.tagging.sentence())
+            }
+            _ => anyhow::bail!("{path} is neither a struct nor an enum"),
+        };
+        let lead = [doc(attributes), how].join(" ");
+        let lead = Paragraph::new(lead.trim());
+        let section = Section::titled(self.title(path)).with(lead);
+        Ok(section.with(grid))
+    }
+
+    /// Returns the name of a type, with its module when two types share the name.
+    fn title(&self, path: &TypePath) -> String {
+        match self.source.is_alone(path) {
+            true => path.name.clone(),
+            false => path.with_module(),
+        }
+    }
+
+    fn variant(
+        &mut self,
+        grid: &mut Grid,
+        path: &TypePath,
+        it: &syn::Variant,
+        names: &names::Container,
+    ) -> Result<()> {
+        let name = variant(it, names)?;
+        let meaning = doc(&it.attrs);
+        match &it.fields {
+            Fields::Unit => grid.push([name.unwrap_or_default(), String::new(), meaning]),
+            Fields::Unnamed(fields) => {
+                let types = fields.unnamed.iter();
+                let types: Result<Vec<String>> = types.map(|it| self.holds(path, &it.ty)).collect();
+                let shown = match names.tagging {
+                    Tagging::None => String::new(),
+                    _ => name.unwrap_or_default(),
+                };
+                grid.push([shown, types?.join(", "), meaning]);
+            }
+            Fields::Named(_) => {
+                let name = name.unwrap_or_default();
+                grid.push([name.clone(), "fields".to_owned(), meaning]);
+                self.fields(grid, path, &it.fields, &format!("{name}: "), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        grid: &mut Grid,
+        path: &TypePath,
+        fields: &Fields,
+        lead: &str,
+        rename: Option<names::Case>,
+    ) -> Result<()> {
+        for it in fields {
+            let Some(known) = field(it, rename)? else {
+                continue;
+            };
+            let mut holds = self.holds(path, &it.ty)?;
+            let name = match (known.is_flat, &known.name) {
+                (true, _) => {
+                    holds = format!("the fields of {holds}");
+                    String::new()
+                }
+                (false, Some(name)) => format!("{lead}{name}"),
+                (false, None) => String::new(),
+            };
+            if known.is_optional {
+                holds = format!("{holds}, left out when empty");
+            }
+            grid.push([name, holds, doc(&it.attrs)]);
+        }
+        Ok(())
+    }
+
+    /// Returns a type in words, and keeps the types that it names for later.
+    fn holds(&mut self, at: &TypePath, ty: &Type) -> Result<String> {
+        let inner = |reader: &mut Self, ty: &Type| reader.holds(at, ty);
+        match ty {
+            Type::Reference(it) => inner(self, &it.elem),
+            Type::Array(it) => Ok(format!("list of {}", inner(self, &it.elem)?)),
+            Type::Slice(it) => Ok(format!("list of {}", inner(self, &it.elem)?)),
+            Type::Tuple(it) => {
+                let parts: Result<Vec<String>> =
+                    it.elems.iter().map(|it| inner(self, it)).collect();
+                Ok(format!("list of {}", parts?.join(" and ")))
+            }
+            Type::Path(it) => self.named(at, &it.path),
+            _ => anyhow::bail!("{at} has a type that JSON does not"),
+        }
+    }
+
+    fn named(&mut self, at: &TypePath, path: &syn::Path) -> Result<String> {
+        let last = path.segments.last().map(|it| it.ident.to_string());
+        let name = last.unwrap_or_default();
+        let of: Vec<&Type> = source::arguments(path);
+        let plain = match name.as_str() {
+            "f64" | "f32" => Some("number"),
+            "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => Some("whole number"),
+            "bool" => Some("true or false"),
+            "String" | "str" | "Cow" => Some("text"),
+            _ => BY_HAND.iter().find(|it| it.0 == name).map(|it| it.1),
+        };
+        if let Some(plain) = plain {
+            return Ok(plain.to_owned());
+        }
+        match (name.as_str(), &of[..]) {
+            ("Self", []) => Ok(self.title(at)),
+            ("Option", [inner]) => Ok(format!("{} or null", self.holds(at, inner)?)),
+            ("Box", [inner]) => self.holds(at, inner),
+            ("Vec" | "BTreeSet", [inner]) => Ok(format!("list of {}", self.holds(at, inner)?)),
+            ("BTreeMap", [key, inner]) => {
+                let (key, inner) = (self.holds(at, key)?, self.holds(at, inner)?);
+                Ok(format!("{inner}, by {key}"))
+            }
+            _ => {
+                ensure!(of.is_empty(), "{at} names {name}, which has arguments");
+                let found = self.source.resolve(at, path)?;
+                let title = self.title(&found);
+                self.open.push_back(found);
+                Ok(title)
+            }
+        }
+    }
+}

@@ -2,8 +2,6 @@
 //! soon, takes little memory, and does not panic. It stands here and not beside the model because counting memory
 //! needs `unsafe`.
 
-#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -99,7 +97,7 @@ fn changed(text: &str) -> impl Iterator<Item = String> {
         let (number, worst) = (index / WORST.len(), index % WORST.len());
         match number < header {
             true => worst == number % WORST.len() || is_size(places[number].0),
-            false => index % step == 0,
+            false => index.is_multiple_of(step),
         }
     };
     let tried: Vec<usize> = (0..places.len() * WORST.len()).filter(is_tried).collect();
@@ -157,11 +155,11 @@ fn of_faults(bytes: &[u8]) {
 }
 
 fn of_misses(bytes: &[u8]) {
-    if let Some(analysis) = replayed::<misses::Analysis>(bytes) {
-        if let Some(summary) = analysis.summary() {
-            draw(&summary.document());
-            let _ = summary.csv();
-        }
+    if let Some(analysis) = replayed::<misses::Analysis>(bytes)
+        && let Some(summary) = analysis.summary()
+    {
+        draw(&summary.document());
+        let _ = summary.csv();
     }
 }
 
@@ -202,9 +200,12 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// Reads and reports a file.
+type Check = fn(&[u8]);
+
 #[test]
 fn no_number_of_a_file_costs_time_or_memory() {
-    let files: [(&str, fn(&[u8])); 7] = [
+    let files: [(&str, Check); 7] = [
         ("runs/all-failed.jsonl", of_record),
         ("runs/single-policy.jsonl", of_record),
         ("runs/noise.jsonl", of_record),

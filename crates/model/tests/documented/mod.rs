@@ -44,7 +44,8 @@ pub fn undocumented(parts: &[&str], data: &[&str], document: &Value) -> BTreeSet
     let of_types = parts.contains(&TYPES);
     let text = parts.iter().filter(|part| **part != TYPES);
     let text: String = text.map(|part| described(part)).collect();
-    names.retain(|name| !names_it(&text, name) && !(of_types && is_of_a_type(name)));
+    let is_known = |name: &String| names_it(&text, name) || of_types && is_of_a_type(name);
+    names.retain(|name| !is_known(name));
     names
 }
 

@@ -1,10 +1,13 @@
 //! The verdict: whether huge pages help, and the claims that it rests on.
 
+use std::collections::BTreeSet;
+
 use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::{Work, verdict_of};
 use crate::run::answer::{Against, Budget, Call, Claim, ClaimId, Effect, Needs, When, Word};
 use crate::run::cause::facts;
-use crate::run::compare::{Answer, Comparison, Why};
+use crate::run::cells::Cell;
+use crate::run::compare::{Answer, Comparison, Statistic, Why};
 use crate::run::metric::{Better, MetricId};
 use crate::run::policy::Policy;
 use crate::run::record::StopReason;
@@ -412,7 +415,11 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
                 && claim.contrast.against != Against::Itself
                 && !matches!(claim.contrast.against, Against::Rival(_))
         };
-        return all().filter(|id| is_it(&claims[id.0])).collect();
+        let cells = differing_cells(work, claims);
+        return match cells.is_empty() {
+            true => all().filter(|id| is_it(&claims[id.0])).collect(),
+            false => cells,
+        };
     }
     let Some(arm) = &decision.arm else {
         return Vec::new();
@@ -448,6 +455,33 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
         .chain(idle)
         .chain(shown)
         .collect()
+}
+
+/// The cells of a bench that differ from those of the baseline, the largest difference first.
+fn differing_cells(work: &Work<'_>, claims: &[Claim]) -> Vec<ClaimId> {
+    let bench = work.record().header.plan.bench.as_ref();
+    let bench = bench.filter(|_| work.source.other.is_none());
+    let Some((bench, suite)) = bench.and_then(|bench| Some((bench, bench.suite()?))) else {
+        return Vec::new();
+    };
+    let primary = |cell: &Cell| cell.reading(suite.primary());
+    let cells: BTreeSet<String> = bench.cells.iter().map(primary).collect();
+    let distance = |claim: &Claim| match claim.effect {
+        Some(Effect::Ratio(ratio)) => ratio.ln().abs(),
+        _ => 0.0,
+    };
+    let is_it = |claim: &Claim| {
+        is_row(claim)
+            && claim.contrast.statistic == Statistic::Center
+            && claim.call.is_shown()
+            && cells.contains(&claim.contrast.metric)
+    };
+    let mut found: Vec<ClaimId> = (0..claims.len())
+        .map(ClaimId)
+        .filter(|id| is_it(&claims[id.0]))
+        .collect();
+    found.sort_by(|a, b| distance(&claims[b.0]).total_cmp(&distance(&claims[a.0])));
+    found
 }
 
 /// Returns true for a plain comparison with the baseline.

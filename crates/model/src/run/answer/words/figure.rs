@@ -22,6 +22,11 @@ pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option
     let [low, high] = match claim.effect {
         None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
         Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
+        // No difference has no unit before the interval.
+        Some(Effect::Difference(0.0)) => {
+            let scaler = scaler(answer, claim);
+            [ends.low, ends.high].map(|end| scaler.show_change(end))
+        }
         Some(Effect::Difference(_)) => {
             let scaler = scaler(answer, claim);
             [ends.low, ends.high].map(|end| scaler.bare_change(end))

@@ -361,14 +361,15 @@ fn same_pages(answer: &Answer, claim: Option<&&Claim>) -> String {
     let why = match no_effect(answer, claim) {
         Some(Why::AsMuchHuge { bytes, .. }) if bytes[0] > 0.0 => {
             let bytes = quantity(&Unit::Bytes, bytes[0]);
-            format!("{bytes} were huge under each")
+            format!(": {bytes} were huge under each")
         }
         Some(Why::NothingHuge { .. } | Why::AsMuchHuge { .. }) => {
-            "none was huge under any policy".to_owned()
+            ": none was huge under any policy".to_owned()
         }
-        _ => reason(answer, claim),
+        Some(reason) => format!(": {}", why(answer, reason)),
+        None => String::new(),
     };
-    format!("No policy changed the pages of this program: {why}.")
+    format!("No policy changed the pages of this program{why}.")
 }
 
 /// Returns the reason why there is no effect: that of the headline, else of the first policy.

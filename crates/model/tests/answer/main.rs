@@ -5,9 +5,11 @@
     reason = "a test may fail by panicking, and reads the records of the repository"
 )]
 
+mod decisions;
 mod everything;
 mod fields;
 mod numbers;
+mod printed;
 mod records;
 mod samples;
 mod screens;

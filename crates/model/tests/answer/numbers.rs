@@ -34,7 +34,9 @@ impl Shown {
             "KiB" => one_of(&[number / 1024.0]),
             "MiB" => one_of(&[number / 1_048_576.0]),
             "GiB" => one_of(&[number / 1_073_741_824.0]),
-            "k" => one_of(&[number / 1e3]),
+            "k" | "k/s" | "kB/s" => one_of(&[number / 1e3]),
+            "M" | "M/s" | "MB/s" => one_of(&[number / 1e6]),
+            "G" | "G/s" | "GB/s" => one_of(&[number / 1e9]),
             _ => one_of(&[number]),
         };
         self.units.iter().any(|unit| of_unit(unit))
@@ -97,7 +99,7 @@ pub fn numbers_in(screen: &str) -> Vec<Shown> {
             }
             let own = next.trim_matches(|it: char| !it.is_alphabetic() && it != '%');
             let units = match is_between_brackets {
-                true => bracket_units.clone(),
+                true => [bracket_units.as_slice(), &[own.to_owned()]].concat(),
                 false => vec![own.to_owned()],
             };
             let is_bound = word[..begin].ends_with(">+");

@@ -8,7 +8,7 @@ use hugewise_model::run::{compare, record};
 use hugewise_model::text::{Style, Verbosity};
 use serde_json::Value;
 
-use super::checked::{change, draw};
+use super::checked::{change, draw, headline};
 
 /// Looks at the report of a bench's record.
 fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T) -> T {
@@ -47,6 +47,9 @@ fn the_cells_of_a_bench_are_its_rows_and_claims() {
         assert_eq!((change(copy), &copy.call), (31.1, &Call::Better));
         let small = of_cell("copy/libc/65536/written/1");
         assert!(!small.call.is_shown(), "{small:?}");
+        // The cells that differ are the headline, the largest difference first.
+        let told: Vec<f64> = headline(answer).into_iter().map(change).collect();
+        assert_eq!(told, [31.1, 8.3, -5.4]);
         let first = answer.rows.iter().filter(|row| row.first_screen);
         assert!(first.clone().count() >= 8);
         assert!(first.clone().all(|row| row.cells.len() == 2));

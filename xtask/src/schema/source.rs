@@ -114,7 +114,12 @@ impl Source {
             .map(|it| it.ident.to_string())
             .collect();
         let found = self.follow(&at.module, &words, 0);
-        found.with_context(|| format!("{at} names {}: add its module to the crate", words.join("::")))
+        found.with_context(|| {
+            format!(
+                "{at} names {}, but the model has no such type",
+                words.join("::")
+            )
+        })
     }
 
     fn follow(&self, at: &[String], words: &[String], depth: usize) -> Option<TypePath> {

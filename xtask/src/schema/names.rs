@@ -49,7 +49,7 @@ impl Tagging {
 pub(super) struct Container {
     /// The case of its fields or variants.
     pub(super) rename_all: Option<Case>,
-    /// How variants are told.
+    /// The mark of each variant.
     pub(super) tagging: Tagging,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Field {
     pub(super) is_optional: bool,
 }
 
-/// What one item of a `serde` attribute says: its name, and its text if it has one.
+/// Passes on each item of the `serde` attributes: its name, and its text if it has one.
 fn each(attributes: &[Attribute], mut see: impl FnMut(&str, Option<String>)) -> Result<()> {
     for attribute in attributes.iter().filter(|it| it.path().is_ident("serde")) {
         attribute.parse_nested_meta(|meta| {
@@ -134,7 +134,7 @@ pub(super) fn field(it: &syn::Field, rename: Option<Case>) -> Result<Option<Fiel
     Ok((!skipped).then_some(field))
 }
 
-/// Returns the name of a variant; `None` when it is told by nothing.
+/// Returns the name of a variant; `None` when JSON has no name of it.
 pub(super) fn variant(it: &syn::Variant, names: &Container) -> Result<Option<String>> {
     let (mut own, mut untagged) = (None, false);
     each(&it.attrs, |name, text| match name {

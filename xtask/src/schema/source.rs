@@ -114,7 +114,12 @@ impl Source {
             .map(|it| it.ident.to_string())
             .collect();
         let found = self.follow(&at.module, &words, 0);
-        found.with_context(|| format!("{at} names {}, which is not found", words.join("::")))
+        found.with_context(|| {
+            format!(
+                "{at} names {}, but the model has no such type",
+                words.join("::")
+            )
+        })
     }
 
     fn follow(&self, at: &[String], words: &[String], depth: usize) -> Option<TypePath> {
@@ -133,7 +138,7 @@ impl Source {
                 name: first.clone(),
             });
         }
-        // A function may have the name of its module, which is what more words follow.
+        // A function may have the name of its module, but only a module has more words behind it.
         let inner = [at, std::slice::from_ref(first)].concat();
         if !rest.is_empty() && self.modules.contains_key(&inner) {
             return go(&inner, rest);

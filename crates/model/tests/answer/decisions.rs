@@ -22,7 +22,7 @@ fn decisions_are_as_they_were() {
     expect_file![root().join("fixtures/golden/answers.json")].assert_eq(&text);
 }
 
-/// Returns what was decided, without the readings and words around it.
+/// Returns the decision without its readings and words.
 fn decision(answer: &Answer) -> Value {
     let headline = answer.headline.iter();
     let headline: Vec<Value> = headline.map(|id| claim(answer.claim(*id))).collect();

@@ -1,4 +1,4 @@
-//! No code outside `run::answer::words` compares or cuts a text that is printed.
+//! No code outside `run::answer::words` compares or cuts printed text.
 //!
 //! A decision that reads words breaks when the words change. So every call that looks into a text is listed here,
 //! with the reason why that text is a name and no sentence.
@@ -12,7 +12,7 @@ const FOLDERS: [&str; 4] = ["answer", "report", "cause", "compare"];
 /// Words are made there, and may be cut there.
 const WORDS: &str = "answer/words";
 
-/// Calls that look for a text of their own in another one.
+/// Calls that look for a fixed text in another one.
 const CALLS: [&str; 10] = [
     ".split(\"",
     ".split_once(\"",
@@ -29,7 +29,7 @@ const CALLS: [&str; 10] = [
 const METRIC: &str = "a part of the name of a metric";
 const FLAG: &str = "a flag of a command line";
 
-/// File, text that is looked for, and the reason why it is no sentence.
+/// Each file with the call it may make, and the reason: the text is no sentence.
 const ALLOWED: [(&str, &str, &str); 9] = [
     (
         "answer/build/commands.rs",

@@ -119,7 +119,7 @@ pub(super) fn ends(claim: &Claim) -> [f64; 2] {
     [interval.low, interval.high].map(percent)
 }
 
-/// Returns the policy that is chosen; `None` when nothing is.
+/// Returns the chosen policy, if there is one.
 pub(super) fn chosen(answer: &Answer) -> Option<&str> {
     answer.choice.as_ref()?.arm.as_deref()
 }

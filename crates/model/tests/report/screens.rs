@@ -11,7 +11,7 @@ use hugewise_model::text::Style;
 use super::checked::{draw, golden};
 use super::documented::text_of;
 
-/// Each screen with its record: one of every situation. That of two records is made in `records`.
+/// Each screen with its record: one of every situation. The test `records` has the screen of two records.
 const SCREENS: [(&str, &str); 11] = [
     ("all-failed", "fixtures/runs/all-failed.jsonl"),
     ("allocators", "examples/allocators/record.jsonl"),

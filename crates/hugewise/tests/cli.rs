@@ -128,9 +128,7 @@ fn all_pages_are_written_for_a_package() {
         assert!(text.contains(&format!(".TH {page} 1")), "{text}");
     }
     let missing = folder.path().join("missing");
-    man(&missing)
-        .failure()
-        .stderr(contains("/missing: "));
+    man(&missing).failure().stderr(contains("/missing: "));
 }
 
 #[test]

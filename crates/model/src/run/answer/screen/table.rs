@@ -11,15 +11,15 @@ use crate::text::wrap::{display_width, padded};
 /// The columns of policies that a table has at most.
 const MOST_POLICIES: usize = 4;
 
-/// The rows that a bench has in addition: its cells are the answer.
-const MORE_CELLS: usize = 8;
+/// The cells that a bench has for each row of another screen: its cells are the answer.
+const CELLS: usize = 2;
 
 /// Returns the table of that many metrics at most, in that width.
 pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize) -> Section {
     let mut section = Section::default();
     let all: Vec<&Row> = shown(answer).collect();
     let most = match answer.subject.kind {
-        SubjectKind::Bench => most + MORE_CELLS,
+        SubjectKind::Bench => most * CELLS,
         _ => most,
     };
     let rows = &kept(&all, most);
@@ -161,15 +161,14 @@ fn draw(answer: &Answer, names: &Names, rows: &[&Row], arms: &[String]) -> Grid 
     grid
 }
 
-/// Returns the effect, its interval and the verdict with its support.
+/// Returns the effect, its interval and one word of verdict: all cells of a bench ran in as many rounds.
 fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
-    let change = words::change(answer, claim).unwrap_or_default();
-    let interval = words::interval(answer, claim).unwrap_or_default();
-    let call = words::call(answer, claim);
+    let is_answer = claim.call.why().is_none();
+    let figure = |text: Option<String>| text.filter(|_| is_answer).unwrap_or_default();
     vec![
-        Cell::plain(change),
-        Cell::plain(interval),
-        Cell::plain(call).tone(tone(claim)),
+        Cell::plain(figure(words::change(answer, claim))),
+        Cell::plain(figure(words::interval(answer, claim))),
+        Cell::plain(mark(claim)).tone(tone(claim)),
     ]
 }
 

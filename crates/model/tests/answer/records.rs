@@ -107,8 +107,8 @@ fn most_lines(answer: &Answer) -> usize {
         true => 24,
         false => 30,
     };
-    // A name that takes half a line wraps its row, and the legend has it in full.
-    let is_long = answer.arms.iter().any(|arm| arm.name.len() > 40);
+    // A name that takes a quarter of a line wraps rows, and the legend has it in full.
+    let is_long = answer.arms.iter().any(|arm| arm.name.len() > 20);
     most + 3 * usize::from(is_long)
 }
 

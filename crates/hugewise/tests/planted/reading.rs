@@ -182,7 +182,7 @@ fn a_folder_of_records_has_what_is_none_left_out() {
 
 /// Returns true if this process ignores a signal, and so do the programs that it starts.
 fn is_ignored(number: u32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").expect("own status");
+    let status = fs::read_to_string("/proc/self/status").expect("own status");
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask & (1 << (number - 1)) != 0)

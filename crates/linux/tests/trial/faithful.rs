@@ -120,6 +120,9 @@ pub(super) fn identities_are_taken_on() {
     launch.directory = Some(PathBuf::from("/usr"));
     let input = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(input.path(), "input\n").unwrap();
+    // It is opened with the rights of the user who becomes the workload.
+    let readable = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(input.path(), readable).unwrap();
     launch.stdin = Some(input.path().to_owned());
     let expected = "65534\n65534\n65534\n/ nobody\n/usr\ninput\n";
     assert_eq!(said(&observe(&launch)), expected);

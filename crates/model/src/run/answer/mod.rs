@@ -18,6 +18,7 @@ use crate::text::document::Document;
 
 mod arm;
 pub(crate) mod build;
+mod cell_view;
 mod choice;
 mod circumstances;
 mod claim;
@@ -30,6 +31,7 @@ pub(in crate::run) mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use build::{Beside, Source, answer, describe, program_name};
+pub use cell_view::{CellRow, CellView};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
 pub use circumstances::{Circumstances, Disturbance, Machine};
 pub use claim::{

@@ -9,7 +9,7 @@ use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::text::Verbosity;
 use crate::text::csv;
-use crate::text::document::{Block, Document, Level, Section};
+use crate::text::document::{Block, Document, Section};
 use crate::text::figure::Figure;
 
 mod arms;
@@ -20,6 +20,7 @@ mod long;
 mod page;
 mod trials;
 
+pub use crate::run::answer::{CellRow, CellView};
 pub use export::Export;
 pub use json::FORMAT;
 pub use trials::trials;
@@ -37,33 +38,6 @@ pub struct Report<'a> {
     pub cells: Option<Box<dyn CellView + 'a>>,
     beside: Beside,
     answer: OnceCell<Answer>,
-}
-
-/// The cells of a bench. The spine knows that a trial may have cells; [`bench`](crate::bench) knows what they mean.
-pub trait CellView: std::fmt::Debug {
-    /// Returns the rows of the table.
-    fn rows(&self) -> Vec<CellRow>;
-    /// Returns true if a policy and the baseline have the same pages under a cell.
-    fn has_same_pages(&self, metric: &str, policy: &str) -> bool;
-    /// Returns what the numbers count, and which cells were left out.
-    fn legend(&self) -> Vec<String>;
-    /// Returns the curves, as lines of text.
-    fn drawings(&self) -> Vec<Vec<String>>;
-    /// Returns the curves, as pictures.
-    fn figures(&self) -> Vec<Figure>;
-    /// Returns a key and its value for JSON.
-    fn json(&self) -> Option<(&'static str, serde_json::Value)>;
-}
-
-/// A row of a bench.
-#[derive(Clone, Debug)]
-pub struct CellRow {
-    /// Name of the reading.
-    pub metric: String,
-    /// What the row is called.
-    pub label: String,
-    /// Where it is shown.
-    pub level: Level,
 }
 
 impl<'a> Report<'a> {

@@ -5,14 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Budget, Claim, ClaimId, Judged, MetricFacts, Subject, SubjectKind};
+use super::{Answer, Budget, CellView, Claim, ClaimId, Judged, MetricFacts, Subject, SubjectKind};
 use crate::run::cause::{Cause, CauseId, Context, causes};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Comparison, Options, Statistic, Table, table};
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
-use crate::run::report::CellView;
 use crate::run::stats::Quantile;
 
 mod arms;

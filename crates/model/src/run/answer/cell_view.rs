@@ -1,0 +1,31 @@
+//! The cells of a bench, as an answer needs them.
+
+use crate::text::document::Level;
+use crate::text::figure::Figure;
+
+/// The cells of a bench. The spine knows that a trial may have cells; [`bench`](crate::bench) knows what they mean.
+pub trait CellView: std::fmt::Debug {
+    /// Returns the rows of the table.
+    fn rows(&self) -> Vec<CellRow>;
+    /// Returns true if a policy and the baseline have the same pages under a cell.
+    fn has_same_pages(&self, metric: &str, policy: &str) -> bool;
+    /// Returns what the numbers count, and which cells were left out.
+    fn legend(&self) -> Vec<String>;
+    /// Returns the curves, as lines of text.
+    fn drawings(&self) -> Vec<Vec<String>>;
+    /// Returns the curves, as pictures.
+    fn figures(&self) -> Vec<Figure>;
+    /// Returns a key and its value for JSON.
+    fn json(&self) -> Option<(&'static str, serde_json::Value)>;
+}
+
+/// A row of a bench.
+#[derive(Clone, Debug)]
+pub struct CellRow {
+    /// Name of the reading.
+    pub metric: String,
+    /// What the row is called.
+    pub label: String,
+    /// Where it is shown.
+    pub level: Level,
+}

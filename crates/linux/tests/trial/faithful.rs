@@ -1,6 +1,7 @@
 //! A workload runs as it would by itself, and its end is told as it was.
 
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -74,7 +75,6 @@ pub(super) fn scripts_run_without_a_first_line() {
 }
 
 fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -109,9 +109,12 @@ fn most_lines(answer: &Answer) -> usize {
     };
     // A name that takes a quarter of a line wraps rows, and the legend has it in full.
     let is_long = answer.arms.iter().any(|arm| arm.name.len() > 20);
-    // Each further command has a line, and those of the machine a heading.
-    let commands = answer.choice.as_ref().map_or(0, |choice| choice.commands.len());
-    most + 3 * usize::from(is_long) + commands.saturating_sub(1)
+    // Each command has a line of its own.
+    let commands = answer
+        .choice
+        .as_ref()
+        .map_or(0, |choice| choice.commands.len());
+    most + 3 * usize::from(is_long) + commands
 }
 
 #[test]

@@ -230,18 +230,6 @@ impl Answer {
         words::doubt::doubt(self, doubt)
     }
 
-    /// Returns true for a cause about a policy of the headline, the baseline or the whole experiment.
-    #[must_use]
-    pub fn is_about_headline(&self, cause: &Cause) -> bool {
-        let mut arms = self.headline.iter().map(|id| &self.claim(*id).contrast.arm);
-        match &cause.arm {
-            Some(arm) if !self.headline.is_empty() => {
-                *arm == self.judged.baseline || arms.any(|it| it == arm)
-            }
-            _ => true,
-        }
-    }
-
     /// Returns an arm by its name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {

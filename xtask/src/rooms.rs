@@ -17,9 +17,7 @@ mod source;
 
 /// What a module of the model may import besides itself. The spine imports no instrument, and
 /// text imports nothing but its ground.
-const LAYERS: [(&str, &[&str]); 8] = [
-    ("base", &[]),
-    ("text", &["base"]),
+const LAYERS: [(&str, &[&str]); 6] = [
     ("run", &["base", "text"]),
     ("doctor", &["base", "text"]),
     ("observe", &["base", "text", "run"]),

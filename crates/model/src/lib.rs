@@ -4,10 +4,10 @@
 //! is an argument. The rooms, each importing only those above it and what its line names:
 
 /// Units, reasons for absence, the machine, histograms, recordings.
-pub mod base;
+pub use hugewise_base as base;
 
 /// Text: tables, numbers, wrapping. Imports `base`.
-pub mod text;
+pub use hugewise_text as text;
 
 /// The spine: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
 pub mod run;

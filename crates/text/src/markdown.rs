@@ -111,8 +111,8 @@ pub fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::document::Paragraph;
-    use crate::text::grid::Cell;
+    use crate::document::Paragraph;
+    use crate::grid::Cell;
 
     #[test]
     fn names_cannot_become_markup() {

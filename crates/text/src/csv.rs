@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use crate::base::plain::plain_cow;
-use crate::base::table::{Cell, Table};
+use hugewise_base::plain::plain_cow;
+use hugewise_base::table::{Cell, Table};
 
 /// Rows under a heading, each field quoted where it must be.
 ///
@@ -117,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::plain::is_obeyed;
+    use hugewise_base::plain::is_obeyed;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::units::Unit;
+use hugewise_base::units::Unit;
 
 proptest! {
     #[test]

@@ -10,7 +10,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use super::Error;
-use crate::base::table::{Cell, Column, Kind, Table};
+use crate::table::{Cell, Column, Kind, Table};
 
 /// Who reads one row group after the other holds a part of these.
 const ROWS_OF_A_GROUP: usize = 1 << 16;

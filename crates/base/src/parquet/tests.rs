@@ -2,7 +2,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, Table};
 
 const COLUMNS: [Column; 3] = [
     ("count", Kind::Integer),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::bytes_text;
+use crate::units::bytes_text;
 
 /// Who may read the memory of a process: a sentence (`PTRACE_MODE_READ`, Documentation/filesystems/proc.rst).
 pub const READERS: &str = "Root, its own user and CAP_SYS_PTRACE may read it, unless a container or a security module \
@@ -110,7 +110,7 @@ impl fmt::Display for Missing {
 }
 
 /// Serialises a [`Fact`] as its value or as `{"missing": …}`.
-pub(crate) mod fact {
+pub mod fact {
     use serde::de::{DeserializeOwned, Error};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
@@ -124,7 +124,12 @@ pub(crate) mod fact {
         Known(&'a T),
     }
 
-    pub(crate) fn serialize<T: Serialize, S: Serializer>(
+    /// Writes the value, or the reason why there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    pub fn serialize<T: Serialize, S: Serializer>(
         fact: &Fact<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -135,9 +140,13 @@ pub(crate) mod fact {
         .serialize(serializer)
     }
 
-    /// By way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
-    /// keys of a map, which the folio sizes of [`crate::base::host::ThpSettings`] are.
-    pub(crate) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    /// Reads either, by way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
+    /// keys of a map, which the folio sizes of [`crate::host::ThpSettings`] are.
+    ///
+    /// # Errors
+    ///
+    /// A value that is neither.
+    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Fact<T>, D::Error> {
         let value = Value::deserialize(deserializer)?;
@@ -151,19 +160,29 @@ pub(crate) mod fact {
 
 /// Maps by number, whose keys JSON writes as text. Inside tagged and untagged enums serde hands
 /// that text on as it is, and a plain map by number refuses it: so it is parsed here.
-pub(crate) mod number_keys {
+pub mod number_keys {
     use std::collections::BTreeMap;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    pub(crate) fn serialize<V: Serialize, S: Serializer>(
+    /// Writes the numbers as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    pub fn serialize<V: Serialize, S: Serializer>(
         map: &BTreeMap<u64, V>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_map(map.iter().map(|(key, value)| (key.to_string(), value)))
     }
 
-    pub(crate) fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    /// Reads the numbers from text.
+    ///
+    /// # Errors
+    ///
+    /// A key that is no number, and those of the deserializer.
+    pub fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<BTreeMap<u64, V>, D::Error> {
         BTreeMap::<String, V>::deserialize(deserializer)?

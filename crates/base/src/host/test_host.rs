@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
-use crate::base::missing::Missing;
+use crate::missing::Missing;
 
 /// A root shell on Linux 6.18 with the kernel's defaults and `enabled` as given.
-pub(crate) fn host(enabled: &str) -> Host {
+#[must_use]
+pub fn host(enabled: &str) -> Host {
     Host {
         kernel: "6.18.0".into(),
         arch: "x86_64".into(),
@@ -60,7 +61,9 @@ fn thp_settings(enabled: &str) -> ThpSettings {
     }
 }
 
-pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
+/// Returns a pool of huge pages, all of them free.
+#[must_use]
+pub fn pool(free: u64, overcommit: u64) -> HugetlbPool {
     HugetlbPool {
         total: free,
         free,
@@ -70,22 +73,28 @@ pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
 }
 
 impl Host {
-    pub(crate) fn traceable(self) -> Self {
+    /// The same where a program can be traced.
+    #[must_use]
+    pub fn traceable(self) -> Self {
         self.with(|host| host.can_trace = true)
     }
 
     /// The same where programs can preload a library.
-    pub(crate) fn preloading(self) -> Self {
+    #[must_use]
+    pub fn preloading(self) -> Self {
         self.with(|host| host.library = Some("/tmp/libhugewise.so".to_owned()))
     }
 
-    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+    /// The same after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
     /// The same with one per-size file changed.
-    pub(crate) fn size(self, kib: u64, mode: &str) -> Self {
+    #[must_use]
+    pub fn size(self, kib: u64, mode: &str) -> Self {
         self.with(|host| {
             if let Ok(thp) = &mut host.thp {
                 thp.sizes.insert(kib, mode.to_owned());
@@ -94,7 +103,8 @@ impl Host {
     }
 
     /// The same machine as an ordinary user sees it.
-    pub(crate) fn unprivileged(self) -> Self {
+    #[must_use]
+    pub fn unprivileged(self) -> Self {
         self.with(|host| {
             host.user = User {
                 uid: 1000,
@@ -105,7 +115,8 @@ impl Host {
     }
 
     /// A kernel from before `PR_THP_DISABLE_EXCEPT_ADVISED` and per-size settings.
-    pub(crate) fn old(self) -> Self {
+    #[must_use]
+    pub fn old(self) -> Self {
         self.with(|host| {
             host.except_advised = false;
             host.glibc = Some((2, 31));
@@ -116,7 +127,9 @@ impl Host {
         })
     }
 
-    pub(crate) fn without_thp(self) -> Self {
+    /// A kernel without transparent huge pages.
+    #[must_use]
+    pub fn without_thp(self) -> Self {
         self.with(|host| {
             host.thp = Err(Missing::not_supported("transparent huge pages"));
         })

@@ -5,7 +5,7 @@
 //!   a larger one has three digits and a prefix: `123 k`;
 //! * all values of one row of a comparison share the prefix of the smallest.
 
-use crate::base::units::{BYTE_UNITS, Unit, bytes_digits};
+use hugewise_base::units::{BYTE_UNITS, Unit, bytes_digits};
 
 /// The minus sign. A hyphen is shorter than the plus sign and is lost beside digits.
 pub const MINUS: char = '\u{2212}';
@@ -214,7 +214,8 @@ pub fn three_digits(value: f64) -> String {
 }
 
 /// A count: what is whole or large has no decimals, and from five digits on its thousands are parted.
-pub(crate) fn whole(value: f64) -> String {
+#[must_use]
+pub fn whole(value: f64) -> String {
     if value.is_finite() && (value.fract() == 0.0 || value.abs() >= 10_000.0) {
         signed(value, &grouped(&format!("{:.0}", value.abs())))
     } else {

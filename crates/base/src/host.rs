@@ -8,10 +8,10 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::missing::{Fact, fact, number_keys};
+use crate::missing::{Fact, fact, number_keys};
 
-#[cfg(test)]
-pub(crate) mod test_host;
+#[cfg(feature = "test-values")]
+pub mod test_host;
 
 /// Where the THP settings live, relative to the root of the machine.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
@@ -257,7 +257,7 @@ pub struct User {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::missing::Missing;
+    use crate::missing::Missing;
 
     /// A record holds the host inside an enum with a tag.
     #[test]

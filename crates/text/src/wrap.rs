@@ -4,8 +4,8 @@ use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthStr;
 
-pub use crate::base::plain::{plain, plain_lines};
-pub use crate::base::shell::{quoted, quoted_words};
+pub use hugewise_base::plain::{plain, plain_lines};
+pub use hugewise_base::shell::{quoted, quoted_words};
 
 /// Columns of a terminal that a text takes.
 #[must_use]

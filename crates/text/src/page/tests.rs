@@ -1,6 +1,6 @@
 use super::*;
-use crate::text::document::Section;
-use crate::text::grid::Grid;
+use crate::document::Section;
+use crate::grid::Grid;
 use proptest::prelude::*;
 
 fn drawn(text: &str, record: &[u8]) -> String {

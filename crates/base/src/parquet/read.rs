@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::broken::or_error;
 use super::{Error, Source};
-use crate::base::table::{Column, Kind};
+use crate::table::{Column, Kind};
 
 /// Rows of a part. Besides a part, one page of each column is in memory.
 const ROWS_OF_A_PART: usize = 1 << 12;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use super::Error;
-use crate::base::table::{Column, Table};
+use crate::table::{Column, Table};
 
 /// The bytes of a file.
 pub trait Source {}

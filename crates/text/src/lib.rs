@@ -81,8 +81,9 @@ pub enum Flow {
     Whole,
 }
 
-/// Text as XML has it.
-pub(crate) fn xml_escaped(text: &str) -> String {
+/// Returns text as XML has it.
+#[must_use]
+pub fn xml_escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

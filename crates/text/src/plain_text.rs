@@ -136,7 +136,7 @@ pub fn paint(text: &str, tone: Tone, color: Color) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::grid::{Cell, Grid};
+    use crate::grid::{Cell, Grid};
     use expect_test::expect;
 
     fn document() -> Document {
@@ -213,11 +213,11 @@ mod tests {
         let document = Document::new([section]);
         let drawn = [
             to_text(&document, &Style::default()),
-            crate::text::to_markdown(&document, Verbosity::Verbose),
+            crate::to_markdown(&document, Verbosity::Verbose),
         ];
         for text in drawn {
             assert!(
-                !text.contains(|c: char| c != '\n' && crate::base::plain::is_obeyed(c)),
+                !text.contains(|c: char| c != '\n' && hugewise_base::plain::is_obeyed(c)),
                 "{text:?}"
             );
             assert!(

@@ -167,7 +167,7 @@ mod tests {
         ) {
             let all = of(&values);
             values.sort_unstable();
-            let rank = crate::base::histogram::rank(values.len() as u64, q) as usize;
+            let rank = crate::histogram::rank(values.len() as u64, q) as usize;
             let (truth, said) = (values[rank - 1], all.quantile_ns(q).expect("not empty"));
             prop_assert!((said - truth) as f64 <= all.uncertainty(said) * truth as f64 + 0.5);
             prop_assert!(all.uncertainty(said) <= 1.0 / 256.0);

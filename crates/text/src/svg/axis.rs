@@ -1,6 +1,6 @@
 //! Axes: where a value lies in a drawing, and which values are written beside them.
 
-use crate::base::units::Unit;
+use hugewise_base::units::Unit;
 
 /// An axis from one place in a drawing to another.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 
 use super::grid::Grid;
 use super::{Flow, Tone, Verbosity};
-use crate::base::plain::{is_obeyed, plain};
+use hugewise_base::plain::{is_obeyed, plain};
 
 /// What a verb says.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use super::html::{fold, table, to_html};
 use super::svg::STYLE as FIGURES;
 use super::wrap::short_command;
 use super::xml_escaped;
-use crate::base::units::bytes_text;
+use hugewise_base::units::bytes_text;
 
 mod packing;
 #[cfg(test)]

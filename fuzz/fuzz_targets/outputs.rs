@@ -2,7 +2,7 @@
 //! settings, and recordings of `stat`. Read or refused, never a panic.
 #![no_main]
 
-use hugewise_model::bench::line;
+use hugewise_bench::line;
 use hugewise_model::loadgen::read;
 use hugewise_model::observe::stat;
 use hugewise_model::run::plan::LatencySource;

@@ -17,12 +17,11 @@ mod source;
 
 /// What a module of the model may import besides itself. The spine imports no instrument, and
 /// text imports nothing but its ground.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 5] = [
     ("run", &["base", "text"]),
     ("doctor", &["base", "text"]),
     ("observe", &["base", "text", "run"]),
     ("loadgen", &["base", "run"]),
-    ("advise", &["base", "text", "run"]),
     // Its rows are made of the exporter's sample.
     ("fleet", &["base", "text", "run", "observe"]),
 ];

@@ -18,7 +18,7 @@ use hugewise_model::run::history::Entry;
 use hugewise_model::run::record;
 use hugewise_model::text::document::Document;
 use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
-use hugewise_model::{bench, run::report::trials};
+use hugewise_model::run::report::trials;
 
 /// What is allocated, and the most that ever was since it was asked last.
 struct Counting;
@@ -125,7 +125,7 @@ fn of_record(bytes: &[u8]) {
         return;
     };
     let metric = found.verdict.metric.clone();
-    let report = bench::report(&record, found, None);
+    let report = hugewise_bench::report(&record, found, None);
     draw(&report.document(80, Verbosity::Verbose));
     let _ = (report.csv(), report.json(), report.figures());
     draw(&trials(&record, &metric, 80));

@@ -21,11 +21,5 @@ pub mod observe;
 /// What load generators and benchmarks print of their requests, parsed.
 pub mod loadgen;
 
-/// The benches: what the laboratory prints, parsed, and what is read off it.
-pub mod bench;
-
-/// What is known about applications and memory: rules, who said them, and where they apply.
-pub mod advise;
-
 /// Experiments over many hosts: plan, assignment, rows, analysis.
 pub mod fleet;

@@ -153,7 +153,7 @@ fn with_examples(command: Command, verb: &str) -> Command {
 mod tests {
     use std::path::Path;
 
-    use hugewise_model::advise::knowledge::Knowledge;
+    use hugewise_advise::knowledge::Knowledge;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
-use hugewise_model::advise::ruling::Standing;
+use hugewise_advise::ruling::Standing;
 use hugewise_model::base::host::Host;
 use hugewise_model::doctor::{self, BreakingState, Diagnosis, PolicyReport};
 use hugewise_model::run::policy::candidates;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::{Private, Record, redact, split};
@@ -230,12 +229,12 @@ fn compared<'a>(
                 record: after,
                 paths: [name(0), name(1)],
             };
-            Ok(Report::between(before, other, table).with_cells(bench::view(before)))
+            Ok(Report::between(before, other, table).with_cells(hugewise_bench::view(before)))
         }
         [record, ..] => {
             let table = within(record, arguments)?;
             let word = records::word(&paths[0]).filter(|_| !arguments.redact);
-            let report = bench::report(record, table, Some(name(0))).called(word);
+            let report = hugewise_bench::report(record, table, Some(name(0))).called(word);
             Ok(match arguments.redact {
                 true => report,
                 false => beside_knowledge(earlier::beside_earlier(report, &paths[0])),

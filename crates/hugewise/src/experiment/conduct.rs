@@ -11,7 +11,6 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
-use hugewise_model::bench;
 use hugewise_model::run::compare::{self, host_differences};
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
@@ -251,7 +250,7 @@ fn show(
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report =
-        bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
     let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);

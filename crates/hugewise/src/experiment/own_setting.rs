@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_advise::fact::Facts;
+use hugewise_advise::knowledge::Knowledge;
 use hugewise_model::run::plan::arguments::{has_place, holds};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::report::Report;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_model::bench::plot;
-use hugewise_model::bench::plot::render_svg;
+use hugewise_bench::plot;
+use hugewise_bench::plot::render_svg;
 use hugewise_model::run::answer::Doubt;
 use hugewise_model::run::gate::{Gate, Judgement};
 use hugewise_model::run::record::{Record, StopReason};

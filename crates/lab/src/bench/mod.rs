@@ -1,5 +1,5 @@
 //! `bench SUITE --cells CELL[,CELL…]`: measures cells, one after the other, and prints one line
-//! of JSON for each (the parser is `hugewise_model::bench::line`).
+//! of JSON for each (the parser is `hugewise_bench::line`).
 //!
 //! Which cells there are, which are worth their time and what is made of them is decided by
 //! `hugewise bench`. Here they are measured: memory is laid out by the page policy that holds

@@ -7,6 +7,7 @@ pub mod accessed_bits;
 pub mod address_space;
 
 /// What runs, in which version, and what it was told.
+#[cfg(feature = "advise")]
 pub mod application;
 
 /// Memory of cgroups.

@@ -80,7 +80,7 @@ macro_rules! metrics {
         }
     };
 }
-pub(crate) mod cell_label;
+pub mod cell_label;
 pub mod cells;
 pub mod rates;
 pub mod requests;

@@ -24,9 +24,6 @@ pub mod stats;
 /// Where a program maps its memory.
 pub mod site;
 
-/// Which memory earns the effect.
-pub mod attribute;
-
 /// What differs: comparisons and verdicts.
 pub mod compare;
 

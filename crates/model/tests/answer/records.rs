@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use hugewise_model::bench;
 use hugewise_model::run::answer::{Answer, ArmRole};
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
@@ -60,7 +59,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 fn kept(root: &Path, path: &Path) -> Kept {
     let record = parse(&std::fs::read(path).unwrap()).unwrap();
     let table = table(&record, &Options::default()).unwrap();
-    let report = bench::report(&record, table, None).called(Some("last".to_owned()));
+    let report = hugewise_bench::report(&record, table, None).called(Some("last".to_owned()));
     let verb = record.header.made_by.get(1);
     Kept {
         path: path.strip_prefix(root).unwrap().display().to_string(),

@@ -1,6 +1,5 @@
 //! Answers of benches, from their records.
 
-use hugewise_model::bench;
 use hugewise_model::run::answer::{Against, Call, Claim, SubjectKind, Word};
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::report::Report;
@@ -14,7 +13,7 @@ use super::checked::{change, draw, headline};
 fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T) -> T {
     let record = record::parse(bytes).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
-    look(&bench::report(
+    look(&hugewise_bench::report(
         &record,
         table,
         Some(format!("{name}.jsonl")),

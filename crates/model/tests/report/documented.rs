@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use hugewise_model::base::host::Balloon;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::bench;
 use hugewise_model::run::compare::{self, Options};
 use hugewise_model::run::metric::Better;
 use hugewise_model::run::plan::{HostMemory, PrintedMetric};
@@ -130,7 +129,7 @@ fn no_field_of_a_report_is_undocumented() {
     for file in files {
         let record = record::parse(text_of(&file).as_bytes()).unwrap();
         let table = compare::table(&record, &Options::default()).unwrap();
-        let json = bench::report(&record, table, None).json();
+        let json = hugewise_bench::report(&record, table, None).json();
         let json: Value = serde_json::from_str(&json).unwrap();
         let parts = ["`hugewise-report 2`", RECORD[0], OLD, TYPES];
         let names = undocumented(&parts, &["metrics", "by_cause", "kinds"], &json);

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use expect_test::expect_file;
 use hugewise_model::base::histogram::distribution::{Distribution, Grain};
-use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Options, between, table};
 use hugewise_model::run::record::{Record, parse};
 use hugewise_model::run::report::{Other, Report};
@@ -27,7 +26,7 @@ fn fixture(name: &str) -> Record {
 
 fn figures(record: &Record) -> Vec<Figure> {
     let table = table(record, &Options::default()).unwrap();
-    bench::report(record, table, None).figures()
+    hugewise_bench::report(record, table, None).figures()
 }
 
 const RUNS: [&str; 14] = [

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use hugewise_model::bench;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
 use hugewise_model::run::report::Report;
@@ -201,7 +200,7 @@ fn report_of<T>(name: &str, then: impl FnOnce(&Report<'_>, &[String]) -> T) -> T
     let policies = record.header.plan.policies.iter();
     let policies: Vec<String> = policies.map(|policy| policy.name.clone()).collect();
     let table = table(&record, &Options::default()).unwrap();
-    then(&bench::report(&record, table, None), &policies)
+    then(&hugewise_bench::report(&record, table, None), &policies)
 }
 
 fn wrong_numbers(report: &Report<'_>, policies: &[String], json: &Value) -> Vec<String> {

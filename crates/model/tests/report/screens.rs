@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use expect_test::expect_file;
-use hugewise_model::bench;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
 use hugewise_model::text::Style;
@@ -32,7 +31,7 @@ fn screens_are_as_they_were() {
     for (name, path) in SCREENS {
         let record = parse(text_of(&root.join(path)).as_bytes()).unwrap();
         let compared = table(&record, &Options::default()).unwrap();
-        let report = bench::report(&record, compared, Some(path.to_owned()));
+        let report = hugewise_bench::report(&record, compared, Some(path.to_owned()));
         let text = draw(&report, &Style::default());
         expect_file![golden(&format!("{name}.txt"))].assert_eq(&text);
     }

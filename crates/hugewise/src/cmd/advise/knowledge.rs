@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_advise::knowledge::Knowledge;
 use hugewise_model::base::plain::plain;
 
 use crate::exit;

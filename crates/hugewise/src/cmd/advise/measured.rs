@@ -1,8 +1,8 @@
 //! What was measured here: the records of the programs that are looked at.
 
-use hugewise_model::advise::advice::Observation;
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::measured::{Measurement, measurements};
+use hugewise_advise::advice::Observation;
+use hugewise_advise::fact::Facts;
+use hugewise_advise::measured::{Measurement, measurements};
 
 use crate::experiment::recorder;
 use crate::experiment::records::{self, Entry};

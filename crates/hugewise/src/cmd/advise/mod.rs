@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::application::{Observer, read_machine};
-use hugewise_model::advise::advice::{Advice, Program, advise};
+use hugewise_advise::advice::{Advice, Program, advise};
 use hugewise_model::base::host::Host;
 
 use crate::exit::Exit;

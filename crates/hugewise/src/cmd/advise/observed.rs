@@ -5,9 +5,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::list_processes;
 use hugewise_linux::observe::application::{Observer, read_machine, without_workers};
 use hugewise_linux::probe;
-use hugewise_model::advise::advice::{Observation, named};
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::knowledge::Knowledge;
+use hugewise_advise::advice::{Observation, named};
+use hugewise_advise::fact::Facts;
+use hugewise_advise::knowledge::Knowledge;
 use hugewise_model::text::suggest::{nearest, suggestion};
 
 use super::Arguments;

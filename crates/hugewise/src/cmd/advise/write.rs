@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use hugewise_linux::file::folder::Folder;
-use hugewise_model::advise::advice::Advice;
-use hugewise_model::advise::persistent::files;
+use hugewise_advise::advice::Advice;
+use hugewise_advise::persistent::files;
 use hugewise_model::text::number::counted;
 
 use crate::output::Output;

@@ -1,6 +1,6 @@
 //! The sites of an attribution as rows for programs.
 
-use hugewise_model::run::attribute::Attribution;
+use hugewise_attribute::Attribution;
 use hugewise_model::text::csv::Csv;
 
 const HEADING: [&str; 10] = [

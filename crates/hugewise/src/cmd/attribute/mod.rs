@@ -9,7 +9,7 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::rough;
-use hugewise_model::run::attribute::{
+use hugewise_attribute::{
     self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect,
 };
 use hugewise_model::run::plan::{Bounds, Plan};
@@ -176,7 +176,7 @@ impl Experiment<'_> {
             message("no site recurs in every run, so there is nothing to attribute");
             return Ok(Exit::Done);
         }
-        let whole = attribute::whole(by, &sites).to_vec();
+        let whole = hugewise_attribute::whole(by, &sites).to_vec();
         let (record, _) = self.measure(whole, None, None)?;
         let effect = WholeEffect::of(&record).map_err(exit::usage)?;
         self.say(&effect.text);
@@ -185,14 +185,14 @@ impl Experiment<'_> {
             message(format_args!("{why}; --force goes on nevertheless"));
             return Ok(Exit::Done);
         }
-        let huge = attribute::that_became_huge(&record, &sites);
+        let huge = hugewise_attribute::that_became_huge(&record, &sites);
         self.say(&names::never_huge_text(&sites, &huge));
         let sites = self.screen(by, huge, &record)?;
         let Some(design) = Design::new(sites.len()) else {
             message("no site that became huge was shown to matter, so none is split");
             return Ok(Exit::Done);
         };
-        let rows = attribute::rows(by, &sites).unwrap_or_default();
+        let rows = hugewise_attribute::rows(by, &sites).unwrap_or_default();
         let rounds = self.rounds(&design, &record);
         self.say(&design_text(&design, rounds, &record));
         let out = self.arguments.out.as_deref();
@@ -243,7 +243,7 @@ impl Experiment<'_> {
     /// Two runs list the sites, and show which of them recur.
     fn list(&self, by: Identity) -> Result<Listing> {
         const RUNS: u32 = 2;
-        let [none, _] = attribute::whole(by, &[]);
+        let [none, _] = hugewise_attribute::whole(by, &[]);
         let (record, _) = self.measure(vec![none], Some(RUNS), None)?;
         Ok(Listing::of(record.trials.iter()))
     }

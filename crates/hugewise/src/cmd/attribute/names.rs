@@ -3,7 +3,7 @@
 use hugewise_linux::perf::symbols::Symbols;
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::observe::faults::Symbol;
-use hugewise_model::run::attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
+use hugewise_attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
 use hugewise_model::run::site::Site;
 use hugewise_model::run::trial::Frame;
 use hugewise_model::text::number::counted;

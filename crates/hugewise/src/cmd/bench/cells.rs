@@ -1,7 +1,7 @@
 //! The cells of a suite, from the words and numbers of its flags.
 
 use anyhow::Result;
-use hugewise_model::bench::arms;
+use hugewise_bench::arms;
 use hugewise_model::run::cells::{Bench, Cell};
 
 use crate::exit;

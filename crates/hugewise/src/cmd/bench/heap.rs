@@ -3,7 +3,7 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::parse_size;
-use hugewise_model::bench::growth::{PROGRAMS, usual_programs};
+use hugewise_bench::growth::{PROGRAMS, usual_programs};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{chosen, of_cells};

@@ -5,7 +5,7 @@ use hugewise_linux::sys::cache::read_caches;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{KIB, bytes_text, parse_size};
-use hugewise_model::bench::latency;
+use hugewise_bench::latency;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::cells::processor::Processor;
 

@@ -3,7 +3,7 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{GIB, KIB, MIB, bytes_text, parse_size};
-use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
+use hugewise_bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::run::cells::Bench;
 
 use super::cells::{chosen, flag_text, of_cells, or_usual};

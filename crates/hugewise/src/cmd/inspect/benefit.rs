@@ -3,9 +3,9 @@
 
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::sockets::awaits_connections;
-use hugewise_model::advise::advice::Program;
-use hugewise_model::advise::rule::Change;
-use hugewise_model::advise::settings::OFF;
+use hugewise_advise::advice::Program;
+use hugewise_advise::rule::Change;
+use hugewise_advise::settings::OFF;
 use hugewise_model::observe::inspect::view::{Benefit, Measure};
 use hugewise_model::text::wrap::{plain, quoted};
 

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use hugewise_model::base::units::rough;
-use hugewise_model::bench;
 use hugewise_model::observe::watch::SMALLEST;
 use hugewise_model::run::compare;
 use hugewise_model::run::record::Record;
@@ -74,7 +73,7 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
     let report =
-        bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
     document
         .sections
         .extend(report.document(COLUMNS, Verbosity::Verbose).sections);

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
-use hugewise_model::bench;
 use hugewise_model::run::metric::requests::RequestMetric;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
@@ -168,7 +167,7 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         readings.insert(printed.name.clone(), printed.read(&output));
     }
     if let Some(bench) = &plan.bench {
-        readings.extend(bench::read(bench, &observed.output));
+        readings.extend(hugewise_bench::read(bench, &observed.output));
     }
     Trial {
         index: place.index.unwrap_or(0),

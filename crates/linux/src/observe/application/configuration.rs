@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::observed::{settings, settings_of_words};
-use hugewise_model::advise::subject::Subject;
+use hugewise_advise::fact::Facts;
+use hugewise_advise::knowledge::Knowledge;
+use hugewise_advise::observed::{settings, settings_of_words};
+use hugewise_advise::subject::Subject;
 
 use super::process::{Process, Reading};
 use crate::machine::root::Root;

@@ -1,6 +1,6 @@
 //! The cgroup of a process: its limits and its huge memory.
 
-use hugewise_model::advise::fact::{Facts, Value};
+use hugewise_advise::fact::{Facts, Value};
 
 use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};

@@ -1,7 +1,7 @@
 //! Facts of the machine that rules ask for, besides those of every record.
 
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::observed::{host_facts, settings};
+use hugewise_advise::fact::Facts;
+use hugewise_advise::observed::{host_facts, settings};
 use hugewise_model::base::host::Host;
 
 use super::tuned;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use hugewise_model::advise::access::Access;
-use hugewise_model::advise::advice::{Observation, Part, needs_page_walk};
-use hugewise_model::advise::condition::Truth;
-use hugewise_model::advise::fact::{Facts, HIDING};
-use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::observed::service;
-use hugewise_model::advise::subject::{Kind, Subject};
+use hugewise_advise::access::Access;
+use hugewise_advise::advice::{Observation, Part, needs_page_walk};
+use hugewise_advise::condition::Truth;
+use hugewise_advise::fact::{Facts, HIDING};
+use hugewise_advise::knowledge::Knowledge;
+use hugewise_advise::observed::service;
+use hugewise_advise::subject::{Kind, Subject};
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;

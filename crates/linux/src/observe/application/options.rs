@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::observed;
+use hugewise_advise::fact::Facts;
+use hugewise_advise::observed;
 
 /// Variables whose options come before those of the words.
 const BEFORE: [&str; 2] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];

@@ -6,11 +6,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 
-use hugewise_model::advise::access::Access;
-use hugewise_model::advise::command::{Command, is_title};
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::knowledge::Knowledge;
-use hugewise_model::advise::subject::Traces;
+use hugewise_advise::access::Access;
+use hugewise_advise::command::{Command, is_title};
+use hugewise_advise::fact::Facts;
+use hugewise_advise::knowledge::Knowledge;
+use hugewise_advise::subject::Traces;
 use hugewise_model::observe::address_space::Mapping;
 use object::read::ReadCache;
 use object::{File as Elf, Object};

@@ -1,6 +1,6 @@
 //! What tuned sets, from its active profile and those that this one includes.
 
-use hugewise_model::advise::fact::Facts;
+use hugewise_advise::fact::Facts;
 
 use crate::machine::root::Root;
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hugewise_model::advise::fact::Facts;
-use hugewise_model::advise::subject::{Subject, VersionSource, beside, first_group};
+use hugewise_advise::fact::Facts;
+use hugewise_advise::subject::{Subject, VersionSource, beside, first_group};
 
 use super::package;
 use super::process::Process;

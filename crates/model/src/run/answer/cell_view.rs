@@ -3,7 +3,7 @@
 use crate::text::document::Level;
 use crate::text::figure::Figure;
 
-/// The cells of a bench. The spine knows that a trial may have cells; [`bench`](crate::bench) knows what they mean.
+/// The cells of a bench. The spine knows that a trial may have cells; the crate `hugewise-bench` knows what they mean.
 pub trait CellView: std::fmt::Debug {
     /// Returns the rows of the table.
     fn rows(&self) -> Vec<CellRow>;

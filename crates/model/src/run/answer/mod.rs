@@ -17,7 +17,7 @@ use crate::text::Verbosity;
 use crate::text::document::Document;
 
 mod arm;
-pub(crate) mod build;
+mod build;
 mod cell_view;
 mod choice;
 mod circumstances;
@@ -30,6 +30,7 @@ mod verbose;
 pub(in crate::run) mod words;
 
 pub use arm::{Applied, Arm, ArmRole, Pages};
+pub use build::pages::changed_no_page;
 pub use build::{Beside, Source, answer, describe, program_name};
 pub use cell_view::{CellRow, CellView};
 pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};

@@ -9,7 +9,7 @@ use crate::text::number::{Scaler, percent_change, three_digits};
 use crate::text::wrap::plain;
 
 /// The metric of a name: of the table, of its families, or printed by the workload.
-pub(crate) fn metric_of(record: &Record, name: &str) -> Metric {
+pub fn metric_of(record: &Record, name: &str) -> Metric {
     let printed = record
         .header
         .plan
@@ -41,7 +41,7 @@ fn unit_of(name: &str) -> Unit {
 }
 
 /// The label of a metric, with the property of its sample where that is not the middle.
-pub(crate) fn label(metric: &Metric, statistic: Statistic) -> String {
+pub fn label(metric: &Metric, statistic: Statistic) -> String {
     let label = plain(&metric.label);
     match statistic {
         Statistic::Center => label,
@@ -50,7 +50,7 @@ pub(crate) fn label(metric: &Metric, statistic: Statistic) -> String {
 }
 
 /// The size of an effect. `×10` is easier to read than `+900 %`.
-pub(crate) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
+pub fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
     match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => effect_of_ratio(ratio),
         (None, Some(difference)) => scaler.show_change(difference),
@@ -59,7 +59,7 @@ pub(crate) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
 }
 
 /// The size of an effect that is a ratio.
-pub(crate) fn effect_of_ratio(ratio: f64) -> String {
+pub fn effect_of_ratio(ratio: f64) -> String {
     match ratio >= 10.0 {
         true => format!("×{}", three_digits(ratio)),
         false => format!("{} %", percent_change(ratio - 1.0)),
@@ -67,19 +67,19 @@ pub(crate) fn effect_of_ratio(ratio: f64) -> String {
 }
 
 /// The size of a comparison's effect, with the unit of its metric.
-pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
+pub fn effect_of(record: &Record, comparison: &Comparison) -> String {
     let metric = metric_of(record, &comparison.metric);
     let values = comparison.difference.as_slice();
     effect_text(comparison, &Scaler::for_row(&metric.unit, values))
 }
 
 /// The label of a property of a metric; machine-wide counters are named as such.
-pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
+pub fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
     label_with_scope(&metric_of(record, metric), statistic)
 }
 
 /// The same for a metric.
-pub(crate) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
+pub fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
     let label = label(metric, statistic);
     match metric.scope {
         Scope::Machine => format!("{label} (machine-wide)"),

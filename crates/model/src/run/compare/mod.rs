@@ -19,7 +19,7 @@ mod decision;
 mod effect;
 mod interaction;
 /// What comparisons and metrics are called.
-pub(crate) mod labels;
+pub mod labels;
 mod means;
 /// The middle reading of every metric under every policy.
 pub mod medians;

@@ -11,7 +11,7 @@ use crate::run::metric::Metric;
 use crate::run::metric::cells::{of_cell, split};
 
 /// The words of a cell that are not the same in all, and its first.
-pub(crate) fn of(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
+pub fn of(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
     let words: Vec<String> = (0..suite.axes.len())
         .filter(|&axis| axis == 0 || varies(bench, axis))
         .filter_map(|axis| word(suite, cell, axis))
@@ -20,13 +20,13 @@ pub(crate) fn of(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
 }
 
 /// Whether the cells of a bench have more than one word for an axis.
-pub(crate) fn varies(bench: &Bench, axis: usize) -> bool {
+pub fn varies(bench: &Bench, axis: usize) -> bool {
     let first = bench.cells.first().and_then(|cell| cell.part(axis));
     bench.cells.iter().any(|cell| cell.part(axis) != first)
 }
 
 /// One word of a cell; `None` for what goes without saying.
-pub(crate) fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
+pub fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
     let word = cell.part(axis)?;
     let number = cell.number(axis);
     Some(match (suite.axes.get(axis)?.words, number) {
@@ -43,7 +43,7 @@ pub(crate) fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
 /// A metric by its name, as [`metric::find`] has it; one of a cell is called as a sentence calls
 /// it, `latency of 256 MiB`.
 #[must_use]
-pub(crate) fn find_metric(bench: Option<&Bench>, name: &str) -> Option<Metric> {
+pub fn find_metric(bench: Option<&Bench>, name: &str) -> Option<Metric> {
     let found = metric::find(name)?;
     let said = bench.and_then(|bench| {
         let (cell, last) = split(name)?;

@@ -135,7 +135,7 @@ impl FromStr for PageKind {
 }
 
 /// Whether a word can name a buffer.
-pub(crate) fn is_buffer(name: &str) -> bool {
+pub fn is_buffer(name: &str) -> bool {
     !name.is_empty() && name.len() <= 24 && name.chars().all(|c| c.is_ascii_lowercase())
 }
 
@@ -166,7 +166,7 @@ pub fn of_cell(name: &str) -> Option<&'static Metric> {
 }
 
 /// A metric of the family by its whole name.
-pub(crate) fn find(name: &str) -> Option<Metric> {
+pub fn find(name: &str) -> Option<Metric> {
     let (cell, last) = split(name)?;
     cell.parse::<Cell>().ok()?;
     let found = of_cell(last).cloned().or_else(|| pages_metric(last))?;

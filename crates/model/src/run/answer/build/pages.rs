@@ -22,7 +22,7 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
 
 /// Whether a policy changed no page: it had no effect, or its time is open and its pages were those of the
 /// baseline.
-pub(crate) fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
+pub fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
     match context.answer(policy) {
         Some(Answer::NoEffect) => true,
         Some(Answer::NotDecided) if !context.table.verdict.reasons.contains_key(policy) => {

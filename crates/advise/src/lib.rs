@@ -1,0 +1,23 @@
+//! What to set for an application, in its version, on this machine, and who says so.
+//!
+//! Knowledge is data: [`rule`](crate::rule) in the files of `knowledge/`. A rule is judged over facts
+//! ([`fact`](crate::fact)), and what rests on a fact that is not known says which.
+
+pub mod access;
+pub mod advice;
+pub mod command;
+pub mod condition;
+pub mod contradiction;
+mod csv;
+pub mod document;
+pub mod fact;
+pub mod knowledge;
+pub mod measured;
+pub mod observed;
+pub mod persistent;
+pub mod rule;
+pub mod ruling;
+pub mod settings;
+pub mod subject;
+pub mod tried;
+pub mod version;

@@ -1,0 +1,96 @@
+//! Group screening: more sites than a design tells apart are grouped at random, and only the groups
+//! that seem to do something are split (Dorfman, 1943; Woods and Lewis, arXiv 1510.05248).
+//!
+//! A screening chooses what is measured next, and its data are not used again: the design of single
+//! sites that ends it has runs of its own, and so its error is that of any other design.
+
+use fastrand::Rng;
+
+use super::attribution::responses;
+use super::plan::rows_of;
+use super::{Design, MOST_SITES, Shares, shares};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::site::{Identity, Site};
+use hugewise_model::run::stats::ALPHA;
+
+/// As many as fit into 32 rows.
+const GROUPS: usize = 15;
+/// Of more active groups the strongest are kept, so that each stage leaves at most half of the sites.
+const MOST_ACTIVE: usize = 7;
+
+/// Sites in groups, each of which is huge or small as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Groups {
+    groups: Vec<Vec<Site>>,
+    design: Design,
+}
+
+/// What a screening leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Screened {
+    /// The sites of the active groups.
+    pub sites: Vec<Site>,
+    /// How many groups were active.
+    pub active: usize,
+    /// How many of them are left out because others were stronger.
+    pub dropped: usize,
+}
+
+impl Groups {
+    /// The sites in groups by chance; `None` where a design tells all of them apart.
+    #[must_use]
+    pub fn at_random(sites: &[Site], seed: u64) -> Option<Self> {
+        if sites.len() <= MOST_SITES {
+            return None;
+        }
+        let mut shuffled = sites.to_vec();
+        Rng::with_seed(seed).shuffle(&mut shuffled);
+        let group = |index: usize| shuffled.iter().skip(index).step_by(GROUPS).copied();
+        Some(Self {
+            groups: (0..GROUPS).map(|index| group(index).collect()).collect(),
+            design: Design::new(GROUPS)?,
+        })
+    }
+
+    /// Its design.
+    #[must_use]
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The groups.
+    #[must_use]
+    pub fn groups(&self) -> &[Vec<Site>] {
+        &self.groups
+    }
+
+    /// The rows of its design.
+    #[must_use]
+    pub fn rows(&self, by: Identity) -> Vec<Policy> {
+        let groups: Vec<&[Site]> = self.groups.iter().map(Vec::as_slice).collect();
+        rows_of(by, &self.design, &groups)
+    }
+
+    /// What the record of its rows leaves; `None` where too few of its rounds are whole.
+    #[must_use]
+    pub fn screened(&self, record: &Record) -> Option<Screened> {
+        Some(self.left(&shares(&self.design, &responses(record))?))
+    }
+
+    /// The sites of the groups that seem to do something. A group that seems so by chance costs
+    /// runs and makes no error.
+    pub(super) fn left(&self, shares: &Shares) -> Screened {
+        let seems = shares.sites.iter().zip(&self.groups);
+        let active = seems.filter(|(share, _)| share.own_p <= ALPHA);
+        let strength = |(share, sites): (&super::Share, _)| (share.effect.value.abs(), sites);
+        let mut active: Vec<(f64, &Vec<Site>)> = active.map(strength).collect();
+        active.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let kept = active.iter().take(MOST_ACTIVE);
+        Screened {
+            sites: kept.flat_map(|(_, sites)| sites.iter().copied()).collect(),
+            active: active.len(),
+            dropped: active.len().saturating_sub(MOST_ACTIVE),
+        }
+    }
+}

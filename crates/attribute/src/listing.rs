@@ -1,0 +1,141 @@
+//! The sites of a program, as runs under the tracer list them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use hugewise_model::run::site::{Identity, Site};
+use hugewise_model::run::trial::{Frame, MappedSite, Trial};
+
+/// A site whose bytes recur less than this from run to run is not told from others.
+pub const LEAST_RECURRENCE: f64 = 0.95;
+
+/// A site as several runs mapped it.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Listed {
+    /// The site.
+    pub site: Site,
+    /// The most bytes that a run mapped there.
+    pub bytes: u64,
+    /// The fewest bytes that a run mapped there, as a share of the most.
+    pub recurrence: f64,
+    /// The most bytes at the end of a run that could be huge, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach_bytes: Option<u64>,
+    /// What the program calls its memory, where it says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The calls of the first mapping, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Frame>,
+}
+
+impl Listed {
+    /// The bytes that huge pages may change: those of address space where no more is known.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.reach_bytes.unwrap_or(self.bytes)
+    }
+}
+
+/// Why a site is not tried.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// Its bytes differ from run to run.
+    DoesNotRecur,
+    /// No memory of it at the end could be huge.
+    HoldsNothing,
+    /// So many sites hold more that it was left out.
+    TooMany,
+}
+
+/// More sites than these would make the names of policies too long.
+const MOST_LISTED: usize = 1000;
+
+/// The sites of a program: those that are tried, the largest first, and the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// Those that are tried.
+    pub tried: Vec<Listed>,
+    /// The others, and why.
+    pub refused: Vec<(Listed, Refusal)>,
+}
+
+impl Listing {
+    /// From the runs of a tracer that tells sites apart.
+    #[must_use]
+    pub fn of<'a>(trials: impl Iterator<Item = &'a Trial>) -> Self {
+        let mut listing = Self::default();
+        for site in listed(trials) {
+            if site.reach_bytes == Some(0) {
+                listing.refused.push((site, Refusal::HoldsNothing));
+            } else if site.recurrence < LEAST_RECURRENCE {
+                listing.refused.push((site, Refusal::DoesNotRecur));
+            } else if listing.tried.len() == MOST_LISTED {
+                listing.refused.push((site, Refusal::TooMany));
+            } else {
+                listing.tried.push(site);
+            }
+        }
+        listing
+    }
+
+    /// The sites that are tried.
+    #[must_use]
+    pub fn sites(&self) -> Vec<Site> {
+        self.tried.iter().map(|it| it.site).collect()
+    }
+
+    /// Parts into which the memory of these sites is best cut: the smallest power of two with which
+    /// they fit into a design of 32 rows. Where there are too many sites for that, the largest
+    /// makes eight parts.
+    #[must_use]
+    pub fn chunks(&self) -> Identity {
+        const PARTS: u64 = 15;
+        const OF_LARGEST: u64 = 8;
+        const SMALLEST: u64 = 2 << 20;
+        let held = || self.tried.iter().map(Listed::held_bytes);
+        let largest = held().max().unwrap_or(0);
+        let fits = |bytes: &u64| held().map(|it| it.div_ceil(*bytes)).sum::<u64>() <= PARTS;
+        let mut sizes = std::iter::successors(Some(SMALLEST), |bytes| bytes.checked_mul(2))
+            .take_while(|&bytes| bytes <= largest);
+        let eighth = largest.div_ceil(OF_LARGEST).next_power_of_two();
+        Identity::chunks(sizes.find(fits).unwrap_or(eighth))
+    }
+}
+
+/// All sites of some runs, the largest first.
+pub(super) fn listed<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Listed> {
+    let tracings = trials.filter(|trial| trial.succeeded());
+    let runs: Vec<&[MappedSite]> = tracings
+        .filter_map(|trial| trial.read_back.tracing.as_ref())
+        .map(|tracing| tracing.sites.as_slice())
+        .collect();
+    let mut found: BTreeMap<Site, Vec<&MappedSite>> = BTreeMap::new();
+    for mapped in runs.iter().copied().flatten() {
+        found.entry(mapped.site).or_default().push(mapped);
+    }
+    let listed = found.into_values();
+    let mut listed: Vec<Listed> = listed.filter_map(|it| one(&it, runs.len())).collect();
+    let order = |a: &Listed, b: &Listed| b.held_bytes().cmp(&a.held_bytes());
+    listed.sort_by(|a, b| order(a, b).then(a.site.cmp(&b.site)));
+    listed
+}
+
+/// A site from what each of so many runs mapped there, if it did.
+fn one(mapped: &[&MappedSite], runs: usize) -> Option<Listed> {
+    let first = mapped.first()?;
+    let bytes = mapped.iter().map(|it| it.bytes);
+    let most = bytes.clone().max()?;
+    let fewest = bytes.min().filter(|_| mapped.len() == runs);
+    let reach = mapped.iter().filter_map(|it| it.at_end?.reach_bytes);
+    Some(Listed {
+        site: first.site,
+        bytes: most,
+        recurrence: fewest.unwrap_or(0) as f64 / most.max(1) as f64,
+        reach_bytes: reach.max(),
+        name: mapped.iter().find_map(|it| it.name.clone()),
+        chain: first.chain.clone(),
+    })
+}

@@ -1,0 +1,68 @@
+//! The policies of an attribution: a row of the design each.
+
+use super::Design;
+use hugewise_model::run::policy::{Policy, Settings};
+use hugewise_model::run::record::Record;
+use hugewise_model::run::site::{Choice, Chosen, Identity, Site};
+
+/// The policy that makes chosen sites huge and keeps all others small.
+#[must_use]
+pub fn choosing(name: &str, choice: Choice) -> Policy {
+    Policy {
+        name: name.to_owned(),
+        settings: Settings {
+            sites: Some(choice),
+            ..Settings::default()
+        },
+    }
+}
+
+/// No site huge, and all of these: what the whole effect is measured between.
+#[must_use]
+pub fn whole(by: Identity, sites: &[Site]) -> [Policy; 2] {
+    let none = choosing("no site huge", Choice::of(by, []));
+    let all = choosing("all sites huge", Choice::of(by, sites.iter().copied()));
+    [none, all]
+}
+
+/// The rows of a design, in its order. `None` where these sites are no number for a design.
+#[must_use]
+pub fn rows(by: Identity, sites: &[Site]) -> Option<Vec<Policy>> {
+    let design = Design::new(sites.len())?;
+    let each: Vec<&[Site]> = sites.iter().map(std::slice::from_ref).collect();
+    Some(rows_of(by, &design, &each))
+}
+
+/// The rows of a design, each of whose factors is some sites.
+pub(super) fn rows_of(by: Identity, design: &Design, factors: &[&[Site]]) -> Vec<Policy> {
+    let rows = design.rows().iter().enumerate();
+    let policy = |(index, row): (usize, &Vec<bool>)| {
+        let huge = factors.iter().zip(row).filter(|(_, huge)| **huge);
+        let sites = huge.flat_map(|(sites, _)| sites.iter().copied());
+        choosing(&format!("row {}", index + 1), Choice::of(by, sites))
+    };
+    rows.map(policy).collect()
+}
+
+/// The sites of a record whose policies are the rows of a design, with that design.
+pub(super) fn of_record(record: &Record) -> Option<(Identity, Vec<Site>, Design)> {
+    let policies = &record.header.plan.policies;
+    let choice = |policy: &Policy| policy.settings.sites.clone();
+    let choices: Vec<Choice> = policies.iter().map(choice).collect::<Option<_>>()?;
+    let by = choices.first()?.by;
+    let Chosen::These(all) = &choices.first()?.huge else {
+        return None;
+    };
+    let design = Design::new(all.len())?;
+    // Any order of the sites is a design of the same kind, but not the same rows: the order is the
+    // one in which the rows fit.
+    let column = |site: Site| -> Vec<bool> { choices.iter().map(|it| it.has(site)).collect() };
+    let wanted =
+        |index: usize| -> Vec<bool> { design.rows().iter().map(|row| row[index]).collect() };
+    let find = |index: usize| {
+        let fits = |site: &&Site| column(**site) == wanted(index);
+        all.iter().find(fits).copied()
+    };
+    let sites: Option<Vec<Site>> = (0..all.len()).map(find).collect();
+    Some((by, sites?, design))
+}

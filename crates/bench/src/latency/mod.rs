@@ -1,0 +1,166 @@
+//! `bench latency`: which footprints are measured, and what is read off the curve of one
+//! policy or off the curves of two.
+
+use std::collections::BTreeMap;
+
+use hugewise_base::units::{KIB, MIB};
+use hugewise_model::run::cells::{Bench, Cell};
+use hugewise_model::run::compare::medians::{Medians, arm_trials};
+use hugewise_model::run::metric::cells::{CellMetric, PageKind, pages_name};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::stats::median;
+use hugewise_model::run::trial::Reading;
+
+mod fit;
+pub mod levels;
+pub mod price;
+pub mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use levels::{Ends, Level, levels};
+pub use price::{Price, prices};
+pub use summary::{Summary, summary};
+
+/// The metric of a cell.
+const METRIC: &str = CellMetric::LatencySeconds.name();
+/// The buffer in which the lines lie.
+const BUFFER: &str = "lines";
+
+/// Up to here there are four footprints to an octave, above it two: what is above is memory
+/// and translations, and takes most of the time.
+const FINE_BELOW: u64 = 64 * MIB;
+
+/// The footprints from 4 KiB to `largest`: 4, 5, 6 and 7 times a power of two.
+#[must_use]
+pub fn footprints(largest: u64) -> Vec<u64> {
+    let octaves = (0..48).map(|power| KIB << power);
+    let all = octaves.flat_map(|unit| {
+        let fine: &[u64] = if 4 * unit < FINE_BELOW {
+            &[4, 5, 6, 7]
+        } else {
+            &[4, 6]
+        };
+        fine.iter().map(move |parts| parts * unit)
+    });
+    all.take_while(|&bytes| bytes <= largest).collect()
+}
+
+/// The latencies of one policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Name of the policy.
+    pub policy: String,
+    /// Size of the pages that lay under nearly all of the largest footprint, where they were
+    /// of one size.
+    pub page_bytes: Option<u64>,
+    /// By footprint, ascending.
+    pub points: Vec<Point>,
+}
+
+/// The latencies at one footprint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The footprint.
+    pub bytes: u64,
+    /// Seconds of a load, by the round in which it was measured; never none.
+    pub seconds: BTreeMap<u32, f64>,
+}
+
+impl Point {
+    /// Of the median round.
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        let values: Vec<f64> = self.seconds.values().copied().collect();
+        median(&values).unwrap_or(f64::NAN)
+    }
+}
+
+/// The curves of a record, in the order of its policies; none of a record that is no
+/// `bench latency`.
+#[must_use]
+pub fn curves(record: &Record) -> Vec<Curve> {
+    let plan = &record.header.plan;
+    let Some(bench) = plan.bench.as_ref().filter(|it| it.suite == "latency") else {
+        return Vec::new();
+    };
+    let medians = Medians::of(record);
+    let curve = |policy: &Policy| Curve {
+        policy: policy.name.clone(),
+        page_bytes: page_bytes(record, bench, policy, &medians),
+        points: points(record, bench, &policy.name),
+    };
+    plan.policies.iter().map(curve).collect()
+}
+
+fn points(record: &Record, bench: &Bench, policy: &str) -> Vec<Point> {
+    let mut points: BTreeMap<u64, Point> = BTreeMap::new();
+    for cell in &bench.cells {
+        let Some(bytes) = cell.number(0) else {
+            continue;
+        };
+        let name = cell.reading(METRIC);
+        for trial in arm_trials(record, policy).filter(|trial| trial.succeeded()) {
+            if let Some(&Reading::Value { value }) = trial.readings.get(&name)
+                && value > 0.0
+            {
+                let fresh = || Point {
+                    bytes,
+                    seconds: BTreeMap::new(),
+                };
+                let point = points.entry(bytes).or_insert_with(fresh);
+                point.seconds.insert(trial.round, value);
+            }
+        }
+    }
+    points.into_values().collect()
+}
+
+/// Nearly all.
+const MOST: f64 = 0.95;
+
+fn page_bytes(
+    record: &Record,
+    bench: &Bench,
+    policy: &Policy,
+    medians: &Medians<'_>,
+) -> Option<u64> {
+    let largest = bench.cells.iter().max_by_key(|cell| cell.number(0))?;
+    let host = &record.header.host;
+    let total = largest.number(0)? as f64;
+    let most = |kind: PageKind, cell: &Cell| {
+        let name = cell.reading(&pages_name(BUFFER, kind));
+        medians
+            .get(&policy.name, &name)
+            .is_ok_and(|bytes| bytes >= MOST * total)
+    };
+    let pool = policy.settings.env.values().find_map(|value| {
+        let bytes = value.strip_prefix("hugetlb-")?;
+        bytes.parse().ok()
+    });
+    let mut kinds = vec![
+        (PageKind::Small, Some(host.page_bytes)),
+        (PageKind::Huge, host.pmd_bytes()),
+        (PageKind::Hugetlb, pool.or(host.pmd_bytes())),
+    ];
+    let sizes = host.thp.iter().flat_map(|thp| thp.sizes.keys());
+    kinds.extend(sizes.map(|kib| (PageKind::Folio(kib * KIB), Some(kib * KIB))));
+    let found = kinds.into_iter().find(|(kind, _)| most(*kind, largest));
+    found.and_then(|(_, bytes)| bytes)
+}
+
+#[cfg(test)]
+mod footprint_tests {
+    use super::*;
+
+    #[test]
+    fn footprints_are_whole_lines_and_ascend() {
+        let all = footprints(1 << 30);
+        assert_eq!(all[..5], [4096, 5120, 6144, 7168, 8192]);
+        assert_eq!(all[all.len() - 3..], [512 << 20, 768 << 20, 1 << 30]);
+        assert!(all.is_sorted() && all.iter().all(|bytes| bytes % 256 == 0));
+        assert_eq!(all.len(), 4 * 14 + 2 * 4 + 1);
+        assert!(footprints(4095).is_empty());
+    }
+}

@@ -1,0 +1,45 @@
+//! The price of small pages: what a load costs more with them than with others, at the same
+//! footprint. Lines, caches and order are the same; what differs is the translation, and where
+//! pages lie.
+
+use serde::Serialize;
+
+use super::{Curve, Point};
+use hugewise_model::run::stats::{ALPHA, paired};
+
+/// The difference at one footprint.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Price {
+    /// The footprint.
+    pub bytes: u64,
+    /// Seconds that a load takes longer: the Hodges–Lehmann shift over rounds.
+    pub seconds: f64,
+    /// Its interval; `None` of too few rounds.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What `dear` costs more than `cheap`, footprint by footprint.
+#[must_use]
+pub fn prices(dear: &Curve, cheap: &Curve) -> Vec<Price> {
+    let other = |point: &Point| cheap.points.iter().find(|it| it.bytes == point.bytes);
+    let both = dear
+        .points
+        .iter()
+        .filter_map(|point| Some((point, other(point)?)));
+    both.filter_map(|(dear, cheap)| price(dear, cheap))
+        .collect()
+}
+
+fn price(dear: &Point, cheap: &Point) -> Option<Price> {
+    let differences: Vec<f64> = dear
+        .seconds
+        .iter()
+        .filter_map(|(round, seconds)| Some(seconds - cheap.seconds.get(round)?))
+        .collect();
+    let shift = paired(&differences, ALPHA)?;
+    Some(Price {
+        bytes: dear.bytes,
+        seconds: shift.estimate,
+        interval: shift.interval,
+    })
+}

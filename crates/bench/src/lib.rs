@@ -1,0 +1,20 @@
+//! The benches: suites of cells that the laboratory measures in its own process.
+//!
+//! A bench is an experiment like any other. Its workload is `hugewise-lab bench SUITE --cells …`: a
+//! trial is one process that goes through all cells under one page policy. It prints one line of
+//! JSON per cell ([`line`](crate::line)), and these become readings of the trial. So cells
+//! are paired within rounds and have a control and intervals, as every metric has.
+
+pub mod arms;
+pub mod growth;
+pub mod latency;
+pub mod line;
+pub mod memory;
+pub mod plot;
+pub mod prefault;
+pub mod slab;
+
+mod view;
+
+pub use line::read;
+pub use view::{report, view};

@@ -4,7 +4,7 @@
 
 use hugewise_bench::line;
 use hugewise_model::loadgen::read;
-use hugewise_model::observe::stat;
+use hugewise_observe::stat;
 use hugewise_model::run::plan::LatencySource;
 use hugewise_model::run::policy::{Settings, runtime};
 

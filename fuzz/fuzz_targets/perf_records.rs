@@ -2,8 +2,9 @@
 #![no_main]
 
 use hugewise_linux::perf::sample::{Layout, Record, parse_record};
-use hugewise_model::base::jsonl::RawLine;
-use hugewise_model::observe::{faults, misses};
+use hugewise_base::jsonl::RawLine;
+use hugewise_observe::faults;
+use hugewise_tlb::misses;
 
 /// Every layout that is asked for, by the lowest bits of the identity.
 fn layout(id: u64) -> Option<Layout> {

@@ -1,7 +1,7 @@
 //! What a user types: accepted, or refused with a sentence; never a panic.
 #![no_main]
 
-use hugewise_model::base::units::{parse_duration, parse_size};
+use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_model::run::cells::Cell;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::PrintedMetric;

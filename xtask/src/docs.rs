@@ -9,15 +9,15 @@ use clap::Args;
 use hugewise_linux::perf::events;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::{Rule, Status, Test};
-use hugewise_model::base::exit::Exit;
-use hugewise_model::observe::inspect::reasons::Code;
-use hugewise_model::observe::stat::kind::KINDS;
+use hugewise_base::exit::Exit;
+use hugewise_observe::inspect::reasons::Code;
+use hugewise_observe::stat::kind::KINDS;
 use hugewise_model::run::cause::{CauseId, Explanation, explanations};
 use hugewise_model::run::metric::{Better, FAMILIES, Family, Scope};
 use hugewise_model::run::policy::keys::KEYS;
-use hugewise_model::text::document::{Block, Document, Field, Paragraph, Section};
-use hugewise_model::text::grid::{Align, Grid};
-use hugewise_model::text::{Verbosity, to_markdown};
+use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
+use hugewise_text::grid::{Align, Grid};
+use hugewise_text::{Verbosity, to_markdown};
 
 use crate::{dashboards, schema};
 

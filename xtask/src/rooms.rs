@@ -17,22 +17,14 @@ mod source;
 
 /// What a module of the model may import besides itself. The spine imports no instrument, and
 /// text imports nothing but its ground.
-const LAYERS: [(&str, &[&str]); 5] = [
-    ("run", &["base", "text"]),
-    ("doctor", &["base", "text"]),
-    ("observe", &["base", "text", "run"]),
-    ("loadgen", &["base", "run"]),
-    // Its rows are made of the exporter's sample.
-    ("fleet", &["base", "text", "run", "observe"]),
-];
+const LAYERS: [(&str, &[&str]); 2] = [("run", &[]), ("loadgen", &["run"])];
 /// The crate that has these layers.
 const LAYERED: &str = "model";
 
 /// Modules whose own modules must not form a cycle either.
-const INNER: [(&str, &str); 4] = [
+const INNER: [(&str, &str); 3] = [
     ("hugewise", "cmd"),
     ("hugewise", "experiment"),
-    ("model", "observe"),
     ("model", "run"),
 ];
 

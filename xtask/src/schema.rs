@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hugewise_model::text::document::{Document, Paragraph, Section};
-use hugewise_model::text::grid::{Align, Grid};
+use hugewise_text::document::{Document, Paragraph, Section};
+use hugewise_text::grid::{Align, Grid};
 use syn::{Fields, Item, Type};
 
 use names::{Tagging, container, field, variant};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use hugewise_model::observe::inspect::reasons::Code;
+use hugewise_observe::inspect::reasons::Code;
 
 fn read(file: &str) -> String {
     let path = format!("{}/../contrib/{file}", env!("CARGO_MANIFEST_DIR"));

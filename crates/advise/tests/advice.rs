@@ -12,10 +12,7 @@ use hugewise_advise::persistent::files;
 use hugewise_advise::rule::Change;
 use hugewise_advise::ruling::Standing;
 use hugewise_model::run::record::parse;
-use hugewise_model::text::{Style, Verbosity, to_text};
-
-#[path = "../../model/tests/documented/mod.rs"]
-mod documented;
+use hugewise_text::{Style, Verbosity, to_text};
 
 /// Knowledge of three programs, small enough to be read beside the tests.
 const KNOWLEDGE: &str = r#"
@@ -480,7 +477,7 @@ fn format_md_names_all_fields() {
     let advice = serde_json::to_value(advice).expect("JSON");
     let part = "`hugewise-advice 1`";
     let own = ["host", "facts", "thp"];
-    let unknown = documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
+    let unknown = crate::documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
     assert_eq!(unknown, BTreeSet::new());
 }
 

@@ -7,7 +7,7 @@ use hugewise_advise::fact::{Facts, Value, describe};
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::{Case, Rule, Status};
 use hugewise_advise::subject::Subject;
-use hugewise_model::base::units::parse_size;
+use hugewise_base::units::parse_size;
 use hugewise_model::run::policy::Policy;
 
 /// Ids of rules that were taken out. They are never used again.

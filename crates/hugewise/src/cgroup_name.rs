@@ -5,7 +5,7 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{list_cgroups, list_of_cgroup};
 use hugewise_linux::observe::stat::subject::Cgroup;
-use hugewise_model::text::suggest::nearest;
+use hugewise_text::suggest::nearest;
 
 use crate::exit;
 

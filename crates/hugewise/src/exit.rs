@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-pub use hugewise_model::base::exit::Exit;
-use hugewise_model::base::plain::{plain, plain_lines};
+pub use hugewise_base::exit::Exit;
+use hugewise_base::plain::{plain, plain_lines};
 
 /// An error that knows how the program should end.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
 use std::path::Path;
 
 use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
-use hugewise_model::base::units::bytes_text;
-use hugewise_model::text::page;
+use hugewise_base::units::bytes_text;
+use hugewise_text::page;
 
 use crate::invoker;
 

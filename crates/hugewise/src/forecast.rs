@@ -14,11 +14,11 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::doctor::{Feature, Support};
-use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::forecast::{Forecast, ProcessorTime, Worth, bloat, worth};
-use hugewise_model::observe::stat::WalkShare;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_observe::doctor::{Feature, Support};
+use hugewise_observe::address_space::Space;
+use hugewise_observe::forecast::{Forecast, ProcessorTime, Worth, bloat, worth};
+use hugewise_observe::stat::WalkShare;
 
 use crate::{exit, paths};
 

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use hugewise_linux::file::sheet::Sheet;
 use hugewise_linux::machine::closed::stdout_was_closed;
-use hugewise_model::text::document::Document;
-use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
+use hugewise_text::document::Document;
+use hugewise_text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
 use crate::file::first_line;

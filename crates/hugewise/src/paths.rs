@@ -12,8 +12,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::undo::{self, Place};
-use hugewise_model::base::calendar;
-use hugewise_model::base::host::Host;
+use hugewise_base::calendar;
+use hugewise_base::host::Host;
 use hugewise_model::run::policy::realise::Realisation;
 
 use crate::{exit, invoker};

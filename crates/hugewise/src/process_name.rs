@@ -3,8 +3,8 @@
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{find_named, list_processes};
 use hugewise_linux::proc::process::read_command_line;
-use hugewise_model::text::suggest::suggestion;
-use hugewise_model::text::wrap::{plain, shortened};
+use hugewise_text::suggest::suggestion;
+use hugewise_text::wrap::{plain, shortened};
 
 /// Widest command line in a list of processes.
 const COMMAND: usize = 60;

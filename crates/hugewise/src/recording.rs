@@ -7,10 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hugewise_linux::perf::symbols::Symbols;
-use hugewise_model::base::jsonl::{Line, LineError, RawLine, to_line};
-use hugewise_model::base::recording::Recorded;
-use hugewise_model::observe::faults;
-use hugewise_model::text::page::MOST_BYTES;
+use hugewise_base::jsonl::{Line, LineError, RawLine, to_line};
+use hugewise_base::recording::Recorded;
+use hugewise_observe::faults;
+use hugewise_text::page::MOST_BYTES;
 
 use crate::options::PageFile;
 use crate::{exit, file, invoker, output};

@@ -14,8 +14,8 @@ use hugewise_linux::spawn;
 use hugewise_linux::spawn::{
     AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
 };
-use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::stat::Target;
+use hugewise_base::units::parse_duration;
+use hugewise_observe::stat::Target;
 use hugewise_model::run::trial::Outcome;
 
 use crate::exit::{self, Exit};

@@ -11,8 +11,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Purpose, Settings, Turn};
 use hugewise_linux::proc::pid_stat::read_age;
 use hugewise_linux::proc::process::read_command_line;
-use hugewise_model::base::units::{parse_duration, rough};
-use hugewise_model::text::wrap::{plain, shortened};
+use hugewise_base::units::{parse_duration, rough};
+use hugewise_text::wrap::{plain, shortened};
 
 use crate::stderr::message;
 use crate::{exit, left_over};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use harness::{Case, is_root, lab, skip};
-use hugewise_model::observe::inspect::reasons::Code;
+use hugewise_observe::inspect::reasons::Code;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;

@@ -3,8 +3,8 @@
 use hugewise_linux::bpf::ladder::{Attempt, Kernel, Open, Refusal, attempts, climb};
 use hugewise_linux::bpf::types::Types;
 use hugewise_linux::proc::kallsyms::parse_kallsyms;
-use hugewise_model::observe::trace::Attachment;
-use hugewise_model::observe::trace::points::{Point, of_function, points};
+use hugewise_observe::trace::Attachment;
+use hugewise_observe::trace::points::{Point, of_function, points};
 
 /// A kernel made of a list: it accepts these attachments and notes what it was asked for.
 struct Accepting(Vec<Attachment>, Vec<(Attachment, String)>);

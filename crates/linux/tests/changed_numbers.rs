@@ -10,14 +10,16 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::jsonl::lines;
-use hugewise_model::base::recording::Recorded;
-use hugewise_model::observe::{faults, misses, stat, watch};
+use hugewise_base::jsonl::lines;
+use hugewise_base::recording::Recorded;
+use hugewise_monitor::watch;
+use hugewise_observe::{faults, stat};
+use hugewise_tlb::misses;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::history::Entry;
 use hugewise_model::run::record;
-use hugewise_model::text::document::Document;
-use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_text::document::Document;
+use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 use hugewise_model::run::report::trials;
 
 /// What is allocated, and the most that ever was since it was asked last.

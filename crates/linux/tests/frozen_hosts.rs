@@ -14,11 +14,11 @@ use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::proc::statm::read_resident;
 use hugewise_linux::sys::cgroup;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::doctor::{Diagnosis, diagnose};
-use hugewise_model::observe::watch::State;
-use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::doctor::{Diagnosis, diagnose};
+use hugewise_monitor::watch::State;
+use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
 /// Relative to the package, where tests run: errors show the path, and golden files must not
 /// depend on where the sources lie.

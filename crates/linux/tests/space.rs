@@ -13,8 +13,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{
     Depth, ReadError, Thoroughness, read_settings, read_space,
 };
-use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Source, Space};
-use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
+use hugewise_observe::address_space::{Mapping, Pages, Sort, Source, Space};
+use hugewise_observe::inspect::reasons::{Code, Wording, judge};
 use skipping::skip;
 
 const ALL: Depth = Depth::Frames(Duration::from_secs(10), Thoroughness::All);
@@ -114,7 +114,7 @@ fn at(space: &Space, address: usize) -> &Mapping {
 /// The pages of the range at an address.
 fn pages(space: &Space, address: usize) -> Pages {
     let runs = &at(space, address).runs;
-    let inside = |run: &&hugewise_model::observe::address_space::Run| {
+    let inside = |run: &&hugewise_observe::address_space::Run| {
         (run.start..run.end).contains(&(address as u64))
     };
     runs.iter()
@@ -126,7 +126,7 @@ fn pages(space: &Space, address: usize) -> Pages {
 fn code_at(space: &Space, address: usize) -> Code {
     let settings = read_settings(&Root::real(), std::process::id()).unwrap();
     let judgements = judge(space, &settings, &Wording::All);
-    let inside = |one: &&hugewise_model::observe::inspect::reasons::Judgement| {
+    let inside = |one: &&hugewise_observe::inspect::reasons::Judgement| {
         (one.start..one.end).contains(&(address as u64))
     };
     judgements.iter().find(inside).unwrap().code

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::trace::Attachment;
-use hugewise_model::observe::trace::points::{Point, points};
+use hugewise_base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
+use hugewise_base::missing::Missing;
+use hugewise_observe::trace::Attachment;
+use hugewise_observe::trace::points::{Point, points};
 
 mod skipping;
 use skipping::skip;

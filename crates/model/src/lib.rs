@@ -12,14 +12,6 @@ pub use hugewise_text as text;
 /// The spine: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
 pub mod run;
 
-/// What can be measured on a machine, what will mislead, and what is set wrongly.
-pub mod doctor;
-
-/// The instruments: faults, stat, trace, inspect, collapse, misses, simulation.
-pub mod observe;
-
 /// What load generators and benchmarks print of their requests, parsed.
 pub mod loadgen;
 
-/// Experiments over many hosts: plan, assignment, rows, analysis.
-pub mod fleet;

@@ -1,72 +1,17 @@
 //! Numbers that no honest measurement has: every statistic ends soon, and none panics.
 
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::Duration;
+mod numbers;
 
-use hugewise_model::base::histogram::distribution::{Distribution, Grain};
-use hugewise_model::fleet::Sums;
-use hugewise_model::fleet::analyse::estimate;
-use hugewise_model::fleet::analyse::forecast::{Bar, Expected, detectable};
+use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_model::run::stats::null::Null;
 use hugewise_model::run::stats::shape::shape;
 use hugewise_model::run::stats::{
     Bets, Draw, Sample, Side, at_most, holm, mean_ratio, median, median_interval, paired, splits,
     tails, unpaired, wilson,
 };
-use hugewise_model::text::svg::Axis;
+use hugewise_text::svg::Axis;
+use numbers::{P50, ends, number, numbers};
 use proptest::prelude::*;
-
-/// A second is plenty for a release; a debug build on a busy machine gets ten.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Fails where `work` does not end.
-fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (sender, done) = channel();
-    let worker = thread::spawn(move || {
-        let _ = sender.send(work());
-    });
-    match done.recv_timeout(PATIENCE) {
-        Ok(result) => result,
-        Err(_) if worker.is_finished() => panic!("it panicked"),
-        Err(_) => panic!("it has not ended after {PATIENCE:?}"),
-    }
-}
-
-const P50: f64 = (1_u64 << 50) as f64;
-
-/// Any finite number, the worst ones often.
-fn number() -> impl Strategy<Value = f64> {
-    let worst = prop::sample::select(vec![
-        0.0,
-        -0.0,
-        5e-324,
-        -5e-324,
-        f64::MIN_POSITIVE,
-        1e-300,
-        1.0,
-        1.0 + f64::EPSILON,
-        P50,
-        P50 + 1500.0,
-        -P50,
-        1e15,
-        1e308,
-        -1e308,
-        f64::MAX,
-        f64::MIN,
-    ]);
-    let any = any::<u64>()
-        .prop_map(f64::from_bits)
-        .prop_filter("finite", |it| it.is_finite());
-    prop_oneof![4 => worst, 1 => any, 1 => -9.0_f64..9.0]
-}
-
-/// Numbers of a few kinds, or one that comes again and again.
-fn numbers(most: usize) -> impl Strategy<Value = Vec<f64>> {
-    let few = prop::collection::vec(number(), 1..=3)
-        .prop_flat_map(move |kinds| prop::collection::vec(prop::sample::select(kinds), 0..=most));
-    prop_oneof![few, prop::collection::vec(number(), 0..=most)]
-}
 
 fn draws(values: &[f64], has_control: bool) -> Vec<Draw> {
     let draw = |three: &[f64]| Draw {
@@ -131,70 +76,13 @@ fn of_axes(low: f64, high: f64) {
     ];
     for axis in axes.into_iter().flatten() {
         for unit in [
-            hugewise_model::base::units::Unit::Seconds,
-            hugewise_model::base::units::Unit::Bytes,
-            hugewise_model::base::units::Unit::Count,
+            hugewise_base::units::Unit::Seconds,
+            hugewise_base::units::Unit::Bytes,
+            hugewise_base::units::Unit::Count,
         ] {
             assert!(axis.ticks(&unit, 6).len() <= 8);
         }
     }
-}
-
-fn of_a_fleet(values: &[f64], freedom: f64, level: f64) {
-    let units = values.len();
-    let sample = estimate::Sample {
-        unit: (0..units).collect(),
-        treated: (0..units).map(|at| at.is_multiple_of(2)).collect(),
-        value: values.to_vec(),
-        past: values.iter().rev().copied().map(Some).collect(),
-        stratum: vec![0; units],
-        cluster: (0..units).map(|at| at / 2).collect(),
-    };
-    if let Some(found) = sample.estimate() {
-        let _ = (found.p(), found.p_increase(), found.interval(0.05));
-        let bar = Bar {
-            level: 0.05,
-            family: 8,
-            draws: 999,
-        };
-        let _ = detectable(&found, bar);
-    }
-    let expected = Expected {
-        error: level,
-        known_by: freedom,
-        freedom,
-    };
-    for bar in [
-        Bar {
-            level,
-            family: 1,
-            draws: 0,
-        },
-        Bar {
-            level: 0.05,
-            family: usize::MAX,
-            draws: u32::MAX,
-        },
-    ] {
-        let _ = detectable(expected, bar);
-    }
-}
-
-fn of_sums(values: &[f64], n: u64) {
-    let mut all = Sums {
-        n,
-        mean: 1.0,
-        m2: 0.0,
-    };
-    for &value in values {
-        all.add(value);
-        all.merge(&Sums {
-            n,
-            mean: value,
-            m2: value.abs(),
-        });
-    }
-    assert!(all.n >= n);
 }
 
 proptest! {
@@ -213,16 +101,6 @@ proptest! {
     #[test]
     fn axes_end(low in number(), high in number()) {
         ends(move || of_axes(low, high));
-    }
-
-    #[test]
-    fn fleets_end(values in numbers(24), freedom in number(), level in number()) {
-        ends(move || of_a_fleet(&values, freedom, level));
-    }
-
-    #[test]
-    fn sums_end(values in numbers(9), n in prop::sample::select(vec![0, 1, 1 << 53, u64::MAX])) {
-        ends(move || of_sums(&values, n));
     }
 }
 

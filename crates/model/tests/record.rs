@@ -5,10 +5,10 @@ mod sample;
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use hugewise_model::base::histogram::distribution::{Distribution, Grain};
-use hugewise_model::base::host::ThpDisable;
-use hugewise_model::base::jsonl::LineError;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::histogram::distribution::{Distribution, Grain};
+use hugewise_base::host::ThpDisable;
+use hugewise_base::jsonl::LineError;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};

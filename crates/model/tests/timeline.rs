@@ -10,7 +10,7 @@ use hugewise_model::run::record::Record;
 use hugewise_model::run::timeline::document;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::text::{Style, to_text};
+use hugewise_text::{Style, to_text};
 use sample::{small_pages, thp};
 
 /// Two policies; under the second the service stalls in its third second.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::base::units::bytes_text;
+use hugewise_base::units::bytes_text;
 
 use super::Arguments;
 use super::peers::{Measure, Unit, Values, bench, head, rounds, table};

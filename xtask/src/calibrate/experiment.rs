@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
+use hugewise_base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Answer, Options, Statistic, Table};
 use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};

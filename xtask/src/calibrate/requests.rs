@@ -2,7 +2,7 @@
 //! how often its interval holds a true one.
 
 use anyhow::Result;
-use hugewise_model::base::histogram::distribution::{Distribution, Grain};
+use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_model::run::compare::{self, Change, Comparison, Options, PERCENTILES, Statistic};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::trial::Reading;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use hugewise_model::base::glob::fits;
+use hugewise_base::glob::fits;
 
 use crate::command::{run, said};
 use crate::debian::mirror;

@@ -2,8 +2,8 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
-use hugewise_model::base::plain::plain;
-use hugewise_model::text::suggest::nearest;
+use hugewise_base::plain::plain;
+use hugewise_text::suggest::nearest;
 
 /// More words are no tip.
 const FEW: usize = 5;

@@ -10,8 +10,8 @@ use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
 use hugewise_advise::ruling::Standing;
-use hugewise_model::base::host::Host;
-use hugewise_model::doctor::{self, BreakingState, Diagnosis, PolicyReport};
+use hugewise_base::host::Host;
+use hugewise_observe::doctor::{self, BreakingState, Diagnosis, PolicyReport};
 use hugewise_model::run::policy::candidates;
 use hugewise_model::run::policy::realise::{Reach, Unreachable};
 

@@ -11,7 +11,7 @@ use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_attribute::{SitesFile, choosing};
 use hugewise_model::run::policy::realise::{Reach, Realisation};
 use hugewise_model::run::policy::{Policy, left_to_chance};

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::run::history::{Entry, History};
-use hugewise_model::text::document::Section;
-use hugewise_model::text::number::counted;
+use hugewise_text::document::Section;
+use hugewise_text::number::counted;
 
 use crate::exit::{self, Exit};
 use crate::experiment::{recorder, records};

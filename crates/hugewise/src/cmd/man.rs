@@ -8,7 +8,7 @@ use clap::{Args, Command};
 
 use crate::{exit, invoker, output};
 use hugewise_linux::file::folder::Folder;
-use hugewise_model::text::suggest::hint;
+use hugewise_text::suggest::hint;
 
 /// Flags of `man`.
 #[derive(Debug, Args)]

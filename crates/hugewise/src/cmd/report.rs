@@ -11,8 +11,8 @@ use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::{Private, Record, redact, split};
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
-use hugewise_model::text::wrap::quoted;
-use hugewise_model::text::{page, to_text};
+use hugewise_text::wrap::quoted;
+use hugewise_text::{page, to_text};
 
 use crate::cmd::attribute;
 use crate::exit::{self, Exit};
@@ -20,7 +20,7 @@ use crate::experiment::metrics::check_gates;
 use crate::experiment::report::{self, ReportFiles};
 use crate::options::{Demands, Exports, parse_share};
 use crate::output::{self, Format, Output};
-use hugewise_model::text::suggest::nearest;
+use hugewise_text::suggest::nearest;
 
 use crate::experiment::own_setting::beside_knowledge;
 use crate::experiment::{earlier, recorder, records};

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, Command, FromArgMatches};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_model::run::record::Record;
 
 use crate::exit::{self, Exit};

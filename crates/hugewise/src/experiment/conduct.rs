@@ -10,7 +10,7 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
 use hugewise_linux::undo::LeftBehind;
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_model::run::compare::{self, host_differences};
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;

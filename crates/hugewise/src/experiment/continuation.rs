@@ -4,12 +4,12 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use hugewise_linux::machine::clock::unix_ms;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::bytes_text;
+use hugewise_base::host::Host;
+use hugewise_base::units::bytes_text;
 use hugewise_model::run::compare::host_differences;
 use hugewise_model::run::plan::{Bounds, Plan, USUAL_TIME};
 use hugewise_model::run::record::{Continuation, Record};
-use hugewise_model::text::wrap::quoted;
+use hugewise_text::wrap::quoted;
 
 use super::conduct::words;
 use super::plan::{MOST_ROUNDS, ROUNDS_ALONE, realise_all};

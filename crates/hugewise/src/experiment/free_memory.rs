@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::units::{KIB, MIB, bytes_text};
+use hugewise_base::units::{KIB, MIB, bytes_text};
 use hugewise_model::run::plan::HostMemory;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Header;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hugewise_linux::collect::service::LastLook;
 use hugewise_linux::file::read::{open_regular, read_within};
-use hugewise_model::base::glob::{fits, is_pattern};
+use hugewise_base::glob::{fits, is_pattern};
 use hugewise_model::loadgen;
 use hugewise_model::loadgen::Reply;
 use hugewise_model::run::plan::service::Places;

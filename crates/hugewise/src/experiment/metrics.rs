@@ -4,7 +4,7 @@ use anyhow::Result;
 use hugewise_model::run::gate::{Gate, Subject};
 use hugewise_model::run::metric::{self, MetricId};
 use hugewise_model::run::plan::{PrintedMetric, Program};
-use hugewise_model::text::suggest::nearest;
+use hugewise_text::suggest::nearest;
 
 use crate::exit;
 

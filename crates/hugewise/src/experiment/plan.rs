@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::plain::plain;
+use hugewise_base::host::Host;
+use hugewise_base::plain::plain;
 use hugewise_model::run::compare::fewest_rounds_of;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::service::CommandLine;
@@ -29,7 +29,7 @@ use crate::experiment::own_setting;
 use crate::experiment::workload::Workload;
 use crate::options::{Options, Streams, check_workload};
 use crate::program;
-use hugewise_model::text::suggest::hint;
+use hugewise_text::suggest::hint;
 
 /// No new round of a bench begins after it, unless the user says otherwise: its cells each take a part of a trial.
 pub const USUAL_BENCH_TIME: Duration = Duration::from_secs(180);

@@ -7,10 +7,10 @@ use hugewise_model::run::answer::describe;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::plan::service::{Interleave, LoadPolicy, Service, Windows};
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::text::document::{Document, Field, Section};
-use hugewise_model::text::number::{chosen_percent, counted};
-use hugewise_model::text::to_text;
-use hugewise_model::text::wrap::plain;
+use hugewise_text::document::{Document, Field, Section};
+use hugewise_text::number::{chosen_percent, counted};
+use hugewise_text::to_text;
+use hugewise_text::wrap::plain;
 use serde_json::json;
 
 use super::conduct::words;

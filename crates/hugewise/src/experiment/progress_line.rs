@@ -1,6 +1,6 @@
 //! The line of progress on a terminal: as much as fits, the least useful left out.
 
-use hugewise_model::text::wrap::{display_width, shortened};
+use hugewise_text::wrap::{display_width, shortened};
 
 /// Between the estimates of policies.
 pub(super) const BETWEEN: &str = "; ";

@@ -10,8 +10,8 @@ use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
-use hugewise_model::text::page;
-use hugewise_model::text::suggest::suggestion;
+use hugewise_text::page;
+use hugewise_text::suggest::suggestion;
 
 use super::records::LAST;
 use crate::stderr::chain;

@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::Result;
-use hugewise_model::base::calendar::minute;
-use hugewise_model::base::jsonl::lines;
+use hugewise_base::calendar::minute;
+use hugewise_base::jsonl::lines;
 use hugewise_model::run::record::{Header, Line};
-use hugewise_model::text::csv::Csv;
-use hugewise_model::text::document::{Document, Level, Section};
-use hugewise_model::text::grid::{Align, Grid};
-use hugewise_model::text::number::counted;
-use hugewise_model::text::wrap::plain;
+use hugewise_text::csv::Csv;
+use hugewise_text::document::{Document, Level, Section};
+use hugewise_text::grid::{Align, Grid};
+use hugewise_text::number::counted;
+use hugewise_text::wrap::plain;
 use serde::Serialize;
 
 use crate::file::{LARGEST_FOUND, first_line};

@@ -10,8 +10,8 @@ use hugewise_model::run::gate::{Gate, Judgement};
 use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::wrap::{plain, short_command};
-use hugewise_model::text::{to_markdown, to_text};
+use hugewise_text::wrap::{plain, short_command};
+use hugewise_text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
 use crate::options::{Demands, ExportFile, PageFile};

@@ -4,13 +4,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hugewise_model::base::units::Unit;
+use hugewise_base::units::Unit;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::{Policy, Settings, Thp};
 use hugewise_model::run::record::{Header, RemovalReason};
 use hugewise_model::run::trial::Trial;
-use hugewise_model::text::number::quantity;
+use hugewise_text::number::quantity;
 
 /// One that reaches this share of what another reaches tells the same.
 const AS_MUCH: f64 = 0.9;

@@ -9,7 +9,7 @@ use hugewise_model::run::plan::service::CommandLine;
 use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
 use hugewise_model::run::policy::{Policy, Settings};
 use hugewise_model::run::record::Header;
-use hugewise_model::text::wrap::quoted_words;
+use hugewise_text::wrap::quoted_words;
 
 use crate::exit;
 use crate::options::Options;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::run::report::Export;
-use hugewise_model::text::suggest::nearest;
+use hugewise_text::suggest::nearest;
 
 use super::PageFile;
 use crate::exit;

@@ -8,13 +8,13 @@ use std::path::Path;
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
-use hugewise_model::base::plain::{plain, plain_error};
+use hugewise_base::plain::{plain, plain_error};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use toml::Value;
 
 use super::Options;
 use crate::exit;
-use hugewise_model::text::suggest::hint;
+use hugewise_text::suggest::hint;
 
 /// The verb that takes a file.
 const VERB: &str = "run";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::turn::Wait;
 use clap::Args;
-use hugewise_model::base::units::parse_duration;
+use hugewise_base::units::parse_duration;
 use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric, Program};
 use hugewise_model::run::policy::{Policy, offered_keys};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::base::units::parse_duration;
+use hugewise_base::units::parse_duration;
 use hugewise_model::run::plan::service::CommandLine;
 
 /// A share as `1%` or `0.01`.

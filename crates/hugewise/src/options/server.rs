@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cpu;
-use hugewise_model::base::units::parse_duration;
+use hugewise_base::units::parse_duration;
 use hugewise_model::run::plan::service::{
     CommandLine, Interleave, Obstacle, Ready, Service, StopSignal, Windows,
 };

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use hugewise_model::observe::inspect::reasons::{Certainty, Code, Judgement};
-use hugewise_model::observe::inspect::view::Inspection;
+use hugewise_observe::inspect::reasons::{Certainty, Code, Judgement};
+use hugewise_observe::inspect::view::Inspection;
 
 use crate::ground::{Beds, NOBODY, Role};
 use crate::raised::Raised;

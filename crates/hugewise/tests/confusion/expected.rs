@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe::{Environment, ask};
-use hugewise_model::observe::inspect::reasons::Code;
+use hugewise_observe::inspect::reasons::Code;
 
 use crate::answer::{Answer, Said};
 use crate::ground::Role;

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use hugewise_model::fleet::assign::assign;
-use hugewise_model::fleet::plan::Plan;
-use hugewise_model::fleet::row::parquet;
-use hugewise_model::fleet::simulate::{Fleet, Rule};
-use hugewise_model::fleet::{Phase, Row};
+use hugewise_fleet::assign::assign;
+use hugewise_fleet::plan::Plan;
+use hugewise_fleet::row::parquet;
+use hugewise_fleet::simulate::{Fleet, Rule};
+use hugewise_fleet::{Phase, Row};
 use predicates::prelude::*;
 use predicates::str::contains;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use hugewise_model::base::exit::Exit;
+use hugewise_base::exit::Exit;
 
 use crate::harness::{self, Case, HUGEWISE, is_root, lab, one_at_a_time, skip};
 

@@ -1,6 +1,6 @@
 //! Settings that an experiment will change, with their values before it.
 
-use hugewise_model::base::setting::{MIN_FREE, is_setting};
+use hugewise_base::setting::{MIN_FREE, is_setting};
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 use super::other;

@@ -7,7 +7,7 @@ pub mod fragment;
 pub mod preload;
 pub mod runtime;
 
-use hugewise_model::base::setting::{MIN_FREE, is_pool};
+use hugewise_base::setting::{MIN_FREE, is_pool};
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 use entries::read_entries;

@@ -6,7 +6,7 @@ use std::{error, fmt, io};
 use aya::maps::{Map, MapData};
 use aya::programs::{PerfEvent, Program};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
-use hugewise_model::observe::faults::Weight;
+use hugewise_observe::faults::Weight;
 
 use super::ladder::FAULT_TRACEPOINTS;
 use super::probe::OBJECT;

@@ -1,7 +1,7 @@
 //! The attempts for a point, best method first; the first that the kernel accepts is used.
 
-use hugewise_model::observe::trace::points::{Decode, Edge, Hook, Key, Point, Who};
-use hugewise_model::observe::trace::{Attachment, Kind};
+use hugewise_observe::trace::points::{Decode, Edge, Hook, Key, Point, Who};
+use hugewise_observe::trace::{Attachment, Kind};
 
 use super::types::Types;
 use crate::proc::kallsyms::{FunctionLookup, Functions};

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use hugewise_model::observe::trace::points::Point;
-use hugewise_model::observe::trace::{Attachment, MissingPoint, PointTotals, TracePoint};
+use hugewise_observe::trace::points::Point;
+use hugewise_observe::trace::{Attachment, MissingPoint, PointTotals, TracePoint};
 
 use crate::machine::error::{Error, Kind as ErrorKind, Result};
 use crate::machine::root::Root;

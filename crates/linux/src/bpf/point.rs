@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::histogram::durations::Durations;
-use hugewise_model::observe::trace::points::{Decode, Point};
-use hugewise_model::observe::trace::{Kind, Latencies, Losses, Part, PointTotals, TracePoint};
+use hugewise_base::histogram::durations::Durations;
+use hugewise_observe::trace::points::{Decode, Point};
+use hugewise_observe::trace::{Kind, Latencies, Losses, Part, PointTotals, TracePoint};
 
 use super::ladder::{Attempt, Kernel};
 use super::probe::{Probe, RawWindow};

@@ -6,9 +6,9 @@ use std::{fmt, io};
 
 use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
-use hugewise_model::base::histogram::durations::Durations;
-use hugewise_model::observe::trace::points::{Edge, Who};
-use hugewise_model::observe::trace::{Attachment, Losses};
+use hugewise_base::histogram::durations::Durations;
+use hugewise_observe::trace::points::{Edge, Who};
+use hugewise_observe::trace::{Attachment, Losses};
 
 use super::ladder::{Attempt, Open, Refusal};
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
-use hugewise_model::observe::faults::Weight;
+use hugewise_observe::faults::Weight;
 
 use super::mapped::MappedWords;
 

@@ -1,8 +1,8 @@
 //! Why a point is not traced.
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::trace::MissingPoint;
-use hugewise_model::observe::trace::points::Point;
+use hugewise_base::missing::Missing;
+use hugewise_observe::trace::MissingPoint;
+use hugewise_observe::trace::points::Point;
 
 use super::ladder::Refusal;
 use crate::machine::root::Root;
@@ -73,13 +73,13 @@ pub(super) fn lacking(root: &Root) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::trace::Attachment;
+    use hugewise_observe::trace::Attachment;
 
     use super::*;
 
     #[test]
     fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
-        let point = &hugewise_model::observe::trace::points::points()[0];
+        let point = &hugewise_observe::trace::points::points()[0];
         let refusal = Refusal {
             attachment: Attachment::Fentry,
             errno: Some(libc::EPERM),

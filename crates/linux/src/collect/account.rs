@@ -1,6 +1,6 @@
 //! Resource usage of a trial's subject.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use crate::spawn::{End, ExitReading, Usage};
 

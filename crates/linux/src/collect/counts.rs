@@ -4,9 +4,9 @@
 //! next round counts the next group. So totals are totals: nothing is stretched, and every
 //! policy of a round is counted alike.
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Count, Tally, derive};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::{Count, Tally, derive};
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::trial::Reading;
 
@@ -165,8 +165,8 @@ fn whole(first: &Tally, running_ns: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::stat::Mode;
-    use hugewise_model::observe::stat::kind::CYCLES;
+    use hugewise_observe::stat::Mode;
+    use hugewise_observe::stat::kind::CYCLES;
 
     use super::*;
     use crate::perf::count::SourceGroups;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use hugewise_model::base::host::{Host, THP_DIR};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::{Host, THP_DIR};
+use hugewise_base::missing::Missing;
 
 use crate::machine::clock::own_cpu_ns;
 use crate::machine::root::Root;

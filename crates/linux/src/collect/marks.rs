@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::{THP_DIR, ThpDisable};
-use hugewise_model::base::units::bytes_text;
+use hugewise_base::host::{THP_DIR, ThpDisable};
+use hugewise_base::units::bytes_text;
 use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl};
 use hugewise_model::run::trial::{Mark, ReadBack};
 

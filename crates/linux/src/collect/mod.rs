@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::host::{Host, ThpDisable};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::{Host, ThpDisable};
+use hugewise_base::missing::Missing;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_model::run::metric::MetricId as Id;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{ReadBack, Reading};

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::arrival::Arrivals;
 use super::looks::Looks;

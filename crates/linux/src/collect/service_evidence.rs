@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::stacks::Stacks;
 

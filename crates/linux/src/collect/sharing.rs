@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use crate::proc::smaps_rollup::Rollup;
 

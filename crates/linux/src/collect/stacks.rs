@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::address_space::Mapping;
+use hugewise_base::missing::Missing;
+use hugewise_observe::address_space::Mapping;
 
 use crate::machine::error::Kind;
 use crate::machine::root::Root;

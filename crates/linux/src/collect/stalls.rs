@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::trace::points::{Point, points};
+use hugewise_base::missing::Missing;
+use hugewise_observe::trace::points::{Point, points};
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::trial::timeline::LONG_NS;
 
@@ -205,7 +205,7 @@ impl Seconds {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::histogram::durations::Durations;
+    use hugewise_base::histogram::durations::Durations;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::descriptors::hint;
 

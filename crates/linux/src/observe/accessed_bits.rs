@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::forecast::UsedWhere;
+use hugewise_base::missing::Missing;
+use hugewise_observe::forecast::UsedWhere;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hugewise_model::observe::export::Cgroup;
+use hugewise_monitor::export::Cgroup;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use hugewise_model::base::host::THP_DIR;
-use hugewise_model::base::missing::Fact;
-use hugewise_model::observe::export::{Collected, Khugepaged as Work, MEMORY, MachineSample};
+use hugewise_base::host::THP_DIR;
+use hugewise_base::missing::Fact;
+use hugewise_monitor::export::MEMORY;
+use hugewise_observe::machine::{Collected, Khugepaged as Work, MachineSample};
 
 use super::khugepaged::Khugepaged;
 use crate::machine::error::{Kind, Result};
@@ -107,8 +108,8 @@ fn read_memory(root: &Root) -> Result<BTreeMap<String, u64>> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::export::exposition::{Family, Format, text};
-    use hugewise_model::observe::export::{Extras, families};
+    use hugewise_monitor::export::exposition::{Family, Format, text};
+    use hugewise_monitor::export::{Extras, families};
 
     use super::*;
     use crate::machine::root::machine_of;

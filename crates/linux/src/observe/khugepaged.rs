@@ -1,6 +1,6 @@
 //! The kernel thread khugepaged.
 
-use hugewise_model::base::missing::{Fact, Missing};
+use hugewise_base::missing::{Fact, Missing};
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;

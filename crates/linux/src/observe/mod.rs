@@ -11,12 +11,14 @@ pub mod address_space;
 pub mod application;
 
 /// Memory of cgroups.
+#[cfg(feature = "monitor")]
 pub mod cgroups;
 
 /// Making the memory of a running process huge.
 pub mod collapse;
 
 /// The huge page state of the machine, for a monitoring system.
+#[cfg(feature = "monitor")]
 pub mod export;
 
 /// Page faults of a program, one by one.
@@ -26,19 +28,24 @@ pub mod faults;
 mod khugepaged;
 
 /// Memory accesses of a command, one by one.
+#[cfg(feature = "tlb")]
 pub mod memory_trace;
 
 /// The processes that have memory.
+#[cfg(feature = "monitor")]
 mod processes;
 
 /// Groups of processes, with the reasons of their small memory.
+#[cfg(feature = "monitor")]
 pub mod process_groups;
 
 /// Counters of a command, a process, a cgroup or the machine, by interval.
 pub mod stat;
 
 /// Sampled TLB misses: where in memory, and in which code.
+#[cfg(feature = "tlb")]
 pub mod tlb_misses;
 
 /// The machine and its processes, sample by sample, under a budget.
+#[cfg(feature = "monitor")]
 pub mod watch;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hugewise_model::base::units::GIB;
-use hugewise_model::observe::watch::{HugeMemory, Process};
+use hugewise_base::units::GIB;
+use hugewise_monitor::watch::{HugeMemory, Process};
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;

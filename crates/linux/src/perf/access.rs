@@ -1,6 +1,6 @@
 use std::io;
 
-use hugewise_model::observe::faults::Modes;
+use hugewise_observe::faults::Modes;
 
 /// `PERF_SAMPLE_DATA_PAGE_SIZE` (Linux 5.11).
 pub(crate) const SAMPLE_DATA_PAGE_SIZE: u64 = 1 << 22;

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Count, Pmu, Refused, Tally, add_counts};
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::{Count, Pmu, Refused, Tally, add_counts};
 
 use super::fit::{Chosen, Permitted};
 use super::open::{Code, Group, PerfOpen, RawCount, Request, Switch};

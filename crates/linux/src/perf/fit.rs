@@ -6,9 +6,9 @@
 
 use std::io;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::Refused;
-use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS, KINDS};
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::Refused;
+use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS, KINDS};
 
 use super::events::sources::Source;
 use super::events::{Arch, Event};

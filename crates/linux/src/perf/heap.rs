@@ -1,4 +1,4 @@
-use hugewise_model::observe::faults::Event;
+use hugewise_observe::faults::Event;
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;

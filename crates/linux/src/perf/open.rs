@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use hugewise_model::observe::stat::Mode;
+use hugewise_observe::stat::Mode;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, ReadFormat};
 

@@ -1,4 +1,4 @@
-use hugewise_model::observe::{faults, misses};
+use hugewise_observe::faults;
 
 /// Events of several rings, put in order of time.
 ///
@@ -22,12 +22,6 @@ pub(crate) trait Timed {
 }
 
 impl Timed for faults::Event {
-    fn time_ns(&self) -> Option<u64> {
-        self.time_ns()
-    }
-}
-
-impl Timed for misses::Event {
     fn time_ns(&self) -> Option<u64> {
         self.time_ns()
     }
@@ -76,7 +70,7 @@ fn time(event: &impl Timed) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::faults::Event;
+    use hugewise_observe::faults::Event;
 
     use super::*;
 

@@ -14,10 +14,13 @@ const HEAD_AT: usize = 1024;
 /// Where `data_tail` lies.
 const TAIL_AT: usize = 1032;
 /// Where `aux_tail` lies.
+#[cfg(feature = "tlb")]
 const AUX_TAIL_AT: usize = 1064;
 /// Where `aux_offset` lies.
+#[cfg(feature = "tlb")]
 const AUX_OFFSET_AT: usize = 1072;
 /// Where `aux_size` lies.
+#[cfg(feature = "tlb")]
 const AUX_SIZE_AT: usize = 1080;
 
 /// The ring of one event, mapped: the kernel writes records, we read them.
@@ -94,6 +97,7 @@ impl Ring {
 
     /// Says where behind the ring an AUX area of `bytes` is going to be mapped; where that is, as
     /// an offset for mmap(2).
+    #[cfg(feature = "tlb")]
     pub(crate) fn announce_aux(&mut self, bytes: usize) -> usize {
         let offset = self.page_bytes + self.data_bytes;
         self.position(AUX_OFFSET_AT)
@@ -104,6 +108,7 @@ impl Ring {
     }
 
     /// Gives everything of the AUX area before a position back to the kernel.
+    #[cfg(feature = "tlb")]
     pub(crate) fn release_aux(&mut self, position: u64) {
         self.position(AUX_TAIL_AT)
             .store(position, Ordering::Release);

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
-use hugewise_model::observe::faults::Symbol;
+use hugewise_observe::faults::Symbol;
 
 /// Names of places inside files, from debug information or the symbol table.
 ///

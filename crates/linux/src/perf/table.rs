@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
-use hugewise_model::observe::stat::Mode;
+use hugewise_observe::stat::Mode;
 
 use super::open::{
     Code, CountTarget, Group, Guests, HARDWARE, PerfOpen, RawCount, Refusal, Request, Start, Switch,

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use hugewise_model::base::host::THP_DIR;
+use hugewise_base::host::THP_DIR;
 
 use super::answers::{Answer, Answers, Environment};
 use crate::apply::preload;

@@ -1,6 +1,6 @@
 //! The files of a frozen machine: exactly those that readers read.
 
-use hugewise_model::base::glob::{fits, is_pattern};
+use hugewise_base::glob::{fits, is_pattern};
 
 use crate::machine::root::Root;
 

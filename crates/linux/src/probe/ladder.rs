@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::doctor::{Feature, Support};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::doctor::{Feature, Support};
 
 use super::answers::{Answer, Answers, PerfAnswers};
 use crate::machine::error::Kind;

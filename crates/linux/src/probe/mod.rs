@@ -5,8 +5,8 @@
 //! a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
-use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
-use hugewise_model::doctor::{Examination, Facts};
+use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
+use hugewise_observe::doctor::{Examination, Facts};
 
 use crate::machine::error::{Kind, Result};
 use crate::machine::root::Root;

@@ -1,5 +1,5 @@
-pub use hugewise_model::base::free_blocks::{free_huge_pages, small_block_share};
-use hugewise_model::observe::export::{Zone, free_blocks};
+pub use hugewise_base::free_blocks::{free_huge_pages, small_block_share};
+use hugewise_observe::machine::{Zone, free_blocks};
 
 use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};

@@ -1,4 +1,4 @@
-use hugewise_model::observe::faults::{Map, Sharing};
+use hugewise_observe::faults::{Map, Sharing};
 
 use crate::machine::root::Root;
 use crate::proc::{self, Parsed};

@@ -1,6 +1,6 @@
 //! `/proc/pressure/memory` and `/proc/pressure/io` (kernel/sched/psi.c, Linux 4.20).
 
-use hugewise_model::observe::export::Pressure;
+use hugewise_observe::machine::Pressure;
 
 use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};

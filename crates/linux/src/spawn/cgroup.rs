@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::policy::realise::MemoryLimits;
 use hugewise_model::run::trial::TrialCgroup;
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr;
 
-use hugewise_model::base::host::ThpDisable;
+use hugewise_base::host::ThpDisable;
 use hugewise_model::run::policy::realise::ThpPrctl;
 
 use super::calls::{self, errno};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::trial::Process;
 use serde::{Deserialize, Serialize};
 

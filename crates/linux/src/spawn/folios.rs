@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::page_scan::{FILE, HUGE, PRESENT, PageFilter, scan};

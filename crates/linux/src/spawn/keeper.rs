@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::trial::Outcome;
 
 use super::AtExit;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use crate::machine::error::Error;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hugewise_model::base::host::ThpDisable;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::ThpDisable;
+use hugewise_base::missing::Missing;
 
 use super::calls::wait_readable;
 use super::cgroup::not_made;

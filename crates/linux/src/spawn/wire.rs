@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use hugewise_model::base::host::ThpDisable;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::ThpDisable;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use hugewise_model::run::policy::{Collapse, Numa, Text};
 use hugewise_model::run::trial::{Outcome, Tracing};

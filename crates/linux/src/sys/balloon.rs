@@ -4,7 +4,7 @@
 //! blocks about two seconds after they were freed. The hypervisor takes them back, and must find
 //! memory anew at the next touch.
 
-use hugewise_model::base::host::Balloon;
+use hugewise_base::host::Balloon;
 
 use crate::machine::number;
 use crate::machine::root::Root;

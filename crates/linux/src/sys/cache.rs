@@ -2,7 +2,7 @@
 //! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several kinds of cores
 //! is described by its first one.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cells::processor::Cache;
 
 use crate::machine::error::{Error, Kind, Result};

@@ -1,7 +1,7 @@
 //! The memory cgroup of this process (Documentation/admin-guide/cgroup-v1/memory.rst and
 //! cgroup-v2.rst).
 
-use hugewise_model::base::host::Cgroup;
+use hugewise_base::host::Cgroup;
 
 use crate::machine::error::{Kind, Result};
 use crate::machine::number;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::HugetlbPool;
+use hugewise_base::host::HugetlbPool;
 
 use crate::machine::error::{Kind, Result};
 use crate::machine::number;

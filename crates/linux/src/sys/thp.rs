@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::{THP_DIR, ThpSettings};
-use hugewise_model::observe::export::Setting;
+use hugewise_base::host::{THP_DIR, ThpSettings};
+use hugewise_observe::machine::Setting;
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;

@@ -4,7 +4,7 @@
 //! Zen processors merge neighbouring 4 KiB pages into one entry where they are neighbours in
 //! memory too; the leaves do not tell, so the room for 4 KiB pages is a lower bound.
 
-use hugewise_model::base::tlb::{Holds, Structure, Tlb};
+use hugewise_base::tlb::{Holds, Structure, Tlb};
 
 use super::{Cpuid, GIB_1, KIB_4, MIB_2};
 

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::base::tlb::{Holds, Structure, Tlb};
+use hugewise_base::missing::Missing;
+use hugewise_base::tlb::{Holds, Structure, Tlb};
 
 use super::{GIB_1, KIB_4, MIB_2};
 use crate::machine::root::Root;
@@ -119,7 +119,7 @@ fn described(core: &Core) -> Tlb {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::tlb::Room;
+    use hugewise_base::tlb::Room;
     use proptest::prelude::*;
 
     use super::*;

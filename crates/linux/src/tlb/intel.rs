@@ -1,7 +1,7 @@
 //! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h where there is one, else
 //! the one-byte descriptors of leaf 2 (table 3-12), which FEh hands over to leaf 18h.
 
-use hugewise_model::base::tlb::{Holds, Structure, Tlb};
+use hugewise_base::tlb::{Holds, Structure, Tlb};
 
 use super::{Cpuid, GIB_1, KIB_4, MIB_2, MIB_4};
 

@@ -5,14 +5,15 @@
 //! is reported, and `source` names the leaf. A machine with several kinds of cores is described
 //! by the one that this ran on.
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::base::tlb::Tlb;
+use hugewise_base::missing::Missing;
+use hugewise_base::tlb::Tlb;
 
 use crate::machine::root::Root;
 
 mod amd;
 mod arm;
 mod intel;
+#[cfg(feature = "tlb")]
 pub mod named;
 
 const KIB_4: u64 = 4 << 10;
@@ -99,7 +100,7 @@ fn real() -> impl Cpuid {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hugewise_model::base::tlb::Room;
+    use hugewise_base::tlb::Room;
     use proptest::prelude::*;
 
     use super::*;

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, SampleFlag, Sampler};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};

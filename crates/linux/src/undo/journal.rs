@@ -3,7 +3,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use hugewise_model::base::setting::is_setting;
+use hugewise_base::setting::is_setting;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -167,8 +167,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use hugewise_model::base::host::THP_DIR;
-    use hugewise_model::base::setting::{KSM, MIN_FREE, POOLS};
+    use hugewise_base::host::THP_DIR;
+    use hugewise_base::setting::{KSM, MIN_FREE, POOLS};
 
     use super::*;
 

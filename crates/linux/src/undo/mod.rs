@@ -15,7 +15,7 @@ pub use journal::JOURNAL_FILE;
 pub(crate) use journal::{Change, Entry, Journal};
 pub use place::{Place, Steps, Unwatched};
 
-use hugewise_model::base::setting::is_pool;
+use hugewise_base::setting::is_pool;
 use serde::Serialize;
 
 use crate::machine::error::{Kind, Result};

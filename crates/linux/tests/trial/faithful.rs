@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use hugewise_linux::machine::identity::is_root;
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::policy::realise::ThpPrctl;
 use hugewise_model::run::trial::{Outcome, Reading};
 

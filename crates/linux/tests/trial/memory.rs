@@ -2,7 +2,7 @@
 
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::{AtExit, Group};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::policy::realise::ThpPrctl;
 use hugewise_model::run::trial::{Outcome, Reading};

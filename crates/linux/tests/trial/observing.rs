@@ -16,8 +16,8 @@ use hugewise_linux::observe::stat::plan::{self, Events};
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::spawn::{Launch, Output};
-use hugewise_model::base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_base::missing::Missing;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::Reading;
 

@@ -9,8 +9,8 @@ use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::collect::{Instruments, TrialObservation, trial};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
-use hugewise_model::observe::trace::Attachment;
-use hugewise_model::observe::trace::points::points;
+use hugewise_observe::trace::Attachment;
+use hugewise_observe::trace::points::points;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Outcome, Reading};
 

@@ -1,6 +1,6 @@
 //! Proof of treatment: whether memory was huge, and whether the policy took.
 
-use hugewise_model::base::host::ThpDisable;
+use hugewise_base::host::ThpDisable;
 use hugewise_model::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
 use hugewise_model::run::trial::{Mark, Outcome};
 

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::Unit;
+pub use crate::base::units::Unit;
 use requests::suffix_metric;
 
 /// Makes a table of metrics, and an enum with one variant for each of its rows: what has to be done
 /// for every metric is a `match`, which does not compile while one is left out.
+#[macro_export]
 macro_rules! metrics {
     (
         $(#[$attribute:meta])*
@@ -29,7 +30,7 @@ macro_rules! metrics {
             $($crate::run::metric::Metric {
                 name: std::borrow::Cow::Borrowed($name),
                 label: std::borrow::Cow::Borrowed($label),
-                unit: $crate::base::units::Unit::$unit$((std::borrow::Cow::Borrowed($custom)))?,
+                unit: $crate::run::metric::Unit::$unit$((std::borrow::Cow::Borrowed($custom)))?,
                 better: $crate::run::metric::Better::$better,
                 scope: $crate::run::metric::Scope::$scope,
                 shown: $crate::run::metric::Shown::$shown,
@@ -157,7 +158,7 @@ pub enum Shown {
     OnRequest,
 }
 
-pub(crate) use metrics;
+pub use metrics;
 
 /// A name that no row of the table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

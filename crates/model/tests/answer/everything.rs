@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::answer::*;
 use hugewise_model::run::cause::Outcome;
 use hugewise_model::run::cause::facts::{

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hugewise_model::base::units::Unit;
+use hugewise_base::units::Unit;
 use hugewise_model::run::answer::*;
 use hugewise_model::run::cause::{Cause, CauseId, Kind, MemoryLimitReached, Outcome};
 use hugewise_model::run::compare::{Preference, Statistic, Why};

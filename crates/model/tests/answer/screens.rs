@@ -1,7 +1,7 @@
 //! The order, the size and the figures of every screen.
 
 use hugewise_model::run::answer::{Answer, ArmRole, SubjectKind, document};
-use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
 use crate::everything::everything;
 use crate::numbers::{leaves, numbers_are_in_the_answer};
@@ -97,7 +97,7 @@ fn sentences(text: &str) -> Vec<String> {
 
 #[test]
 fn no_sentence_has_more_than_25_words() {
-    use hugewise_model::text::document::Block;
+    use hugewise_text::document::Block;
     for (name, answer) in samples::all() {
         for section in document(&answer, usize::MAX, Verbosity::Normal).sections {
             for (_, block) in section.blocks {

@@ -1,6 +1,6 @@
 //! Causes of benches, each on a record in which it is planted, and on one in which it is not.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::{Cause, CauseId, Kind, LargeShare, Outcome, causes};
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::compare::{self, Options};

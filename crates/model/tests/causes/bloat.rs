@@ -1,6 +1,6 @@
 //! Growth that comes with huge pages, and growth that only comes at the same time.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 

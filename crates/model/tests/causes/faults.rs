@@ -1,6 +1,6 @@
 //! Fewer faults, zeroing, refusals of huge pages, memory that was only read.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::{CauseId, Outcome, Part, causes};
 use hugewise_model::run::compare::{Answer, Change, Table};
 use hugewise_model::run::policy::{Policy, Thp};

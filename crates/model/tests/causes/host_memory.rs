@@ -1,7 +1,7 @@
 //! Memory that was cold in the host: kernel time that differs from trial to trial, and the price of a cold start of
 //! warmed trials.
 
-use hugewise_model::base::host::Balloon;
+use hugewise_base::host::Balloon;
 use hugewise_model::run::cause::facts::{Rested, rested, uneven};
 use hugewise_model::run::cause::{CauseId, HostColdMemory, Outcome};
 use hugewise_model::run::plan::HostMemory;

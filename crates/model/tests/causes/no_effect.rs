@@ -1,6 +1,6 @@
 //! Policies that changed nothing, and why.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::facts::equal_coverage;
 use hugewise_model::run::cause::{CauseId, NothingHuge, causes};
 use hugewise_model::run::policy::{Policy, Settings, Thp};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::facts::{Limit, load_limit, load_limits};
 use hugewise_model::run::cause::{CauseId, GapsDoubt, Outcome};
 use hugewise_model::run::plan::service::{

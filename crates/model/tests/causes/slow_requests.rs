@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::{Cause, CauseId, Kind, Outcome, SlowRequestsStalled};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;

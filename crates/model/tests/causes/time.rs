@@ -1,6 +1,6 @@
 //! Where the time went, and stalls.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::facts::{losses, prices};
 use hugewise_model::run::cause::{Breakdown, Kind, Outcome, Part, Seconds, Way, causes};
 use hugewise_model::run::compare::{self, Options};

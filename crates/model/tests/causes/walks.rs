@@ -1,6 +1,6 @@
 //! Page walks: what cheaper translation can save.
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::cause::{CauseId, Outcome, Part, WalksFell};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;

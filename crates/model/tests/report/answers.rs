@@ -1,7 +1,7 @@
 //! The answer: a win, a loss, both, neither, and not yet.
 
 use expect_test::expect_file;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::answer::{Against, Call, Doubt, Effect, Mechanism, Scope, Word};
 use hugewise_model::run::cause::{CauseId, Outcome};
 use hugewise_model::run::compare::{
@@ -14,7 +14,7 @@ use hugewise_model::run::record::StopReason;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::stats::Quantile;
 use hugewise_model::run::trial::Mark;
-use hugewise_model::text::{Color, Style};
+use hugewise_text::{Color, Style};
 
 use super::checked::{
     answer_of, change, check, check_json, chosen, comparison, contrasts, draw, ends, golden,

@@ -4,7 +4,7 @@ use hugewise_model::run::answer::{Against, Call, Claim, SubjectKind, Word};
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::{compare, record};
-use hugewise_model::text::{Style, Verbosity};
+use hugewise_text::{Style, Verbosity};
 use serde_json::Value;
 
 use super::checked::{change, draw, headline};

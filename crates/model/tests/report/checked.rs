@@ -9,7 +9,7 @@ use hugewise_model::run::answer::{
 use hugewise_model::run::compare::{self, Comparison, Options, Table};
 use hugewise_model::run::record::{self, Line, Record};
 use hugewise_model::run::report::{FORMAT, Report};
-use hugewise_model::text::{Style, to_text};
+use hugewise_text::{Style, to_text};
 use serde_json::Value;
 
 pub(super) fn golden(name: &str) -> PathBuf {

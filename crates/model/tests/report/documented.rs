@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hugewise_model::base::host::Balloon;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::Balloon;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::compare::{self, Options};
 use hugewise_model::run::metric::Better;
 use hugewise_model::run::plan::{HostMemory, PrintedMetric};
@@ -166,7 +166,7 @@ fn read(file: &Path) -> Value {
 
 #[test]
 fn no_field_of_the_knowledge_is_undocumented() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("knowledge");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../advise/knowledge");
     let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
     let files = files.filter(|it| it.extension().is_some_and(|end| end == "toml"));
     let subjects: Value = files

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use expect_test::expect_file;
-use hugewise_model::base::parquet::Reader;
-use hugewise_model::base::table::{Kind, Table};
+use hugewise_base::parquet::Reader;
+use hugewise_base::table::{Kind, Table};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::report::{Export, Report};
 use hugewise_model::run::{compare, record};
-use hugewise_model::text::csv;
+use hugewise_text::csv;
 
 use crate::checked::golden;
 

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use expect_test::expect_file;
-use hugewise_model::base::histogram::distribution::{Distribution, Grain};
+use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_model::run::compare::{Across, Options, between, table};
 use hugewise_model::run::record::{Record, parse};
 use hugewise_model::run::report::{Other, Report};
 use hugewise_model::run::trial::Reading;
 use hugewise_model::run::trial::timeline::{Requests, Second, Timeline};
-use hugewise_model::text::figure::Figure;
-use hugewise_model::text::svg::{STYLE, WIDTH, text_width};
+use hugewise_text::figure::Figure;
+use hugewise_text::svg::{STYLE, WIDTH, text_width};
 use regex::Regex;
 
 use crate::checked::golden;

@@ -1,7 +1,7 @@
 //! Trials that failed, readings that are missing, a policy by itself.
 
-use hugewise_model::base::histogram::distribution::{Distribution, Grain};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::histogram::distribution::{Distribution, Grain};
+use hugewise_base::missing::Missing;
 use hugewise_model::run::answer::{Answer, Call, Doubt, Row, Word};
 use hugewise_model::run::compare::{self, Answer as Judgement, Options, Statistic, Why};
 use hugewise_model::run::policy::{Policy, Thp};
@@ -9,7 +9,7 @@ use hugewise_model::run::record::{Removal, RemovalReason, StopReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::stats::Quantile;
 use hugewise_model::run::trial::{Outcome, Reading, Readings};
-use hugewise_model::text::Style;
+use hugewise_text::Style;
 use serde_json::Value;
 
 use super::checked::{answer_of, check, check_json, chosen, draw, judged, report};

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
 use hugewise_model::run::report::Report;
-use hugewise_model::text::Verbosity;
-use hugewise_model::text::document::Block;
-use hugewise_model::text::grid::Grid;
+use hugewise_text::Verbosity;
+use hugewise_text::document::Block;
+use hugewise_text::grid::Grid;
 use regex::Regex;
 use serde_json::Value;
 
@@ -173,7 +173,7 @@ fn wrong_cells(grid: &Grid, known: &[(String, Vec<f64>)], json: &Value) -> Vec<S
     wrong
 }
 
-fn row_text(row: &[hugewise_model::text::grid::Cell]) -> String {
+fn row_text(row: &[hugewise_text::grid::Cell]) -> String {
     let cells: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
     cells.join(" | ")
 }

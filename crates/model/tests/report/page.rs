@@ -2,8 +2,8 @@
 
 use hugewise_model::run::report::Report;
 use hugewise_model::run::{compare, record};
-use hugewise_model::text::Verbosity;
-use hugewise_model::text::page;
+use hugewise_text::Verbosity;
+use hugewise_text::page;
 
 const RECORDS: [&[u8]; 4] = [
     include_bytes!("../../../../fixtures/runs/clear-win.jsonl"),
@@ -62,7 +62,7 @@ fn a_page_says_what_the_report_says() {
         }
         for section in report.document(usize::MAX, Verbosity::Verbose).sections {
             for (_, block) in section.blocks {
-                let hugewise_model::text::document::Block::Table(grid) = block else {
+                let hugewise_text::document::Block::Table(grid) = block else {
                     continue;
                 };
                 for cell in grid.rows.iter().flatten() {

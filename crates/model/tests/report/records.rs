@@ -6,7 +6,7 @@ use hugewise_model::run::compare::{Across, between};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report};
-use hugewise_model::text::Style;
+use hugewise_text::Style;
 
 use super::checked::{change, check_json, draw, golden, headline, too_wide};
 use super::documented::marks;

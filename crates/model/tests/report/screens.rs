@@ -5,7 +5,7 @@ use std::path::Path;
 use expect_test::expect_file;
 use hugewise_model::run::compare::{Options, table};
 use hugewise_model::run::record::parse;
-use hugewise_model::text::Style;
+use hugewise_text::Style;
 
 use super::checked::{draw, golden};
 use super::documented::text_of;

@@ -5,7 +5,7 @@ use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::trials;
 use hugewise_model::run::trial::{Mark, Outcome, Reading};
-use hugewise_model::text::{Style, to_text};
+use hugewise_text::{Style, to_text};
 
 use crate::sample::{self, huge_pages, small_pages, thp};
 

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_base::missing::Missing;
 use hugewise_model::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
@@ -52,7 +52,7 @@ pub fn host() -> Host {
         }),
         hugetlb: BTreeMap::from([(
             2 << 20,
-            hugewise_model::base::host::HugetlbPool {
+            hugewise_base::host::HugetlbPool {
                 total: 0,
                 free: 0,
                 reserved: 0,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
-use hugewise_model::fleet::simulate::Fleet;
+use hugewise_fleet::simulate::Fleet;
 use serde_json::Value;
 
 use super::super::inspect::Subject as Held;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use hugewise_advise::knowledge::Knowledge;
-use hugewise_model::base::plain::plain;
+use hugewise_base::plain::plain;
 
 use crate::exit;
 use crate::file;

@@ -8,7 +8,7 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::application::{Observer, read_machine};
 use hugewise_advise::advice::{Advice, Program, advise};
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 
 use crate::exit::Exit;
 use crate::output::{self, Output};

@@ -8,7 +8,7 @@ use hugewise_linux::probe;
 use hugewise_advise::advice::{Observation, named};
 use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
-use hugewise_model::text::suggest::{nearest, suggestion};
+use hugewise_text::suggest::{nearest, suggestion};
 
 use super::Arguments;
 use crate::{cgroup_name, exit, invoker, paths, process_name};

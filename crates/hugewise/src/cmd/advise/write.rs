@@ -7,7 +7,7 @@ use anyhow::Result;
 use hugewise_linux::file::folder::Folder;
 use hugewise_advise::advice::Advice;
 use hugewise_advise::persistent::files;
-use hugewise_model::text::number::counted;
+use hugewise_text::number::counted;
 
 use crate::output::Output;
 use crate::stderr::message;

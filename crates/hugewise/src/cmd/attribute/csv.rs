@@ -1,7 +1,7 @@
 //! The sites of an attribution as rows for programs.
 
 use hugewise_attribute::Attribution;
-use hugewise_model::text::csv::Csv;
+use hugewise_text::csv::Csv;
 
 const HEADING: [&str; 10] = [
     "site",

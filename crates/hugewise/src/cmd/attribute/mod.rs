@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::rough;
+use hugewise_base::host::Host;
+use hugewise_base::units::rough;
 use hugewise_attribute::{
     self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect,
 };

@@ -1,12 +1,12 @@
 //! Sites in words: where in the source they are, and their list.
 
 use hugewise_linux::perf::symbols::Symbols;
-use hugewise_model::base::units::bytes_text;
-use hugewise_model::observe::faults::Symbol;
+use hugewise_base::units::bytes_text;
+use hugewise_observe::faults::Symbol;
 use hugewise_attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
 use hugewise_model::run::site::Site;
 use hugewise_model::run::trial::Frame;
-use hugewise_model::text::number::counted;
+use hugewise_text::number::counted;
 
 /// As many sites are listed by name.
 const LISTED: usize = 31;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_model::base::units::MIB;
+use hugewise_base::units::MIB;
 
 use super::room::power_below;
 use crate::interrupt::Interrupt;
@@ -95,7 +95,7 @@ fn trial(suite: &str, cells: &[Vec<String>], interrupt: &Interrupt) -> Result<Du
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::units::GIB;
+    use hugewise_base::units::GIB;
 
     use super::*;
 

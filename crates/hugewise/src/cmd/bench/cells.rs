@@ -5,7 +5,7 @@ use hugewise_bench::arms;
 use hugewise_model::run::cells::{Bench, Cell};
 
 use crate::exit;
-use hugewise_model::text::suggest::hint;
+use hugewise_text::suggest::hint;
 
 /// The words of a flag, each of which must be known, or the usual ones.
 pub(super) fn chosen<'a>(

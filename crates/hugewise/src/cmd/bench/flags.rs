@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::KIB;
+use hugewise_base::host::Host;
+use hugewise_base::units::KIB;
 use hugewise_bench::arms;
 use hugewise_bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};

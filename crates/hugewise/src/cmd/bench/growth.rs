@@ -1,8 +1,8 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::{MIB, bytes_text, parse_size};
+use hugewise_base::host::Host;
+use hugewise_base::units::{MIB, bytes_text, parse_size};
 use hugewise_bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
 use hugewise_model::run::cells::Bench;
 

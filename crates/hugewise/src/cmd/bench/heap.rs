@@ -1,8 +1,8 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::parse_size;
+use hugewise_base::host::Host;
+use hugewise_base::units::parse_size;
 use hugewise_bench::growth::{PROGRAMS, usual_programs};
 use hugewise_model::run::cells::Bench;
 

@@ -8,15 +8,15 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::Unit;
+use hugewise_base::host::Host;
+use hugewise_base::units::Unit;
 use hugewise_bench::arms;
 use hugewise_bench::plot::is_drawn;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Omission;
 use hugewise_model::run::policy::realise::Reach;
-use hugewise_model::text::number::quantity;
+use hugewise_text::number::quantity;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};

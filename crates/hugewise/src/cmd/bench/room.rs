@@ -1,8 +1,8 @@
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::meminfo;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::units::bytes_text;
+use hugewise_base::host::Host;
+use hugewise_base::units::bytes_text;
 
 use crate::exit;
 
@@ -72,7 +72,7 @@ fn left(memory: u64, available: Option<u64>, limit: Option<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::units::{GIB, MIB};
+    use hugewise_base::units::{GIB, MIB};
 
     use super::*;
 

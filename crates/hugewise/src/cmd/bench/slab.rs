@@ -1,7 +1,7 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_bench::slab::{PREFAULT, allocators as all_allocators};
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::policy::Policy;

@@ -4,9 +4,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse;
 use hugewise_linux::observe::collapse::{KernelReasons, Target};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::collapse::{Attempt, End, Plan, Report, report};
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_observe::address_space::Space;
+use hugewise_observe::collapse::{Attempt, End, Plan, Report, report};
 
 use super::Arguments;
 use super::measure::Measurement;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
-use hugewise_model::observe::collapse::BeforeAfter;
+use hugewise_observe::collapse::BeforeAfter;
 use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
 use hugewise_model::run::metric::rates::RateMetric;
 

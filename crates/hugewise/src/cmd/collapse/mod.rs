@@ -7,10 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse::{Target, Unusable};
-use hugewise_model::base::missing::Missing;
-use hugewise_model::base::units::{parse_duration, parse_size};
-use hugewise_model::observe::collapse::{Choice, End, plan};
-use hugewise_model::observe::inspect::view::Glob;
+use hugewise_base::missing::Missing;
+use hugewise_base::units::{parse_duration, parse_size};
+use hugewise_observe::collapse::{Choice, End, plan};
+use hugewise_observe::inspect::view::Glob;
 
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;

@@ -8,7 +8,7 @@ use hugewise_linux::observe::collapse::Unusable;
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::probe::read_page_bytes;
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_model::observe::address_space::{Sort, Space};
+use hugewise_observe::address_space::{Sort, Space};
 
 use super::Arguments;
 use crate::exit;

@@ -2,10 +2,10 @@
 
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::export::PointDurations;
-use hugewise_model::observe::trace::Kind;
-use hugewise_model::observe::trace::points::points;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_monitor::export::PointDurations;
+use hugewise_observe::trace::Kind;
+use hugewise_observe::trace::points::points;
 
 /// What is traced: points that are passed rarely, and huge page faults, each of which takes a
 /// hundred times longer than its tracing.

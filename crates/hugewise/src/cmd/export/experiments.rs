@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::export::{Effect, Experiment, MOST_EXPERIMENTS};
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_monitor::export::{Effect, Experiment, MOST_EXPERIMENTS};
 use hugewise_model::run::answer::program_name;
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::history::Entry;

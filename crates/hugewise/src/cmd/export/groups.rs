@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::process_groups::{GroupReader, Step};
-use hugewise_model::observe::export::{GroupRule, MOST_GROUPS, ProcessGroups};
+use hugewise_monitor::export::{GroupRule, MOST_GROUPS, ProcessGroups};
 
 use crate::exit;
 

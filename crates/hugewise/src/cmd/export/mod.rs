@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::export::Collector;
-use hugewise_model::observe::export::GroupRule;
-use hugewise_model::observe::export::exposition::{Format, text};
+use hugewise_monitor::export::GroupRule;
+use hugewise_monitor::export::exposition::{Format, text};
 
 use crate::exit::Exit;
 use crate::http::Endpoint;

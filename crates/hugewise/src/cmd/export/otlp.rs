@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use hugewise_linux::machine::clock;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::observe::export::exposition::Family;
-use hugewise_model::observe::export::otlp;
+use hugewise_monitor::export::exposition::Family;
+use hugewise_monitor::export::otlp;
 use serde_json::Value as Json;
 
 use super::sampler::Sampler;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::observe::export::Collector;
-use hugewise_model::observe::export::exposition::Family;
-use hugewise_model::observe::export::{families, mark_overdue};
+use hugewise_monitor::export::exposition::Family;
+use hugewise_monitor::export::{families, mark_overdue};
 use tokio::sync::watch;
 
 use super::sources::Sources;
@@ -127,7 +127,7 @@ fn shown(known: &Known) -> Vec<Family> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::export::exposition::Value;
+    use hugewise_monitor::export::exposition::Value;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http_body_util::Full;
-use hugewise_model::observe::export::exposition::{Format, text};
+use hugewise_monitor::export::exposition::{Format, text};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;

@@ -5,8 +5,8 @@ use hugewise_linux::machine::rights::{Right, keep_only};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::cgroups::read_cgroups;
 use hugewise_linux::observe::export::{collected, timed};
-use hugewise_model::base::glob::fits;
-use hugewise_model::observe::export::Extras;
+use hugewise_base::glob::fits;
+use hugewise_monitor::export::Extras;
 
 use super::Arguments;
 use super::durations::KernelDurations;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hugewise_linux::file::folder::Folder;
-use hugewise_model::observe::export::exposition::{Family, Format, text};
+use hugewise_monitor::export::exposition::{Family, Format, text};
 
 use super::sampler::Sampler;
 use crate::interrupt::Interrupt;

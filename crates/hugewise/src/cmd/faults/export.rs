@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Result;
-use hugewise_model::observe::faults::{Analysis, Weigh};
+use hugewise_observe::faults::{Analysis, Weigh};
 
 use crate::output::{check_writable, write_file};
 

@@ -12,13 +12,13 @@ use hugewise_linux::observe::faults::{Faults, Target, TaskSet};
 use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::faults::{
+use hugewise_base::host::Host;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::number;
+use hugewise_text::number;
 
 use super::{Arguments, target};
 use crate::exit::Exit;

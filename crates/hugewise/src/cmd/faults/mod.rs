@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::faults::Weigh;
+use hugewise_base::units::parse_duration;
+use hugewise_observe::faults::Weigh;
 use hugewise_model::run::policy::Policy;
 
 use self::export::ProfileFile;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use hugewise_model::base::jsonl::LineError;
-use hugewise_model::observe::faults;
-use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
+use hugewise_base::jsonl::LineError;
+use hugewise_observe::faults;
+use hugewise_observe::faults::{Analysis, Summary, render_flame};
 
 use super::Arguments;
 use super::export::ProfileFile;

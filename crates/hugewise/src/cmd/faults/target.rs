@@ -7,7 +7,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
 use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::Arguments;

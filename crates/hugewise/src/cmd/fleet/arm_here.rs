@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::fleet::assign::{OUTSIDE, assign};
-use hugewise_model::fleet::unit::check_unit;
-use hugewise_model::observe::export::FleetArm;
+use hugewise_base::host::Host;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_fleet::assign::{OUTSIDE, assign};
+use hugewise_fleet::unit::check_unit;
+use hugewise_monitor::export::FleetArm;
 
 use super::{assign, plan_file, stop, stratum};
 use crate::exit;

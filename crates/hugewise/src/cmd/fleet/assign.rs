@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hugewise_linux::machine::clock::since_1970;
-use hugewise_model::fleet::assign::{Assignment, OUTSIDE, assign, rules};
-use hugewise_model::fleet::plan::{Moment, Plan};
-use hugewise_model::fleet::snippet::{Engine, snippet};
-use hugewise_model::fleet::unit::check_unit;
-use hugewise_model::text::csv::{Csv, optional};
-use hugewise_model::text::number::counted;
+use hugewise_fleet::assign::{Assignment, OUTSIDE, assign, rules};
+use hugewise_fleet::plan::{Moment, Plan};
+use hugewise_fleet::snippet::{Engine, snippet};
+use hugewise_fleet::unit::check_unit;
+use hugewise_text::csv::{Csv, optional};
+use hugewise_text::number::counted;
 use serde_json::json;
 
 use super::{plan_file, stop};

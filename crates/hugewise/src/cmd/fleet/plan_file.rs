@@ -4,9 +4,9 @@ use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_model::base::plain::plain;
-use hugewise_model::fleet::assign::digest;
-use hugewise_model::fleet::plan::Plan;
+use hugewise_base::plain::plain;
+use hugewise_fleet::assign::digest;
+use hugewise_fleet::plan::Plan;
 
 use crate::{exit, file};
 

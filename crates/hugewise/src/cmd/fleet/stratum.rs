@@ -1,7 +1,7 @@
 //! The stratum of a host.
 
-use hugewise_model::base::host::Host;
-use hugewise_model::fleet::plan::{Plan, Trait};
+use hugewise_base::host::Host;
+use hugewise_fleet::plan::{Plan, Trait};
 
 /// The facts that a plan names, parted by slashes; `all` where it names none.
 pub(super) fn of_host(plan: &Plan, host: &Host) -> String {

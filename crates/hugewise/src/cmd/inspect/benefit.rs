@@ -6,8 +6,8 @@ use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_advise::advice::Program;
 use hugewise_advise::rule::Change;
 use hugewise_advise::settings::OFF;
-use hugewise_model::observe::inspect::view::{Benefit, Measure};
-use hugewise_model::text::wrap::{plain, quoted};
+use hugewise_observe::inspect::view::{Benefit, Measure};
+use hugewise_text::wrap::{plain, quoted};
 
 use crate::cmd::advise;
 

@@ -1,12 +1,12 @@
 //! `--explain`: what a reason means.
 
 use anyhow::Result;
-use hugewise_model::observe::inspect::reasons::Code;
-use hugewise_model::text::{Style, to_text};
+use hugewise_observe::inspect::reasons::Code;
+use hugewise_text::{Style, to_text};
 
 use crate::exit::{self, Exit};
 use crate::output;
-use hugewise_model::text::suggest::nearest;
+use hugewise_text::suggest::nearest;
 
 /// Explains a reason, or lists all.
 pub(super) fn explain(name: &str) -> Result<Exit> {

@@ -7,11 +7,11 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, Thoroughness};
-use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::inspect::view::{Glob, Inspection, map};
-use hugewise_model::text::Style;
-use hugewise_model::text::document::Document;
-use hugewise_model::text::plain_text::level;
+use hugewise_base::units::parse_duration;
+use hugewise_observe::inspect::view::{Glob, Inspection, map};
+use hugewise_text::Style;
+use hugewise_text::document::Document;
+use hugewise_text::plain_text::level;
 
 use crate::exit::{self, Exit};
 use crate::forecast;

@@ -10,10 +10,10 @@ use hugewise_linux::observe::address_space::{
 };
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_model::base::missing::READERS;
-use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::inspect::reasons::Settings;
-use hugewise_model::observe::inspect::view::{Brief, Inspection};
+use hugewise_base::missing::READERS;
+use hugewise_observe::address_space::Space;
+use hugewise_observe::inspect::reasons::Settings;
+use hugewise_observe::inspect::view::{Brief, Inspection};
 
 use super::{Arguments, results};
 use crate::exit::{self, Exit};

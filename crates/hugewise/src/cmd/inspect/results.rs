@@ -3,11 +3,11 @@
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
-use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::inspect::reasons::Settings;
-use hugewise_model::observe::inspect::view::{Brief, Inspection, csv, map, several, several_csv};
-use hugewise_model::text::plain_text::level;
-use hugewise_model::text::{to_markdown, to_text};
+use hugewise_observe::address_space::Space;
+use hugewise_observe::inspect::reasons::Settings;
+use hugewise_observe::inspect::view::{Brief, Inspection, csv, map, several, several_csv};
+use hugewise_text::plain_text::level;
+use hugewise_text::{to_markdown, to_text};
 use serde::Serialize;
 
 use super::{Arguments, glob};

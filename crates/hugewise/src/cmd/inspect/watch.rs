@@ -8,10 +8,10 @@ use anyhow::Result;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError};
-use hugewise_model::base::units::{bytes_text, time_of_day};
-use hugewise_model::observe::inspect::reasons::Code;
-use hugewise_model::observe::inspect::view::{Change, Inspection, changes, map};
-use hugewise_model::text::to_text;
+use hugewise_base::units::{bytes_text, time_of_day};
+use hugewise_observe::inspect::reasons::Code;
+use hugewise_observe::inspect::view::{Change, Inspection, changes, map};
+use hugewise_text::to_text;
 
 use super::processes::{FRAMES, inspect, read};
 use super::{Arguments, results};
@@ -84,7 +84,7 @@ fn draw(
     writeln!(text, "{} UTC", time_of_day(unix_ms()))?;
     let style = output::style(&arguments.output);
     if arguments.map {
-        let changed = |one: &hugewise_model::observe::inspect::reasons::Judgement| {
+        let changed = |one: &hugewise_observe::inspect::reasons::Judgement| {
             !last.judgements.contains(one)
         };
         text.push_str(&to_text(&map(now, &style, &changed), &style));

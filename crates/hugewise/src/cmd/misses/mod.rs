@@ -7,8 +7,8 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
 use hugewise_linux::observe::tlb_misses::Kernel;
-use hugewise_model::base::jsonl::LineError;
-use hugewise_model::observe::misses::{Absence, Analysis};
+use hugewise_base::jsonl::LineError;
+use hugewise_tlb::misses::{Absence, Analysis};
 
 use crate::exit::{self, Exit};
 use crate::output::{self, Output};

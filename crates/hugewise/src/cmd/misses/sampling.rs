@@ -11,14 +11,14 @@ use hugewise_linux::observe::faults::TaskSet;
 use hugewise_linux::observe::stat::subject::{Process, Subject};
 use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
 use hugewise_linux::sys::cpu;
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::{Known, Modes};
-use hugewise_model::observe::misses::{
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::{Known, Modes};
+use hugewise_tlb::misses::{
     Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
 };
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::number::counted;
+use hugewise_text::number::counted;
 
 use super::Arguments;
 use crate::exit::{self, Exit};

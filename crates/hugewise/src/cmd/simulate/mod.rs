@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_model::observe::simulation::{Access, Cut};
+use hugewise_tlb::simulation::{Access, Cut};
 use hugewise_model::run::trial::Outcome;
 
 use crate::exit::{self, Exit};

@@ -1,8 +1,8 @@
 //! The simulated processor with pages of each size, and with the pages that the kernel gave.
 
 use hugewise_linux::observe::memory_trace::TraceEnd;
-use hugewise_model::observe::faults::Map;
-use hugewise_model::observe::simulation::{
+use hugewise_observe::faults::Map;
+use hugewise_tlb::simulation::{
     Access, Accesses, AsMapped, Column, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
     Simulation, Tracer,
 };

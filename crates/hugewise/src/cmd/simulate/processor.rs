@@ -3,10 +3,10 @@
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
-use hugewise_model::observe::simulation::{Paging, Processor};
+use hugewise_tlb::simulation::{Paging, Processor};
 
 use crate::exit;
-use hugewise_model::text::suggest::hint;
+use hugewise_text::suggest::hint;
 
 /// The name of the processor of this machine.
 const OWN: &str = "own";

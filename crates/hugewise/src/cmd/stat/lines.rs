@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use hugewise_model::base::jsonl::to_line;
-use hugewise_model::observe::stat::{
+use hugewise_base::jsonl::to_line;
+use hugewise_observe::stat::{
     Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line,
 };
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::{Style, to_markdown, to_text};
+use hugewise_text::{Style, to_markdown, to_text};
 
 use super::Arguments;
 use crate::options::PageFile;

@@ -8,11 +8,11 @@ use hugewise_linux::perf::events::sources::Source;
 use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{KernelReading, Mode, kind};
-use hugewise_model::text::document::{Document, Field, Section};
-use hugewise_model::text::grid::{Align, Grid};
-use hugewise_model::text::{to_markdown, to_text};
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::{KernelReading, Mode, kind};
+use hugewise_text::document::{Document, Field, Section};
+use hugewise_text::grid::{Align, Grid};
+use hugewise_text::{to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit::{self, Exit};

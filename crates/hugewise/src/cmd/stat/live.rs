@@ -8,8 +8,8 @@ use hugewise_linux::observe::stat::plan::Events;
 use hugewise_linux::observe::stat::subject::Subject;
 use hugewise_linux::observe::stat::{Observation, StatRequest as Wanted, WaitResult, plan};
 use hugewise_linux::perf::open::Kernel;
-use hugewise_model::base::host::Host;
-use hugewise_model::observe::stat::Target;
+use hugewise_base::host::Host;
+use hugewise_observe::stat::Target;
 
 use super::lines::Lines;
 use super::{Arguments, unknown_event};

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::Events;
-use hugewise_model::observe::stat::Mode;
+use hugewise_observe::stat::Mode;
 
 use crate::exit::{self, Exit};
 use crate::options::{PageFile, parse_interval};

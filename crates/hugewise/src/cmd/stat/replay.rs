@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_model::observe::misses;
-use hugewise_model::observe::stat::{Interval, derive, parse};
-use hugewise_model::text::wrap::quoted;
+use hugewise_tlb::misses;
+use hugewise_observe::stat::{Interval, derive, parse};
+use hugewise_text::wrap::quoted;
 
 use super::Arguments;
 use super::lines::Lines;

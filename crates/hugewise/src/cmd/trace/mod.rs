@@ -11,9 +11,9 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::process::{Process, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::read_kallsyms;
-use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::trace::{Attachment, FORMAT, MissingPoint, Trace, TracePoint};
-use hugewise_model::text::wrap::plain;
+use hugewise_base::units::parse_duration;
+use hugewise_observe::trace::{Attachment, FORMAT, MissingPoint, Trace, TracePoint};
+use hugewise_text::wrap::plain;
 
 use crate::exit::{self, Exit};
 use crate::file;

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use hugewise_linux::proc::kallsyms::Functions;
-use hugewise_model::observe::trace::points::{Hook, Point, Preset, of_function, points};
+use hugewise_observe::trace::points::{Hook, Point, Preset, of_function, points};
 
 use crate::exit;
 use crate::program::running;
-use hugewise_model::text::suggest::{hint, nearest};
+use hugewise_text::suggest::{hint, nearest};
 
 /// The points behind the words, each once, in the order of the table.
 pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Point>> {

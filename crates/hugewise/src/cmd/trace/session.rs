@@ -6,9 +6,9 @@ use anyhow::Result;
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::observe::trace;
-use hugewise_model::observe::trace::{FORMAT, MissingPoint, Trace, TracePoint, Window};
-use hugewise_model::text::to_text;
+use hugewise_observe::trace;
+use hugewise_observe::trace::{FORMAT, MissingPoint, Trace, TracePoint, Window};
+use hugewise_text::to_text;
 
 use super::Arguments;
 use crate::output::{self, Format};

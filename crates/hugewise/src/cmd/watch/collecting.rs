@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
-use hugewise_model::observe::watch::Tab;
-use hugewise_model::text::document::Document;
+use hugewise_monitor::watch::Tab;
+use hugewise_text::document::Document;
 
 use super::event::Event;
 use super::experiment::Experiment;

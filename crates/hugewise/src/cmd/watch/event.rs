@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hugewise_model::observe::watch::{Key, Look, Sample};
-use hugewise_model::text::document::Document;
+use hugewise_monitor::watch::{Key, Look, Sample};
+use hugewise_text::document::Document;
 
 /// How soon a signal is noticed.
 pub(super) const SOON: Duration = Duration::from_millis(200);

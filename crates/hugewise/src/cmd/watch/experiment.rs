@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use hugewise_model::base::units::rough;
-use hugewise_model::observe::watch::SMALLEST;
+use hugewise_base::units::rough;
+use hugewise_monitor::watch::SMALLEST;
 use hugewise_model::run::compare;
 use hugewise_model::run::record::Record;
-use hugewise_model::text::document::{Document, Paragraph, Section};
-use hugewise_model::text::number::counted;
-use hugewise_model::text::wrap::short_command;
-use hugewise_model::text::{Tone, Verbosity};
+use hugewise_text::document::{Document, Paragraph, Section};
+use hugewise_text::number::counted;
+use hugewise_text::wrap::short_command;
+use hugewise_text::{Tone, Verbosity};
 
 use super::looking::sentence;
 use crate::experiment::{recorder, records};

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Result, bail};
 use hugewise_linux::observe::watch::Watcher;
-use hugewise_model::observe::watch::{Request, State};
+use hugewise_monitor::watch::{Request, State};
 
 use super::collecting::{Wanted, collect};
 use super::event::{Event, Going, SOON};
@@ -16,7 +16,7 @@ use super::{Arguments, state};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output;
-use hugewise_model::text::Style;
+use hugewise_text::Style;
 
 /// Shows the screen until the user quits, a signal comes, or the terminal is gone.
 pub(super) fn run(watcher: Watcher, recorder: Recorder, arguments: &Arguments) -> Result<Exit> {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::machine::root::Root;
-use hugewise_model::observe::watch::Look;
-use hugewise_model::text::Style;
-use hugewise_model::text::document::{Document, Section};
+use hugewise_monitor::watch::Look;
+use hugewise_text::Style;
+use hugewise_text::document::{Document, Section};
 
 use super::event::Event;
 use crate::cmd::inspect;

@@ -9,8 +9,8 @@ use clap::Args;
 use hugewise_linux::machine::clock::nanoseconds;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::watch::{Focus, Groups, Watcher};
-use hugewise_model::observe::watch::{Recording, State, parse};
-use hugewise_model::text::to_text;
+use hugewise_monitor::watch::{Recording, State, parse};
+use hugewise_text::to_text;
 
 use crate::exit::{self, Exit};
 use crate::file;

@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_model::base::jsonl::to_line;
-use hugewise_model::observe::watch::{Header, Line, Sample};
+use hugewise_base::jsonl::to_line;
+use hugewise_monitor::watch::{Header, Line, Sample};
 
 use crate::output;
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_model::observe::watch::{Pace, Recording, Request, Sample, State};
+use hugewise_monitor::watch::{Pace, Recording, Request, Sample, State};
 
 use super::Arguments;
 use super::event::{Event, Going, SOON};

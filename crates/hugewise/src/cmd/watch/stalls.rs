@@ -6,9 +6,9 @@ use anyhow::Result;
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
-use hugewise_model::observe::trace::points::{Preset, points};
-use hugewise_model::observe::trace::{FORMAT, MissingPoint, Trace, Window};
-use hugewise_model::text::document::Document;
+use hugewise_observe::trace::points::{Preset, points};
+use hugewise_observe::trace::{FORMAT, MissingPoint, Trace, Window};
+use hugewise_text::document::Document;
 
 /// A tracing that goes on. Dropping it ends it.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use anyhow::{Context, Result};
-use hugewise_model::observe::watch::{Key, State};
-use hugewise_model::text::Color;
+use hugewise_monitor::watch::{Key, State};
+use hugewise_text::Color;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hugewise_model::base::units::rough;
+use hugewise_base::units::rough;
 use hugewise_model::run::plan::Bounds;
-use hugewise_model::text::number::counted;
+use hugewise_text::number::counted;
 
 /// What is known of the time of an experiment.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::trial::Trial;
-use hugewise_model::text::ends::percent_ends;
-use hugewise_model::text::number::{counted, percent_change};
+use hugewise_text::ends::percent_ends;
+use hugewise_text::number::{counted, percent_change};
 
 use super::super::progress_line::BETWEEN;
 

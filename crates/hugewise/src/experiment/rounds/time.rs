@@ -7,8 +7,8 @@ use anyhow::Result;
 use hugewise_model::run::compare::first_answer;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::Record;
-use hugewise_model::text::number::counted;
-use hugewise_model::text::wrap::plain;
+use hugewise_text::number::counted;
+use hugewise_text::wrap::plain;
 
 use super::Rounds;
 use super::forecast::{Forecast, plan_text};

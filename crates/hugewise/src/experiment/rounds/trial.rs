@@ -10,7 +10,7 @@ use hugewise_model::run::record::{COLD_REST, Header};
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
 use hugewise_model::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
-use hugewise_model::text::number::counted;
+use hugewise_text::number::counted;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;

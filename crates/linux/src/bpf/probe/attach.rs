@@ -3,7 +3,7 @@
 use aya::Btf;
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{FEntry, FExit, KProbe, PerfEvent, Program, TracePoint};
-use hugewise_model::observe::trace::{Attachment, Kind};
+use hugewise_observe::trace::{Attachment, Kind};
 
 use super::super::ladder::{FAULT_EVENT, FAULT_TRACEPOINTS};
 use super::super::programs::{

@@ -1,7 +1,7 @@
 //! Data shared with the BPF programs, laid out as in `latency.bpf.c`.
 
 use aya::Pod;
-use hugewise_model::base::histogram::buckets::{FINE_SLOTS, MICRO_SLOTS};
+use hugewise_base::histogram::buckets::{FINE_SLOTS, MICRO_SLOTS};
 
 /// `struct settings` of the programs.
 #[repr(C)]

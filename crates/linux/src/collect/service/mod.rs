@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 use hugewise_model::run::plan::service as plan;
 use hugewise_model::run::plan::service::{CommandLine, Places};
 use hugewise_model::run::timeline::TrialSeconds;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::host::ThpDisable;
-use hugewise_model::base::missing::Missing;
+use hugewise_base::host::ThpDisable;
+use hugewise_base::missing::Missing;
 use hugewise_model::run::trial::Outcome;
 
 use super::{Attempt, Halt, ServerEnd, ready};

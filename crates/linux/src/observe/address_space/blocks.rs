@@ -1,6 +1,6 @@
 //! Counts for each huge-page range, from the kernel's regions of equal pages.
 
-use hugewise_model::observe::address_space::{Mapping, Pages, Run};
+use hugewise_observe::address_space::{Mapping, Pages, Run};
 
 use crate::spawn::page_scan::{FILE, GUARD, HUGE, PRESENT, Region, SWAPPED, ZERO};
 

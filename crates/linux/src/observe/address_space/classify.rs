@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::observe::address_space::{Kind, Mapping};
+use hugewise_observe::address_space::{Kind, Mapping};
 
 use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};

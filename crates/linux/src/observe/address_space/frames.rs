@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::address_space::{
+use hugewise_base::missing::Missing;
+use hugewise_observe::address_space::{
     FolioCount, Frames, Kind, Mapping, Pages, Run, Sampled, Source,
 };
 

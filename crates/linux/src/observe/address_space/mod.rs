@@ -8,8 +8,8 @@ use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
-use hugewise_model::base::missing::{Missing, READERS};
-use hugewise_model::observe::address_space::{Mapping, Process, Sort, Source, Sources, Space};
+use hugewise_base::missing::{Missing, READERS};
+use hugewise_observe::address_space::{Mapping, Process, Sort, Source, Sources, Space};
 
 use crate::machine::error::{Error, Kind};
 use crate::machine::root::Root;

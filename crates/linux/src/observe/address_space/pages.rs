@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::address_space::{Mapping, Source, Sources};
+use hugewise_base::missing::Missing;
+use hugewise_observe::address_space::{Mapping, Source, Sources};
 
 use super::blocks::{Blocks, PageDetail, Sizes};
 use crate::spawn::page_scan::{

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::address_space::{Process, Sort, WordSize};
-use hugewise_model::observe::inspect::reasons::ADVICE_VARIABLES;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_observe::address_space::{Process, Sort, WordSize};
+use hugewise_observe::inspect::reasons::ADVICE_VARIABLES;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;

@@ -1,6 +1,6 @@
 //! Settings of the machine and of the cgroup that govern an address space.
 
-use hugewise_model::observe::inspect::reasons::{CgroupMemory, Settings};
+use hugewise_observe::inspect::reasons::{CgroupMemory, Settings};
 
 use super::reach::probe_address_bits;
 use crate::machine::error::Result;

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use hugewise_model::observe::address_space::{Kind, Mapping, Permissions};
+use hugewise_observe::address_space::{Kind, Mapping, Permissions};
 
 use crate::proc::Parsed;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use hugewise_model::base::glob;
+use hugewise_base::glob;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, ReadCache};

@@ -2,7 +2,7 @@
 
 use hugewise_advise::fact::Facts;
 use hugewise_advise::observed::{host_facts, settings};
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 
 use super::tuned;
 use crate::machine::number;

@@ -11,7 +11,7 @@ use hugewise_advise::command::{Command, is_title};
 use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::subject::Traces;
-use hugewise_model::observe::address_space::Mapping;
+use hugewise_observe::address_space::Mapping;
 use object::read::ReadCache;
 use object::{File as Elf, Object};
 
@@ -324,7 +324,7 @@ impl Process {
         if known.is_empty() {
             return facts;
         }
-        let memory = |of: fn(&hugewise_model::observe::address_space::Memory) -> u64| -> u64 {
+        let memory = |of: fn(&hugewise_observe::address_space::Memory) -> u64| -> u64 {
             known.iter().map(|(_, memory)| of(memory)).sum()
         };
         facts.set("process.rss.bytes", memory(|it| it.resident));

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::observe::collapse::{Attempt, End, Plan, RangeOutcome, Refusal};
+use hugewise_observe::collapse::{Attempt, End, Plan, RangeOutcome, Refusal};
 
 use crate::machine::error::name_of_number;
 

@@ -1,4 +1,4 @@
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::Reasons;
 use crate::machine::root::Root;

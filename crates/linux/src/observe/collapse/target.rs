@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::{Advise, Covers, Life, Lives, Reread, State};
 use crate::machine::process::Process;

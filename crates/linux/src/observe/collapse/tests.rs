@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use hugewise_model::observe::collapse::PlannedRange;
+use hugewise_observe::collapse::PlannedRange;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use hugewise_model::observe::faults::{Event, Served};
+use hugewise_observe::faults::{Event, Served};
 
 use super::open::FEW;
 use crate::perf::order::Order;
@@ -146,7 +146,7 @@ fn place_of(chain: &Chain, ends: &VecDeque<Box<Served>>, from: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_model::observe::faults::Weight;
+    use hugewise_observe::faults::Weight;
 
     fn end(time_ns: u64, address: u64) -> Box<Served> {
         Box::new(Served {

@@ -1,4 +1,4 @@
-use hugewise_model::observe::faults::{Event, Map, Served, Sharing, Weight};
+use hugewise_observe::faults::{Event, Map, Served, Sharing, Weight};
 
 use super::chains::Chain;
 use super::open::Role;

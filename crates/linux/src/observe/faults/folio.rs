@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use crate::machine::error::Error;
 use crate::spawn::folios::{ANONYMOUS, THP, folio_around, words};

@@ -42,9 +42,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::{Conditions, Counted, Event, Known, Modes};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::{Conditions, Counted, Event, Known, Modes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::bpf::faults::FaultPrograms;

@@ -1,7 +1,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use hugewise_model::observe::faults::{Counted, Modes, Weight};
+use hugewise_observe::faults::{Counted, Modes, Weight};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 

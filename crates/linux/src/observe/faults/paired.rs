@@ -1,6 +1,6 @@
 //! Faults whose begin and end programs in the kernel have paired.
 
-use hugewise_model::observe::faults::{Event, Modes, Served, Weight};
+use hugewise_observe::faults::{Event, Modes, Served, Weight};
 
 use super::mapping::Mapping;
 use super::open::{self, Watch};

@@ -1,6 +1,6 @@
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::{Conditions, Known, Modes, Served};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::{Conditions, Known, Modes, Served};
 
 use super::FULL_GRANT;
 use super::folio::Folios;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use hugewise_model::observe::faults::Event;
+use hugewise_observe::faults::Event;
 
 use crate::machine::error::Result;
 use crate::machine::root::Root;

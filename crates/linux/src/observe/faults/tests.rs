@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use hugewise_model::observe::faults::Weight;
+use hugewise_observe::faults::Weight;
 use rustix::thread::{CapabilitySet, capabilities, gettid, set_capabilities};
 
 use super::mapping::Mapping;

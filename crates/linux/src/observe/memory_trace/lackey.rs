@@ -1,7 +1,7 @@
 //! The text that valgrind's lackey writes with `--trace-mem=yes` (lackey/lk_main.c): a letter,
 //! the address in hexadecimal, the bytes in decimal.
 
-use hugewise_model::observe::simulation::{Access, Kind};
+use hugewise_tlb::simulation::{Access, Kind};
 
 /// One line of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::Map;
-use hugewise_model::observe::simulation::{Access, Cut, PageNow};
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::Map;
+use hugewise_tlb::simulation::{Access, Cut, PageNow};
 use hugewise_model::run::trial::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

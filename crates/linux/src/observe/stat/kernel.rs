@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::KernelReading;
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::KernelReading;
 use hugewise_model::run::metric::Scope;
 use hugewise_model::run::trial::Reading;
 
@@ -236,7 +236,7 @@ fn of_stat(before: &Events, now: &Events, file: &str) -> (Value, Value) {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::stat::KernelReading;
+    use hugewise_observe::stat::KernelReading;
 
     use super::*;
 

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Hardware, Header, Interval, Mode, Target, derive};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::{Hardware, Header, Interval, Mode, Target, derive};
 
 use crate::machine::clock::{nanoseconds, unix_ms};
 use crate::machine::root::Root;

@@ -1,8 +1,8 @@
 //! What this machine can count of what is wanted.
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Mode, Refused, WalkCycles};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::{Mode, Refused, WalkCycles};
 
 use crate::machine::error::Error;
 use crate::machine::root::Root;

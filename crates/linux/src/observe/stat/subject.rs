@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use hugewise_model::base::missing::Missing;
+use hugewise_base::missing::Missing;
 
 use super::usage::UsageScope;
 use crate::machine::error::{Error, Result};

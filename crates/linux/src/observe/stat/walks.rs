@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::observe::stat::{Target, WalkShare};
+use hugewise_base::host::Host;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_observe::stat::{Target, WalkShare};
 
 use super::plan::Events;
 use super::subject::{Process, Subject};
@@ -62,7 +62,7 @@ impl<'a> Walks<'a> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::stat::Mode;
+    use hugewise_observe::stat::Mode;
 
     use super::super::plan::plan;
     use super::*;

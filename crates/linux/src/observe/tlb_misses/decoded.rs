@@ -1,6 +1,6 @@
 //! From what the hardware wrote to a miss, by each of the three means.
 
-use hugewise_model::observe::misses::{Access, Miss};
+use hugewise_tlb::misses::{Access, Miss};
 
 use super::{ibs, spe};
 use crate::perf::sample::{Piece, Sample};

@@ -1,5 +1,5 @@
 //! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each miss
-//! among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the
+//! among them becomes a [`Miss`](hugewise_tlb::misses::Miss) with its page and its place in the
 //! code.
 //!
 //! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
@@ -27,11 +27,11 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults as fault;
-use hugewise_model::observe::faults::Known;
-use hugewise_model::observe::misses::{
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults as fault;
+use hugewise_observe::faults::Known;
+use hugewise_tlb::misses::{
     Access, Closing, Conditions, Event, Facility, Miss, MissEvent,
 };
 
@@ -41,7 +41,7 @@ use crate::observe::faults::{self, TaskSet};
 use crate::perf::access::SampleAccess;
 use crate::perf::heap;
 use crate::perf::open::{Start, Switch};
-use crate::perf::order::Order;
+use crate::perf::order::{Order, Timed};
 use crate::perf::sample::{self, Piece, Record, Sample};
 use crate::proc::maps;
 use decoded::{executed, retired, walked};
@@ -49,6 +49,12 @@ use page_now::PageNow;
 
 pub use open::{Kernel, Request, SampleOpen, SampleScope, Samples};
 pub use sampler::{Instrument, explain, find};
+
+impl Timed for Event {
+    fn time_ns(&self) -> Option<u64> {
+        self.time_ns()
+    }
+}
 
 /// The target of the samples.
 #[derive(Clone, Debug)]

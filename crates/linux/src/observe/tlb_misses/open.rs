@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use hugewise_model::observe::faults::Modes;
-use hugewise_model::observe::misses::Facility;
+use hugewise_observe::faults::Modes;
+use hugewise_tlb::misses::Facility;
 use perf_event::events::Raw;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 
-use hugewise_model::base::host::Host;
+use hugewise_base::host::Host;
 
 use crate::machine::root::Root;
 use crate::spawn::page_scan::{HUGE, PRESENT, PageFilter, scan_span};

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::Modes;
-use hugewise_model::observe::misses::{Absence, Facility};
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::Modes;
+use hugewise_tlb::misses::{Absence, Facility};
 
 use super::Target;
 use super::open::{Request, SampleOpen, SampleScope};

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use hugewise_model::observe::faults::Modes;
-use hugewise_model::observe::misses::Analysis;
+use hugewise_observe::faults::Modes;
+use hugewise_tlb::misses::Analysis;
 
 use super::ibs::tests::{MISSED_LOAD, raw};
 use super::spe::tests::walked_load;
@@ -498,7 +498,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     assert_eq!((seen.len(), closing.malformed), (PAGES, 0));
     analysis.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     let summary = analysis.summary().unwrap();
-    let ours = |row: &&hugewise_model::observe::misses::MissShare| row.misses >= PAGES as u64;
+    let ours = |row: &&hugewise_tlb::misses::MissShare| row.misses >= PAGES as u64;
     let mapping = summary.mappings.iter().find(ours).unwrap();
     assert!(mapping.name.starts_with("anonymous"), "{}", mapping.name);
     assert!(!analysis.nameless().is_empty(), "code lies in files");

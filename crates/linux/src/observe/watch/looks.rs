@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observe::watch::{HugeMemory, Process};
+use hugewise_monitor::watch::{HugeMemory, Process};
 
 use super::budget::Budget;
 use crate::machine::error::Kind;

@@ -1,7 +1,7 @@
 //! The machine and its processes, sample by sample. The totals come from files that walk no page
 //! tables; what walks them, `smaps_rollup` of one process, is paid from a budget.
 
-use hugewise_model::observe::watch::{Header, Processes, Sample};
+use hugewise_monitor::watch::{Header, Processes, Sample};
 
 use crate::machine::clock::{monotonic_ns, own_cpu_ns, unix_ms};
 use crate::machine::error::Result;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::Mode;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::Mode;
 
 use crate::perf::fit::missing;
 use crate::perf::open::{CountTarget, Start};

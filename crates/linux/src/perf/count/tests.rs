@@ -1,4 +1,4 @@
-use hugewise_model::observe::stat::Mode;
+use hugewise_observe::stat::Mode;
 
 use super::super::open::{Guests, HARDWARE};
 use super::super::table::Table;
@@ -139,7 +139,7 @@ fn what_was_never_on_the_hardware_is_told_by_its_times() {
     let group = vec![vec![event("cycles", 0), event("instructions", 1)]];
     let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
     let counts = counters.collect();
-    let derived = hugewise_model::observe::stat::derive(&counts, None);
+    let derived = hugewise_observe::stat::derive(&counts, None);
     let missing = hugewise_model::run::trial::Reading::missing(Missing::NeverScheduled);
     assert_eq!(derived["instructions_per_cycle"], missing);
 }

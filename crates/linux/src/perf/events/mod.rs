@@ -7,8 +7,8 @@
 
 use std::sync::LazyLock;
 
-use hugewise_model::observe::misses::Facility;
-use hugewise_model::observe::stat::kind;
+use hugewise_base::facility::Facility;
+use hugewise_observe::stat::kind;
 use serde::Deserialize;
 
 pub mod processor;

@@ -1,6 +1,6 @@
 //! Whether a group fits the counters: it is opened, and must have run.
 
-use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
+use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 
 use super::{Chosen, Permitted, general, with};
 use crate::perf::events::sources::Source;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::Mode;
+use hugewise_base::missing::Missing;
+use hugewise_observe::stat::Mode;
 
 use crate::perf::open::{Code, CountTarget, Guests, PerfOpen, Request, Start};
 use crate::probe::Grants;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use hugewise_model::observe::stat::Mode;
+use hugewise_observe::stat::Mode;
 
 use super::super::events::processor::Processor;
 use super::super::events::{Family, family};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hugewise_model::observe::faults::{Map, Sharing};
+use hugewise_observe::faults::{Map, Sharing};
 
 use crate::machine::root::Root;
 use crate::proc::maps;

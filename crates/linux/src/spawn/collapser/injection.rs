@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observe::faults::Map;
+use hugewise_observe::faults::Map;
 
 use super::copying::Copying;
 use super::threads::Thread;

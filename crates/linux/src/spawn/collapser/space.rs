@@ -6,8 +6,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults::{Map, Sharing};
+use hugewise_base::missing::Missing;
+use hugewise_observe::faults::{Map, Sharing};
 
 use super::code::{self, WRITTEN};
 use super::copying::Copying;

@@ -14,7 +14,7 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder,
     UnwinderNative,
 };
-use hugewise_model::observe::faults::Map;
+use hugewise_observe::faults::Map;
 use hugewise_model::run::trial::Frame;
 use object::elf::PF_X;
 use object::read::ReadCache;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use hugewise_model::observe::faults::{Map, Sharing};
+use hugewise_observe::faults::{Map, Sharing};
 
 use super::range::Range;
 use crate::machine::root::Root;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use hugewise_model::observe::faults::Map;
+use hugewise_observe::faults::Map;
 use hugewise_model::run::trial::SiteMemory;
 
 use super::range::Range;

@@ -1,7 +1,7 @@
 //! TLB geometry of named processors, as files with their sources.
 
-use hugewise_model::base::tlb::Tlb;
-use hugewise_model::observe::simulation::{Processor, WalkCache};
+use hugewise_base::tlb::Tlb;
+use hugewise_tlb::simulation::{Processor, WalkCache};
 use serde::Deserialize;
 
 /// One file.
@@ -44,7 +44,7 @@ fn all() -> impl Iterator<Item = Named> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::simulation::{Access, Column, Kind, Paging};
+    use hugewise_tlb::simulation::{Access, Column, Kind, Paging};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::undo::Place;
-use hugewise_model::fleet::Phase;
+use hugewise_fleet::Phase;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::{FileWrite, Reach, Realisation};
 

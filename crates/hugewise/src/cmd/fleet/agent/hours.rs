@@ -8,9 +8,9 @@ use std::fs;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use hugewise_model::fleet::Row;
-use hugewise_model::fleet::row::parquet;
-use hugewise_model::fleet::unit::file_name;
+use hugewise_fleet::Row;
+use hugewise_fleet::row::parquet;
+use hugewise_fleet::unit::file_name;
 
 use super::rows::{folder_of, free_name, write_whole};
 use crate::file;
@@ -186,7 +186,7 @@ fn read(path: &Path) -> io::Result<Vec<Row>> {
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests {
-    use hugewise_model::fleet::simulate::Fleet;
+    use hugewise_fleet::simulate::Fleet;
     use tempfile::TempDir;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hugewise_linux::spawn::printed;
-use hugewise_model::fleet::guardrail;
+use hugewise_fleet::guardrail;
 
 use crate::stderr::message;
 

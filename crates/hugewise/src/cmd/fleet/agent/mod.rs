@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::export::Collector;
-use hugewise_model::base::host::Host;
-use hugewise_model::fleet::plan::Plan;
-use hugewise_model::fleet::unit::{UnitKind, check_unit};
+use hugewise_base::host::Host;
+use hugewise_fleet::plan::Plan;
+use hugewise_fleet::unit::{UnitKind, check_unit};
 
 use super::stratum;
 use crate::exit::{self, Exit};

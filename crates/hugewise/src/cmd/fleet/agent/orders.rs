@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_model::fleet::Phase;
-use hugewise_model::fleet::assign::arm_name;
-use hugewise_model::fleet::duty::{Duty, Part, duty};
-use hugewise_model::fleet::plan::{Moment, Plan};
-use hugewise_model::fleet::unit::file_name;
+use hugewise_fleet::Phase;
+use hugewise_fleet::assign::arm_name;
+use hugewise_fleet::duty::{Duty, Part, duty};
+use hugewise_fleet::plan::{Moment, Plan};
+use hugewise_fleet::unit::file_name;
 use hugewise_model::run::policy::Policy;
 
 use super::super::assign::now;

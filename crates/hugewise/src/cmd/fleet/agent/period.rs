@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_model::fleet::duty::next_change;
-use hugewise_model::fleet::guardrail::Seen;
-use hugewise_model::fleet::period::{Held as Settings, Look, Meter};
-use hugewise_model::fleet::plan::Moment;
-use hugewise_model::fleet::unit::UnitKind;
-use hugewise_model::fleet::{Ending, Phase, Proof, Row, Sums};
+use hugewise_fleet::duty::next_change;
+use hugewise_fleet::guardrail::Seen;
+use hugewise_fleet::period::{Held as Settings, Look, Meter};
+use hugewise_fleet::plan::Moment;
+use hugewise_fleet::unit::UnitKind;
+use hugewise_fleet::{Ending, Phase, Proof, Row, Sums};
 
 use super::super::assign::now;
 use super::hold::Held;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use hugewise_linux::file::folder::Folder;
-use hugewise_model::base::{calendar::date, parquet};
-use hugewise_model::fleet::unit::file_name;
-use hugewise_model::fleet::{Ending, Row};
-use hugewise_model::text::number::counted;
+use hugewise_base::{calendar::date, parquet};
+use hugewise_fleet::unit::file_name;
+use hugewise_fleet::{Ending, Row};
+use hugewise_text::number::counted;
 
 use super::hours::Hours;
 use crate::stderr::message;

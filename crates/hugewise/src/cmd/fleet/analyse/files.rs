@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_model::fleet::Row;
-use hugewise_model::fleet::analyse::Tally;
-use hugewise_model::fleet::row::parquet;
+use hugewise_fleet::Row;
+use hugewise_fleet::analyse::Tally;
+use hugewise_fleet::row::parquet;
 
 use crate::{exit, file};
 

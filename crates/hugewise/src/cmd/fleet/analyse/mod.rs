@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_model::fleet::analyse::document::{csv, document};
-use hugewise_model::fleet::analyse::planned::misplaced;
-use hugewise_model::fleet::analyse::{Analysis, Question, Spending, Tally, page};
-use hugewise_model::fleet::plan::{Moment, Plan};
+use hugewise_fleet::analyse::document::{csv, document};
+use hugewise_fleet::analyse::planned::misplaced;
+use hugewise_fleet::analyse::{Analysis, Question, Spending, Tally, page};
+use hugewise_fleet::plan::{Moment, Plan};
 use hugewise_model::run::metric::Better;
 use serde::Serialize;
 

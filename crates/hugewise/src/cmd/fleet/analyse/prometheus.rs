@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use hugewise_model::fleet::analyse::Tally;
-use hugewise_model::fleet::plan::{Moment, Plan};
-use hugewise_model::fleet::prometheus::{
+use hugewise_fleet::analyse::Tally;
+use hugewise_fleet::plan::{Moment, Plan};
+use hugewise_fleet::prometheus::{
     Gathered, MOST_PERIODS, Statistic, Stretch, names, range, seconds, selector, stretches,
 };
 use hyper::body::Bytes;

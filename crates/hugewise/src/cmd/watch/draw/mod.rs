@@ -1,10 +1,10 @@
 //! A screen in a frame of the terminal.
 
-use hugewise_model::observe::watch::{Body, List, SMALLEST, Screen, State};
-use hugewise_model::text::document::Document;
-use hugewise_model::text::plain_text::paint;
-use hugewise_model::text::wrap::display_width;
-use hugewise_model::text::{Color, Style as TextStyle, Verbosity, to_text};
+use hugewise_monitor::watch::{Body, List, SMALLEST, Screen, State};
+use hugewise_text::document::Document;
+use hugewise_text::plain_text::paint;
+use hugewise_text::wrap::display_width;
+use hugewise_text::{Color, Style as TextStyle, Verbosity, to_text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};

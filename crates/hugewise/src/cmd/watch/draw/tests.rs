@@ -1,5 +1,5 @@
 use expect_test::{ExpectFile, expect_file};
-use hugewise_model::observe::watch::{Key, parse};
+use hugewise_monitor::watch::{Key, parse};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color as Shade;

@@ -1,7 +1,7 @@
 //! The frames of a long run by a sample of its ranges.
 
-use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::address_space::{Frames, Run};
+use hugewise_base::missing::Missing;
+use hugewise_observe::address_space::{Frames, Run};
 
 use super::{Reader, Thoroughness, Words, unreadable};
 

@@ -2,7 +2,7 @@
 //! in nearly all mappings of a file: once one mapping was read line by line, others are read at
 //! the places learned from it.
 
-use hugewise_model::observe::address_space::Memory;
+use hugewise_observe::address_space::Memory;
 
 use super::{begins_mapping, number, whole_line};
 use crate::proc::Parsed;

@@ -1,0 +1,302 @@
+//! One period of a unit: what it read of the machine, and what that proves.
+
+use std::collections::BTreeMap;
+
+use super::guardrail::Seen;
+use super::{Proof, Sums};
+use hugewise_observe::machine::MachineSample;
+use hugewise_model::run::metric::Better::{self, Higher, Lower, Neither};
+use hugewise_model::run::policy::Thp;
+
+/// A rate of events: its metric, which direction is good, and the fields of /proc/vmstat that are
+/// summed. A `*` stands at the end of names of which a kernel has several, one a zone.
+const RATES: [(&str, Better, &[&str]); 9] = [
+    ("huge_faults_per_second", Neither, &["thp_fault_alloc"]),
+    (REFUSED, Lower, &["thp_fault_fallback"]),
+    ("collapses_per_second", Neither, &["thp_collapse_alloc"]),
+    ("splits_per_second", Neither, &["thp_split_page"]),
+    ("compaction_stalls_per_second", Lower, &["compact_stall"]),
+    ("reclaim_stalls_per_second", Lower, &["allocstall_*"]),
+    (
+        "reclaimed_pages_per_second",
+        Lower,
+        &["pgsteal_kswapd", "pgsteal_direct"],
+    ),
+    ("major_faults_per_second", Lower, &["pgmajfault"]),
+    (OOM_KILLS, Lower, &["oom_kill"]),
+];
+
+/// An amount of memory: its metric, which direction is good, and the field of /proc/meminfo.
+const AMOUNTS: [(&str, Better, &str); 4] = [
+    ("anon_huge_bytes", Neither, "AnonHugePages"),
+    ("anon_bytes", Lower, "AnonPages"),
+    ("shmem_huge_bytes", Neither, "ShmemHugePages"),
+    ("available_bytes", Higher, "MemAvailable"),
+];
+
+const REFUSED: &str = "refused_huge_faults_per_second";
+/// The metric of processes that the kernel killed for want of memory.
+pub const OOM_KILLS: &str = "oom_kills_per_second";
+/// Time that some tasks, and that all tasks, waited for memory.
+const WAITING: [&str; 2] = ["memory_waiting_some_ratio", "memory_waiting_full_ratio"];
+/// The metric of a latency that a command prints.
+pub const LATENCY: &str = "p99_seconds";
+
+/// Metrics that a unit must not pay with, however the verdict is: more of them is harm.
+pub const GUARDRAILS: [&str; 3] = [OOM_KILLS, WAITING[1], REFUSED];
+
+/// Which direction of a metric is good, by its name; of unknown names none is.
+#[must_use]
+pub fn better(metric: &str) -> Better {
+    if metric == LATENCY || WAITING.contains(&metric) {
+        return Lower;
+    }
+    let rates = RATES.iter().map(|(name, better, _)| (name, better));
+    let amounts = AMOUNTS.iter().map(|(name, better, _)| (name, better));
+    let known = rates.chain(amounts).find(|(name, _)| **name == metric);
+    known.map_or(Neither, |(_, better)| *better)
+}
+
+/// What is read within a period, look by look.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    first: MachineSample,
+    last: MachineSample,
+    amounts: BTreeMap<&'static str, Sums>,
+    looks: u64,
+    in_force: u64,
+}
+
+/// Whether the settings of an arm read as they were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// They do.
+    Yes,
+    /// Another value was found.
+    No,
+    /// They could not be read.
+    Unread,
+}
+
+/// One look within a period.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The machine.
+    pub sample: MachineSample,
+    /// Seconds since the look before.
+    pub seconds: f64,
+    /// The settings.
+    pub held: Held,
+    /// The latency, in seconds, where a command prints one.
+    pub p99: Option<f64>,
+}
+
+impl Meter {
+    /// Begins a period.
+    #[must_use]
+    pub fn begin(sample: MachineSample) -> Self {
+        Self {
+            last: sample.clone(),
+            first: sample,
+            amounts: BTreeMap::new(),
+            looks: 0,
+            in_force: 0,
+        }
+    }
+
+    /// Takes a look in, and says what the guardrails must know.
+    pub fn add(&mut self, look: Look) -> Seen {
+        self.looks += 1;
+        self.in_force += u64::from(look.held == Held::Yes);
+        for (metric, _, field) in AMOUNTS {
+            let amount = look.sample.memory.value.as_ref().ok();
+            if let Some(&bytes) = amount.and_then(|memory| memory.get(field)) {
+                self.amounts.entry(metric).or_default().add(bytes as f64);
+            }
+        }
+        if let Some(p99) = look.p99 {
+            self.amounts.entry(LATENCY).or_default().add(p99);
+        }
+        let waited = waited(&self.last, &look.sample).map(|(_, full)| full);
+        let seen = Seen {
+            oom_kills: self.grown(&look.sample, &["oom_kill"]),
+            psi_full: waited.map(|seconds| 100.0 * seconds / look.seconds.max(1e-3)),
+            faults: self
+                .grown(&look.sample, &["thp_fault_alloc"])
+                .zip(self.grown(&look.sample, &["thp_fault_fallback"])),
+            p99: look.p99,
+        };
+        self.last = look.sample;
+        seen
+    }
+
+    /// Share of the looks that found the settings in force.
+    #[must_use]
+    pub fn exposure(&self) -> f64 {
+        self.in_force as f64 / self.looks.max(1) as f64
+    }
+
+    /// The metrics of a period of this length. What could not be read has none.
+    #[must_use]
+    pub fn metrics(&self, seconds: f64) -> Vec<(&'static str, Sums)> {
+        let rate = |(metric, _, fields): (&'static str, Better, &[&str])| {
+            let grown = self.grown(&self.last, fields)?;
+            Some((metric, Sums::one(grown as f64 / seconds)))
+        };
+        let rates = RATES.into_iter().filter_map(rate);
+        let waited = waited(&self.first, &self.last).map(|(some, full)| {
+            [
+                (WAITING[0], Sums::one(some / seconds)),
+                (WAITING[1], Sums::one(full / seconds)),
+            ]
+        });
+        let amounts = self.amounts.iter().map(|(metric, sums)| (*metric, *sums));
+        rates
+            .chain(waited.into_iter().flatten())
+            .chain(amounts)
+            .collect()
+    }
+
+    /// What the period proves of an arm whose mode is `thp`, whose settings were last found so.
+    ///
+    /// Under `never` no fault gives a huge page. Under `always` there are huge pages, unless
+    /// nothing asks for memory. Of other settings the read-back is all there is to see.
+    #[must_use]
+    pub fn proof(&self, thp: Option<Thp>, held: Held) -> Proof {
+        match held {
+            Held::Unread => return Proof::Unknown,
+            Held::No => return Proof::Missed,
+            Held::Yes => {}
+        }
+        let faults = self.grown(&self.last, &["thp_fault_alloc"]);
+        let huge = self.last.memory.value.as_ref().ok();
+        let huge = huge.and_then(|memory| memory.get("AnonHugePages").copied());
+        let follows = match thp {
+            Some(Thp::Never) => faults.map(|faults| faults == 0),
+            Some(Thp::Always) => faults.zip(huge).map(|(faults, huge)| faults + huge > 0),
+            _ => Some(true),
+        };
+        follows.map_or(Proof::Unknown, |follows| match follows {
+            true => Proof::Proved,
+            false => Proof::Missed,
+        })
+    }
+
+    /// How far a sum of counters has grown since the beginning. A counter that fell says that it
+    /// began anew, so that nothing is known.
+    fn grown(&self, now: &MachineSample, fields: &[&str]) -> Option<u64> {
+        total(now, fields)?.checked_sub(total(&self.first, fields)?)
+    }
+}
+
+fn total(sample: &MachineSample, fields: &[&str]) -> Option<u64> {
+    let events = sample.events.value.as_ref().ok()?;
+    let fits = |name: &str, field: &str| match field.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == field,
+    };
+    let ours = events
+        .iter()
+        .filter(|(name, _)| fields.iter().any(|field| fits(name, field)));
+    ours.map(|(_, &value)| value)
+        .reduce(|one, other| one.saturating_add(other))
+}
+
+/// Seconds that some tasks and all tasks waited for memory between two samples.
+fn waited(before: &MachineSample, after: &MachineSample) -> Option<(f64, f64)> {
+    let (before, after) = (
+        before.pressure.value.as_ref(),
+        after.pressure.value.as_ref(),
+    );
+    let (before, after) = (before.ok()?, after.ok()?);
+    let seconds = |after: u64, before: u64| Some(after.checked_sub(before)? as f64 / 1e6);
+    Some((
+        seconds(after.some_us, before.some_us)?,
+        seconds(after.full_us, before.full_us)?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_base::missing::Missing;
+    use hugewise_observe::machine::{Collected, Pressure};
+
+    fn absent<T>() -> Collected<T> {
+        Collected {
+            value: Err(Missing::unreadable("not in this test".to_owned())),
+            seconds: 0.0,
+        }
+    }
+
+    fn there<T>(value: T) -> Collected<T> {
+        Collected {
+            value: Ok(value),
+            seconds: 0.0,
+        }
+    }
+
+    fn sample(events: &[(&str, u64)], huge: u64, full_us: u64) -> MachineSample {
+        let named = |(name, value): &(&str, u64)| ((*name).to_owned(), *value);
+        MachineSample {
+            settings: absent(),
+            sizes: absent(),
+            events: there(events.iter().map(named).collect()),
+            memory: there([("AnonHugePages".to_owned(), huge)].into()),
+            khugepaged: absent(),
+            zones: absent(),
+            pools: absent(),
+            pressure: there(Pressure {
+                some_us: full_us,
+                full_us,
+            }),
+        }
+    }
+
+    fn look(sample: MachineSample, held: Held) -> Look {
+        Look {
+            sample,
+            seconds: 10.0,
+            held,
+            p99: None,
+        }
+    }
+
+    #[test]
+    fn a_period_has_rates_of_counters_and_means_of_amounts() {
+        let zones = |normal, dma| [("allocstall_normal", normal), ("allocstall_dma", dma)];
+        let mut meter = Meter::begin(sample(&zones(10, 5), 0, 0));
+        meter.add(look(sample(&zones(10, 6), 4, 0), Held::Yes));
+        let seen = meter.add(look(sample(&zones(20, 9), 8, 5_000_000), Held::No));
+        assert_eq!(seen.psi_full, Some(50.0));
+        assert_eq!(seen.oom_kills, None);
+        assert_eq!(meter.exposure(), 0.5);
+        let metrics: BTreeMap<_, _> = meter.metrics(20.0).into_iter().collect();
+        assert_eq!(metrics["reclaim_stalls_per_second"].mean, 0.7);
+        assert_eq!(metrics["memory_waiting_full_ratio"].mean, 0.25);
+        let huge = metrics["anon_huge_bytes"];
+        assert_eq!((huge.n, huge.mean, huge.m2), (2, 6.0, 8.0));
+        assert!(!metrics.contains_key("collapses_per_second"));
+    }
+
+    #[test]
+    fn a_proof_needs_memory_that_follows() {
+        let faults = |count| [("thp_fault_alloc", count)];
+        for (after, huge, thp, held, proof) in [
+            (7, 0, Some(Thp::Never), Held::Yes, Proof::Proved),
+            (8, 0, Some(Thp::Never), Held::Yes, Proof::Missed),
+            (7, 0, Some(Thp::Always), Held::Yes, Proof::Missed),
+            (7, 9, Some(Thp::Always), Held::Yes, Proof::Proved),
+            (9, 0, None, Held::Yes, Proof::Proved),
+            (7, 0, Some(Thp::Never), Held::No, Proof::Missed),
+            (7, 0, None, Held::Unread, Proof::Unknown),
+        ] {
+            let mut meter = Meter::begin(sample(&faults(7), huge, 0));
+            meter.add(look(sample(&faults(after), huge, 0), held));
+            assert_eq!(meter.proof(thp, held), proof, "{after} {thp:?} {held:?}");
+        }
+        let mut unread = Meter::begin(sample(&[], 0, 0));
+        unread.add(look(sample(&[], 0, 0), Held::Yes));
+        assert_eq!(unread.proof(Some(Thp::Never), Held::Yes), Proof::Unknown);
+    }
+}

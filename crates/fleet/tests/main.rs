@@ -1,0 +1,7 @@
+//! Fleets: their reports, their vectors, and numbers that no honest fleet has.
+
+mod extremes;
+#[path = "../../model/tests/numbers/mod.rs"]
+mod numbers;
+mod report;
+mod vectors;

@@ -1,0 +1,233 @@
+//! The families of the machine's totals: one function for each part.
+
+use std::collections::BTreeMap;
+
+use super::exposition::{Family, Kind, Series, Value};
+use hugewise_observe::machine::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
+use hugewise_base::host::HugetlbPool;
+use hugewise_base::units::bytes_text;
+
+/// Counters of `/proc/vmstat` that are given: huge pages, and the compaction that makes room for
+/// them. Those that a kernel does not have are left out.
+const EVENTS: [&str; 26] = [
+    "allocstall_movable",
+    "allocstall_normal",
+    "compact_daemon_wake",
+    "compact_fail",
+    "compact_migrate_scanned",
+    "compact_stall",
+    "compact_success",
+    "oom_kill",
+    "thp_collapse_alloc",
+    "thp_collapse_alloc_failed",
+    "thp_deferred_split_page",
+    "thp_fault_alloc",
+    "thp_fault_fallback",
+    "thp_fault_fallback_charge",
+    "thp_file_alloc",
+    "thp_file_fallback",
+    "thp_migration_fail",
+    "thp_migration_success",
+    "thp_scan_exceed_none_pte",
+    "thp_split_page",
+    "thp_split_page_failed",
+    "thp_split_pmd",
+    "thp_swpout",
+    "thp_swpout_fallback",
+    "thp_underused_split_page",
+    "thp_zero_page_alloc",
+];
+
+/// Kinds of memory in `/proc/meminfo` that a sample has, with the words of the label.
+pub const MEMORY: [(&str, &str); 7] = [
+    ("AnonPages", "anon"),
+    ("AnonHugePages", "anon_huge"),
+    ("Shmem", "shmem"),
+    ("ShmemHugePages", "shmem_huge"),
+    ("FileHugePages", "file_huge"),
+    ("MemAvailable", "available"),
+    ("MemTotal", "total"),
+];
+
+/// Free blocks of smaller orders say nothing of huge pages, and there are many.
+const LEAST_ORDER: usize = 4;
+
+/// The families of the totals.
+pub(super) fn totals(sample: &MachineSample) -> Vec<Family> {
+    let mut all = Vec::new();
+    all.extend(of(&sample.settings, |it| vec![settings(it)]));
+    all.extend(of(&sample.sizes, sizes));
+    all.extend(of(&sample.events, |it| vec![events(it)]));
+    all.extend(of(&sample.memory, |it| vec![memory(it)]));
+    all.extend(of(&sample.khugepaged, khugepaged));
+    all.extend(of(&sample.zones, |it| vec![free_blocks(it)]));
+    all.extend(of(&sample.pools, |it| vec![pools(it)]));
+    all.extend(of(&sample.pressure, |it| vec![pressure(it)]));
+    all
+}
+
+pub(super) fn of<T>(part: &Collected<T>, families: impl Fn(&T) -> Vec<Family>) -> Vec<Family> {
+    part.value.as_ref().map(families).unwrap_or_default()
+}
+
+pub(super) fn family(name: &str, kind: Kind, help: &str, series: Vec<Series>) -> Family {
+    Family {
+        name: format!("hugewise_{name}"),
+        help: help.to_owned(),
+        kind,
+        series,
+    }
+}
+
+pub(super) fn series(labels: Vec<(&'static str, String)>, value: f64) -> Series {
+    let value = Value::Number(value);
+    Series { labels, value }
+}
+
+/// `2M`, `64K`: as flags take sizes, because a label is typed.
+fn size_label(bytes: u64) -> String {
+    let text = bytes_text(bytes).replace(' ', "");
+    text.trim_end_matches("iB").to_owned()
+}
+
+fn settings(settings: &[Setting]) -> Family {
+    let one = |setting: &Setting| {
+        let mut labels = vec![("file", setting.file.clone())];
+        labels.extend(setting.size.map(|size| ("size", size_label(size))));
+        labels.push(("mode", setting.mode.clone()));
+        series(labels, 1.0)
+    };
+    family(
+        "thp_setting",
+        Kind::Info,
+        "A setting of transparent huge pages, and the value in force.",
+        settings.iter().map(one).collect(),
+    )
+}
+
+/// A family for each file of the sizes, whichever this kernel has.
+fn sizes(sizes: &BTreeMap<u64, BTreeMap<String, u64>>) -> Vec<Family> {
+    let mut by_file: BTreeMap<&str, Vec<Series>> = BTreeMap::new();
+    for (&size, files) in sizes {
+        for (file, &value) in files {
+            let labels = vec![("size", size_label(size))];
+            let of_file = by_file.entry(file).or_default();
+            of_file.push(series(labels, value as f64));
+        }
+    }
+    let by_file = by_file.into_iter();
+    by_file
+        .map(|(file, series)| size_family(file, series))
+        .collect()
+}
+
+fn size_family(file: &str, series: Vec<Series>) -> Family {
+    let help = format!("{file} of hugepages-SIZE/stats.");
+    match file.strip_prefix("nr_") {
+        Some(state) => family(&format!("thp_{state}_folios"), Kind::Gauge, &help, series),
+        None => family(&format!("thp_{file}"), Kind::Counter, &help, series),
+    }
+}
+
+fn events(events: &BTreeMap<String, u64>) -> Family {
+    let there = EVENTS.iter().filter_map(|&event| {
+        let value = *events.get(event)?;
+        Some(series(vec![("event", event.to_owned())], value as f64))
+    });
+    family(
+        "vmstat",
+        Kind::Counter,
+        "A counter of /proc/vmstat on huge pages or compaction.",
+        there.collect(),
+    )
+}
+
+fn memory(memory: &BTreeMap<String, u64>) -> Family {
+    let there = MEMORY.iter().filter_map(|(field, kind)| {
+        let bytes = *memory.get(*field)?;
+        Some(series(vec![("kind", (*kind).to_owned())], bytes as f64))
+    });
+    family(
+        "memory_bytes",
+        Kind::Gauge,
+        "Memory of the machine: all, available, anonymous, shared; and what PMDs map of each kind.",
+        there.collect(),
+    )
+}
+
+fn khugepaged(work: &Khugepaged) -> Vec<Family> {
+    let one = |name: &str, help: &str, value: f64| {
+        family(name, Kind::Counter, help, vec![series(Vec::new(), value)])
+    };
+    let mut all = vec![
+        one(
+            "khugepaged_pages_collapsed",
+            "Huge pages that khugepaged made.",
+            work.pages_collapsed as f64,
+        ),
+        one(
+            "khugepaged_full_scans",
+            "Passes of khugepaged over all memory.",
+            work.full_scans as f64,
+        ),
+    ];
+    all.extend(work.cpu_ns.map(|ns| {
+        let help = "Processor time of khugepaged.";
+        one("khugepaged_cpu_seconds", help, ns as f64 / 1e9)
+    }));
+    all
+}
+
+fn free_blocks(zones: &[Zone]) -> Family {
+    let of_zone = |zone: &Zone| {
+        let (node, name) = (zone.node.to_string(), zone.name.clone());
+        let large = zone.blocks.iter().enumerate().skip(LEAST_ORDER);
+        large
+            .map(|(order, &count)| {
+                let labels = vec![
+                    ("node", node.clone()),
+                    ("zone", name.clone()),
+                    ("order", order.to_string()),
+                ];
+                series(labels, count as f64)
+            })
+            .collect::<Vec<_>>()
+    };
+    family(
+        "free_blocks",
+        Kind::Gauge,
+        "Free blocks of 2^order pages; a huge page of 2 MiB has order 9.",
+        zones.iter().flat_map(of_zone).collect(),
+    )
+}
+
+fn pools(pools: &BTreeMap<u64, HugetlbPool>) -> Family {
+    let of_pool = |(&size, pool): (&u64, &HugetlbPool)| {
+        let states = [
+            ("total", pool.total),
+            ("free", pool.free),
+            ("reserved", pool.reserved),
+            ("overcommit", pool.overcommit),
+        ];
+        states.map(|(state, pages)| {
+            let labels = vec![("size", size_label(size)), ("state", state.to_owned())];
+            series(labels, pages as f64)
+        })
+    };
+    family(
+        "hugetlb_pages",
+        Kind::Gauge,
+        "Pages of a hugetlb pool.",
+        pools.iter().flat_map(of_pool).collect(),
+    )
+}
+
+fn pressure(pressure: &Pressure) -> Family {
+    let one = |kind: &str, us: u64| series(vec![("kind", kind.to_owned())], us as f64 / 1e6);
+    family(
+        "memory_pressure_seconds",
+        Kind::Counter,
+        "Time in which some or all tasks waited for memory.",
+        vec![one("some", pressure.some_us), one("full", pressure.full_us)],
+    )
+}

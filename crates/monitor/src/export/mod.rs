@@ -1,0 +1,18 @@
+//! The machine for a monitoring system: one sample of its huge page state, as families of metrics.
+//!
+//! Everything here comes from files that walk no page tables: a monitor must not cause the stalls
+//! that it shows. A part that could not be read has no series; it is never shown as zero.
+
+mod collectors;
+pub mod exposition;
+mod extra_families;
+mod extras;
+mod families;
+pub mod otlp;
+
+pub use collectors::{families, mark_overdue};
+pub use extras::{
+    Cgroup, Effect, Experiment, Extras, FleetArm, GroupRule, Knowledge, MOST_CGROUPS,
+    MOST_EXPERIMENTS, MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
+};
+pub use families::MEMORY;

@@ -1,0 +1,74 @@
+//! Recordings as lines of JSON: a header, then samples.
+
+use serde::{Deserialize, Serialize};
+
+use super::sample::{Header, Sample};
+use hugewise_base::geometry;
+use hugewise_base::jsonl::{self, LineError, lines, read_header};
+
+/// One line of a recording.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum Line {
+    /// The first.
+    Header(Box<Header>),
+    /// A sample.
+    Sample(Box<Sample>),
+}
+
+/// A recording: its samples are in the order of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Its first line.
+    pub header: Header,
+    /// Its other lines.
+    pub samples: Vec<Sample>,
+}
+
+impl jsonl::Line for Line {
+    type Header = Header;
+    const TAG: &'static str = "line";
+    const HEADER: &'static str = "header";
+    const KIND: &'static str = "watch";
+    const VERSION: u32 = 1;
+    const TITLE: &'static str = "a recording of watch";
+    const WRITER: &'static str = "hugewise watch --record";
+
+    fn from_header(header: Header) -> Self {
+        Self::Header(Box::new(header))
+    }
+
+    fn check(header: &Header) -> Result<(), String> {
+        let huge = header.huge_bytes.map(|bytes| ("huge_bytes", bytes));
+        geometry::check(("page_bytes", header.page_bytes), huge, None)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
+
+/// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
+///
+/// # Errors
+/// A line is not of this format, or of another version; or there is no sample.
+pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
+    let mut lines = lines(bytes);
+    let writer = <Line as jsonl::Line>::WRITER;
+    let first = lines.next().ok_or(LineError::Empty { writer })?;
+    let header = read_header::<Line>(first)?;
+    let mut samples = Vec::new();
+    for raw in lines {
+        match raw.read::<Line>()? {
+            None => {}
+            Some(Line::Header(_)) => {
+                return Err(LineError::misplaced(raw.number, "a second header"));
+            }
+            Some(Line::Sample(sample)) => samples.push(*sample),
+        }
+    }
+    match samples.is_empty() {
+        true => Err(LineError::CutShort),
+        false => Ok(Recording { header, samples }),
+    }
+}

@@ -1,0 +1,40 @@
+//! Page faults, one by one: from what the kernel tells of each to what is said of all.
+//!
+//! [`Event`](crate::faults::Event)s go into an [`Analysis`](crate::faults::Analysis) in order of time. It pairs
+//! beginnings with ends, says of each fault what [`Kind`](crate::faults::Kind) it was, and counts
+//! the [`Shape`](crate::faults::Shape)s that have a name. What comes out is a
+//! [`Summary`](crate::faults::Summary), which is the same for a live run and for a recording.
+
+mod analysis;
+mod document;
+mod event;
+mod firefox;
+pub(crate) mod flame;
+mod kind;
+mod latency;
+mod page;
+mod pprof;
+/// The processes that events tell of: their names, their address spaces, and the code in them.
+pub mod processes;
+mod reading;
+mod reconcile;
+mod sentences;
+mod shape;
+/// An address space, as far as events tell of it.
+pub mod space;
+/// Call chains, each kept once.
+pub mod stacks;
+mod summary;
+
+pub use analysis::Analysis;
+pub use event::{
+    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, Served, Sharing, Symbol,
+    Weight,
+};
+pub use flame::render_flame;
+pub use kind::Kind;
+pub use latency::{Bar, Quantiles};
+pub use reconcile::Books;
+pub use shape::Shape;
+pub use stacks::Weigh;
+pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};

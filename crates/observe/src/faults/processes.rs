@@ -1,0 +1,156 @@
+use std::collections::HashMap;
+
+use super::event::{Event, Map, Sharing};
+use super::space::{Area, Space, Units};
+use super::stacks::Stacks;
+
+/// The processes that events tell of: their names, their address spaces, and the code in them.
+#[derive(Debug)]
+pub struct Processes {
+    /// Sizes of a page and of a block.
+    pub units: Units,
+    spaces: HashMap<u32, Space>,
+    programs: HashMap<u32, String>,
+    /// All mappings that ever were, in the order in which they came; [`Area::tally`] is a place
+    /// in it.
+    pub mappings: Vec<Mapping>,
+    /// Call chains, and the names in them.
+    pub code: Stacks,
+}
+
+/// A mapping at its widest, and all that grew out of it.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    /// Process.
+    pub pid: u32,
+    /// First address.
+    pub start: u64,
+    /// First address after it.
+    pub end: u64,
+    /// Path or name, as the kernel tells it.
+    pub name: String,
+    /// Its memory is no file's.
+    pub anonymous: bool,
+    /// Private or shared.
+    pub sharing: Sharing,
+}
+
+impl Processes {
+    /// Knows no process yet.
+    #[must_use]
+    pub fn new(page_bytes: u64, pmd_bytes: Option<u64>) -> Self {
+        let page_bytes = page_bytes.max(1);
+        Self {
+            units: Units {
+                page_bytes,
+                block_bytes: pmd_bytes.unwrap_or(page_bytes * 512).max(page_bytes),
+            },
+            spaces: HashMap::new(),
+            programs: HashMap::new(),
+            mappings: Vec::new(),
+            code: Stacks::default(),
+        }
+    }
+
+    /// Takes in what an event tells of processes; the others tell nothing of them.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Map(map) => self.map(map),
+            Event::Exec { pid, name, .. } => {
+                self.spaces.remove(pid);
+                self.code.forget(*pid);
+                self.programs.insert(*pid, name.clone());
+            }
+            Event::Heap { pid, address, .. } => {
+                self.spaces.entry(*pid).or_default().heap = Some(*address);
+            }
+            Event::Fork { pid, parent, .. } if pid != parent => self.fork(*pid, *parent),
+            // The first thread may end before the others; then its space comes again with the
+            // next mapping only. That is rare, and the memory of dead processes is not.
+            Event::Exit { pid, tid, .. } if pid == tid => {
+                self.spaces.remove(pid);
+                self.code.forget(*pid);
+            }
+            Event::Symbol {
+                file,
+                offset,
+                frames,
+            } => self.code.name(file, *offset, frames),
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, map: &Map) {
+        const EXECUTABLE: u32 = 4;
+        if map.protection & EXECUTABLE != 0 {
+            self.code.forget(map.pid);
+        }
+        let space = self.spaces.entry(map.pid).or_default();
+        let mut map = map.clone();
+        if space.heap == Some(map.start) && map.name == "//anon" {
+            "[heap]".clone_into(&mut map.name);
+        }
+        let mappings = &mut self.mappings;
+        space.map(&map, self.units, || {
+            mappings.push(Mapping::of(&map));
+            mappings.len() - 1
+        });
+        if let Some(area) = space.area(map.start) {
+            let mapping = &mut mappings[area.tally];
+            let shared = area.sharing == Sharing::Shared && area.is_shared_memory();
+            mapping.anonymous = shared || area.is_anonymous();
+            mapping.start = mapping.start.min(map.start);
+            mapping.end = mapping.end.max(map.end);
+        }
+    }
+
+    fn fork(&mut self, pid: u32, parent: u32) {
+        if let Some(space) = self.spaces.get_mut(&parent) {
+            let child = space.fork();
+            self.spaces.insert(pid, child);
+        }
+        if let Some(program) = self.programs.get(&parent).cloned() {
+            self.programs.insert(pid, program);
+        }
+        self.code.forget(pid);
+    }
+
+    /// Returns the address space of a process that events told of.
+    #[must_use]
+    pub fn space(&self, pid: u32) -> Option<&Space> {
+        self.spaces.get(&pid)
+    }
+
+    /// Returns the address space of a process; an empty one for a process that is new.
+    pub fn space_mut(&mut self, pid: u32) -> &mut Space {
+        self.spaces.entry(pid).or_default()
+    }
+
+    /// Returns what a process has mapped at an address.
+    #[must_use]
+    pub fn area(&self, pid: u32, address: u64) -> Option<&Area> {
+        self.space(pid)?.area(address)
+    }
+
+    /// Counts a call chain of a process, innermost first, or `weight` that it stands for; its
+    /// number.
+    pub fn ran(&mut self, pid: u32, stack: &[u64], weight: u64) -> usize {
+        let program = self.programs.get(&pid);
+        let program = program.map_or("[program]", String::as_str);
+        let space = self.spaces.get(&pid);
+        self.code.add(pid, program, stack, space, weight)
+    }
+}
+
+impl Mapping {
+    fn of(map: &Map) -> Self {
+        Self {
+            pid: map.pid,
+            start: map.start,
+            end: map.end,
+            name: map.name.clone(),
+            anonymous: false,
+            sharing: map.sharing,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use serde::{Deserialize, Serialize};
+
+use super::analysis::Book;
+use super::event::{Closing, Conditions, Modes};
+use hugewise_text::number;
+
+/// Counts of the same faults by different means, and what their differences are.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Books {
+    /// Faults served, by the perf counters.
+    pub counted: u64,
+    /// Faults served, by the samples that came.
+    pub sampled: u64,
+    /// Faults with a beginning and an end.
+    pub timed: u64,
+    /// Samples that are missing, by the kernel's own count or by the counters.
+    pub lost: u64,
+    /// Begun and never served, by the events or by the counters: they ended in a signal, or their
+    /// end was lost.
+    pub unserved: u64,
+    /// Faults in the kernel's accounting that have no event; negative where there are more
+    /// events than the accounting knows. `None` without the accounting.
+    pub without_event: Option<i64>,
+    /// What all this means, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Puts the books side by side.
+pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions) -> Books {
+    let sampled = book.minor + book.major;
+    let counted = closing.counted.served();
+    let missing = if conditions.every == 1 {
+        counted.saturating_sub(sampled)
+    } else {
+        0
+    };
+    // The kernel counts the beginnings among the lost as well as the ends.
+    let lost = missing.max(closing.counted.lost.unwrap_or(book.lost));
+    let accounted = closing.accounted.as_ref().ok();
+    let without_event = accounted.map(|accounted| {
+        let all = i64::try_from(accounted.minor + accounted.major).unwrap_or(i64::MAX);
+        all - i64::try_from(counted).unwrap_or(i64::MAX)
+    });
+    let mut books = Books {
+        counted,
+        sampled,
+        timed: book.paired,
+        lost,
+        unserved: book
+            .unserved
+            .max(closing.counted.starts.saturating_sub(counted)),
+        without_event,
+        remarks: Vec::new(),
+    };
+    books.remarks = remarks(&books, closing, conditions, missing);
+    books
+}
+
+fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u64) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let untimed = books.sampled.saturating_sub(books.timed);
+    if conditions.every > 1 {
+        remarks.push(format!(
+            "One fault in {} was sampled ({} of {}); sampled faults have no latency.",
+            conditions.every, books.sampled, books.counted
+        ));
+    }
+    if missing > 0 {
+        let share = 100.0 * missing as f64 / books.counted as f64;
+        remarks.push(format!(
+            "{missing} of {} faults ({share:.1} %) found the ring full and are only counted; \
+             sample fewer with --every N.",
+            books.counted
+        ));
+    } else if books.lost > 0 {
+        remarks.push(format!(
+            "{} faults have no latency: their first sample found the ring full.",
+            books.lost
+        ));
+    } else if conditions.every == 1 && untimed > 0 {
+        remarks.push(format!(
+            "No latency is known of {}: the beginning was not seen.",
+            number::counted(untimed, "fault")
+        ));
+    }
+    match books.without_event {
+        Some(more) if more > 0 => remarks.push(format!(
+            "The kernel accounts {more} more faults: {}.",
+            without_event(conditions)
+        )),
+        Some(fewer) if fewer < 0 => remarks.push(format!(
+            "The kernel accounts {} fewer faults: it leaves out new processes and those that \
+             nobody waited for.",
+            -fewer
+        )),
+        _ => {}
+    }
+    if let Err(missing) = &closing.accounted {
+        remarks.push(format!("Kernel accounting: {missing}."));
+    }
+    remarks
+}
+
+fn without_event(conditions: &Conditions) -> &'static str {
+    match conditions.modes {
+        Modes::All => "MAP_POPULATE and exec fault without an event",
+        Modes::User => "those in kernel mode need CAP_PERFMON, MAP_POPULATE and exec have no event",
+    }
+}

@@ -1,0 +1,185 @@
+//! How the allocator of a program is told to advise its memory: what its mapped files show to be
+//! there decides which variables do it, and what the process was started with, which are missing.
+
+use hugewise_base::units::bytes_text;
+use crate::address_space::{Process, Space};
+
+/// A setting of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Variable {
+    name: &'static str,
+    /// The value, or an entry of a list of them.
+    value: &'static str,
+    /// What parts the entries of the list.
+    separator: char,
+}
+
+/// With pymalloc, its default, Python maps arenas of its own past malloc.
+const PYTHON: Variable = Variable::new("PYTHONMALLOC", "malloc", ',');
+const GLIBC: Variable = Variable::new("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", ':');
+const JEMALLOC: Variable = Variable::new("MALLOC_CONF", "thp:always", ',');
+const JAVA: Variable = Variable::new("JAVA_TOOL_OPTIONS", "-XX:+UseTransparentHugePages", ' ');
+
+/// The variables of [`Process::environment`] that say how memory is advised.
+pub const ADVICE_VARIABLES: [&str; 4] = [PYTHON.name, GLIBC.name, JEMALLOC.name, JAVA.name];
+
+impl Variable {
+    const fn new(name: &'static str, value: &'static str, separator: char) -> Self {
+        Self {
+            name,
+            value,
+            separator,
+        }
+    }
+
+    fn is_set(self, process: &Process) -> bool {
+        let text = process.environment.get(self.name);
+        text.is_some_and(|text| text.split(self.separator).any(|entry| entry == self.value))
+    }
+
+    fn assignment(self) -> String {
+        format!("{}={}", self.name, self.value)
+    }
+}
+
+/// What makes the allocator of a program advise its memory; nothing where no setting does.
+fn variables(space: &Space) -> Vec<Variable> {
+    let maps = |fits: fn(&str) -> bool| {
+        let mut names = space.mappings.iter().map(|one| file_name(&one.name));
+        names.any(fits)
+    };
+    if maps(|name| name.starts_with("libjvm.so")) {
+        return vec![JAVA];
+    }
+    // V8 maps its heap itself and has no setting that advises it.
+    if maps(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so")) {
+        return Vec::new();
+    }
+    let malloc = if maps(|name| name.starts_with("libjemalloc")) {
+        JEMALLOC
+    } else if maps(|name| name == "libc.so.6") {
+        GLIBC
+    } else {
+        return Vec::new();
+    };
+    let python = maps(|name| name.starts_with("python") || name.starts_with("libpython"));
+    Vec::from_iter(python.then_some(PYTHON).into_iter().chain([malloc]))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// How memory comes to be advised that is not. What is set already is not recommended again.
+pub(super) fn advice(space: &Space) -> String {
+    let collapse = space.as_root("hugewise collapse");
+    let now = format!("or now: {collapse} {}", space.process.pid);
+    let (set, missing): (Vec<Variable>, Vec<Variable>) = variables(space)
+        .into_iter()
+        .partition(|variable| variable.is_set(&space.process));
+    let listed = |all: &[Variable]| {
+        let all: Vec<String> = all.iter().map(|one| one.assignment()).collect();
+        all.join(" ")
+    };
+    match (&set[..], &missing[..]) {
+        ([], []) => format!(
+            "No setting makes this program's allocator advise its memory: the program must call \
+             madvise(MADV_HUGEPAGE); {now}"
+        ),
+        ([], missing) => format!(
+            "Restart it with {}, which advises what the allocator maps; {now}",
+            listed(missing)
+        ),
+        (set, []) => format!(
+            "{} is set already and does not reach this memory: the program must call \
+             madvise(MADV_HUGEPAGE); {now}",
+            listed(set)
+        ),
+        (set, missing) => format!(
+            "Restart it with {} besides {}, which is set already; {now}",
+            listed(missing),
+            listed(set)
+        ),
+    }
+}
+
+/// How a heap that grows by `brk` is made to grow in huge pages.
+pub(super) fn larger_steps(space: &Space) -> String {
+    let huge = bytes_text(space.huge_bytes);
+    let tunable = match GLIBC.is_set(&space.process) {
+        true => "",
+        false => ", glibc.malloc.hugetlb=1",
+    };
+    format!("let the heap grow in steps of {huge} or more (glibc.malloc.top_pad{tunable})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address_space::test_space::{mapping, space};
+
+    fn advice_for(files: &[&str], environment: &[(&str, &str)]) -> String {
+        let files = files.iter().zip(1..).map(|(name, place)| {
+            let mut file = mapping(place << 30, (place << 30) + 4096, Vec::new());
+            file.name = (*name).into();
+            file
+        });
+        let mut space = space(files.collect());
+        let pairs = environment.iter();
+        let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        space.process.environment = pairs.collect();
+        advice(&space)
+    }
+
+    const LIBC: &str = "/usr/lib/x86_64-linux-gnu/libc.so.6";
+    const TUNABLE: (&str, &str) = (
+        "GLIBC_TUNABLES",
+        "glibc.malloc.arena_max=1:glibc.malloc.hugetlb=1",
+    );
+
+    #[test]
+    fn each_runtime_has_its_own_setting() {
+        let python = ["/usr/bin/python3.11", LIBC];
+        let jemalloc = ["/usr/bin/redis-server", "/usr/lib/libjemalloc.so.2", LIBC];
+        for (files, words) in [
+            (&[LIBC][..], "with GLIBC_TUNABLES=glibc.malloc.hugetlb=1,"),
+            (
+                &python[..],
+                "with PYTHONMALLOC=malloc GLIBC_TUNABLES=glibc.malloc.hugetlb=1,",
+            ),
+            (&jemalloc[..], "with MALLOC_CONF=thp:always,"),
+            (
+                &["/opt/jdk/lib/server/libjvm.so", LIBC][..],
+                "with JAVA_TOOL_OPTIONS=-XX:+UseTransparentHugePages,",
+            ),
+            (&["/usr/bin/node", LIBC][..], "No setting"),
+            (&["/usr/bin/a-static-program"][..], "No setting"),
+        ] {
+            let advice = advice_for(files, &[]);
+            assert!(advice.contains(words), "{advice}");
+            assert!(advice.ends_with("or now: hugewise collapse 4711"));
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_not_recommended_again() {
+        let python = ["/usr/lib/libpython3.11.so.1.0", LIBC];
+        let both = [TUNABLE, ("PYTHONMALLOC", "malloc")];
+        for (files, environment, words) in [
+            (&[LIBC][..], &[TUNABLE][..], "hugetlb=1 is set already"),
+            (
+                &python[..],
+                &[TUNABLE][..],
+                "Restart it with PYTHONMALLOC=malloc besides GLIBC_TUNABLES",
+            ),
+            (
+                &python[..],
+                &both[..],
+                "hugetlb=1 is set already and does not",
+            ),
+        ] {
+            let advice = advice_for(files, environment);
+            assert!(advice.contains(words), "{advice}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Why memory is not huge: one reason for every huge-page range of an address space, with its
+//! evidence, its fix, and how sure it is.
+//!
+//! Each reason is a line in `code.rs`, in the order in which reasons are tried (the first match
+//! wins), and a row in the file of its family. Two rules keep them honest. Policy is what holds
+//! *now*, the state of pages is *history*: where they disagree, both are given
+//! ([`Judgement::still`](crate::inspect::reasons::Judgement::still)). And reasons that
+//! cannot be told apart without more capabilities are all named
+//! ([`Certainty::OneOf`]), never guessed.
+
+mod allocation;
+mod allocator;
+mod code;
+mod decide;
+mod explain;
+mod file;
+mod growth;
+mod history;
+mod judge;
+mod judgement;
+mod khugepaged;
+mod mapping;
+mod range;
+mod row;
+mod setting;
+mod settings;
+mod state;
+mod tables;
+mod totals;
+
+pub use allocator::ADVICE_VARIABLES;
+pub use code::Code;
+pub use growth::{Growth, recognise_growth};
+pub use judge::{Wording, judge};
+pub use judgement::{Certainty, Judgement, Obstacle};
+pub use row::State;
+pub use settings::{CgroupMemory, Settings};

@@ -1,0 +1,251 @@
+//! One huge-page range and everything that rules need to know of it.
+
+use std::collections::BTreeSet;
+
+use hugewise_base::host::ThpSettings;
+use crate::address_space::{Frames, Kind, Mapping, Pages, Space};
+
+use super::Settings;
+use super::tables::Tables;
+
+/// What rules need to know of the whole address space, computed once.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// Whether advice or huge pages show that khugepaged knows the process.
+    pub(super) registered: bool,
+    /// Devices of which some mapping shows a folio of more than one page.
+    pub(super) large_folios: BTreeSet<(u32, u32)>,
+    /// Stretches of mappings without a gap that hold the same kind of memory, by rising address.
+    covered: Vec<(u64, u64)>,
+    /// Page tables, where they could be added up.
+    pub(super) tables: Option<Tables>,
+}
+
+impl Whole {
+    pub(super) fn of(space: &Space, settings: &Settings) -> Self {
+        Self {
+            registered: space.mappings.iter().any(is_registered),
+            large_folios: space
+                .mappings
+                .iter()
+                .filter(|mapping| mapping.kind == Kind::File && shows_large_folios(mapping))
+                .map(|mapping| mapping.device)
+                .collect(),
+            covered: covered(space),
+            tables: Tables::of(space, settings.address_bits),
+        }
+    }
+
+    /// Whether mappings of one kind of memory, without a gap between them, cover all of a span.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        let place = self.covered.partition_point(|&(_, behind)| behind <= start);
+        let stretch = self.covered.get(place);
+        stretch.is_some_and(|&(first, behind)| first <= start && end <= behind)
+    }
+}
+
+fn covered(space: &Space) -> Vec<(u64, u64)> {
+    let touching = space
+        .mappings
+        .chunk_by(|one, next| one.end == next.start && could_be_one(one, next));
+    touching
+        .filter_map(|all| Some((all.first()?.start, all.last()?.end)))
+        .collect()
+}
+
+/// Whether nothing but access, advice and the like keeps two mappings apart. Private and shared
+/// memory, or two files, are never one mapping. A guard must stay one, and so must the segments of
+/// a program file: code is not writable.
+pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
+    let memory = |mapping: &Mapping| (mapping.permissions.shared(), mapping.device, mapping.inode);
+    let guard = !one.permissions.any() || !other.permissions.any();
+    let segments = one.kind == Kind::File && one.permissions != other.permissions;
+    memory(one) == memory(other) && !guard && !segments
+}
+
+/// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,
+/// and huge pages, though these may be gone.
+fn is_registered(mapping: &Mapping) -> bool {
+    let memory = mapping.memory.as_ref();
+    mapping.flags().has("hg") || memory.is_some_and(|memory| memory.anon_huge > 0)
+}
+
+fn shows_large_folios(mapping: &Mapping) -> bool {
+    let memory = mapping.memory.as_ref();
+    let by_totals = memory.and_then(|memory| memory.file_huge);
+    let mut frames = mapping
+        .runs
+        .iter()
+        .filter_map(|run| run.pages.frames.as_deref());
+    by_totals.unwrap_or(0) > 0 || frames.any(|frames| !frames.folios.is_empty())
+}
+
+/// A stretch of equal ranges of one mapping, as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range<'a> {
+    pub(super) space: &'a Space,
+    pub(super) settings: &'a Settings,
+    pub(super) whole: &'a Whole,
+    /// Place of the mapping among the mappings.
+    pub(super) index: usize,
+    pub(super) mapping: &'a Mapping,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// What each range holds; `None` where nothing was read in it.
+    pub(super) pages: Option<&'a Pages>,
+}
+
+/// How well a reason fits what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// It cannot be.
+    No,
+    /// Nothing excludes it.
+    Possible,
+    /// What was read is what it looks like.
+    Likely,
+    /// As likely, and the circumstances that cause it are there now.
+    Strong,
+    /// Nothing else looks so.
+    Proved,
+}
+
+impl Fit {
+    /// This fit where a condition holds.
+    pub(super) fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self::No }
+    }
+}
+
+impl<'a> Range<'a> {
+    /// Whether the mapping covers the ranges whole.
+    pub(super) fn is_whole(&self) -> bool {
+        let huge = self.space.huge_bytes.max(1);
+        self.start.is_multiple_of(huge) && self.end.is_multiple_of(huge)
+    }
+
+    /// Whether any source shows which pages are present.
+    pub(super) fn pages_were_read(&self) -> bool {
+        let sources = &self.space.read_with;
+        sources.page_scan.is_read() || sources.page_map.is_read()
+    }
+
+    /// A count of the pages, 0 where nothing was seen.
+    pub(super) fn count(&self, of: impl Fn(&Pages) -> Option<u32>) -> u32 {
+        self.pages.and_then(of).unwrap_or(0)
+    }
+
+    /// Pages of small real memory in each range.
+    pub(super) fn small(&self) -> u32 {
+        self.pages.map_or(0, Pages::small)
+    }
+
+    /// Zero pages in each range.
+    pub(super) fn zero(&self) -> u32 {
+        self.count(|pages| pages.zero)
+    }
+
+    /// Pages in swap in each range. Entries of other sorts that are not present (guards where
+    /// the kernel does not name them, marks of userfaultfd) look the same to the scan, but
+    /// smaps does not count them.
+    pub(super) fn swapped(&self) -> u32 {
+        let none = self
+            .mapping
+            .memory
+            .as_ref()
+            .is_some_and(|memory| memory.swap == 0);
+        let entries = self.count(|pages| Some(pages.swapped));
+        if none { 0 } else { entries }
+    }
+
+    /// Entries that are not present and, by smaps, not in swap.
+    pub(super) fn marks(&self) -> u32 {
+        self.count(|pages| Some(pages.swapped)) - self.swapped()
+    }
+
+    /// Small pages that belong to no file.
+    pub(super) fn anonymous(&self) -> u32 {
+        let file = self.count(|pages| Some(pages.file));
+        self.small().saturating_sub(file)
+    }
+
+    /// Pages in one range.
+    pub(super) fn pages_per_range(&self) -> u32 {
+        u32::try_from(self.space.pages_per_range()).unwrap_or(u32::MAX)
+    }
+
+    /// What the frames say, where they were read.
+    pub(super) fn frames(&self) -> Option<&'a Frames> {
+        self.pages?.frames.as_deref()
+    }
+
+    /// Frames in folios of at least one huge page.
+    pub(super) fn frames_in_huge_folios(&self) -> u32 {
+        let huge = self.pages_per_range();
+        self.frames_where(|folio_pages| folio_pages >= huge)
+    }
+
+    /// Frames in folios larger than a page and smaller than a huge page.
+    pub(super) fn frames_in_middle_folios(&self) -> u32 {
+        let huge = self.pages_per_range();
+        self.frames_where(|folio_pages| folio_pages > 1 && folio_pages < huge)
+    }
+
+    fn frames_where(&self, fits: impl Fn(u32) -> bool) -> u32 {
+        let folios = self.frames().map_or(&[][..], |frames| &frames.folios);
+        folios
+            .iter()
+            .filter(|folio| fits(folio.folio_pages))
+            .map(|folio| folio.frames)
+            .sum()
+    }
+
+    /// The settings of transparent huge pages.
+    pub(super) fn thp(&self) -> Option<&'a ThpSettings> {
+        self.settings.thp.as_ref().ok()
+    }
+
+    /// Whether `madvise(MADV_HUGEPAGE)` holds.
+    pub(super) fn is_advised(&self) -> bool {
+        self.mapping.flags().has("hg")
+    }
+
+    /// An event of the machine since boot; `None` where it is not counted.
+    pub(super) fn event(&self, name: &str) -> Option<u64> {
+        self.settings.vmstat.get(name).copied()
+    }
+
+    /// Whether an event has happened since boot, or nobody counts it.
+    pub(super) fn may_have_happened(&self, name: &str) -> bool {
+        self.event(name) != Some(0)
+    }
+
+    /// Bytes of the mapping that a PMD maps, by the totals of smaps.
+    pub(super) fn huge_by_totals(&self) -> Option<u64> {
+        let memory = self.mapping.memory.as_ref()?;
+        Some(memory.anon_huge + memory.shmem_huge + memory.file_huge.unwrap_or(0))
+    }
+
+    /// Whether the mapping is memory that `enabled` governs.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.mapping.kind.is_anonymous()
+    }
+
+    /// Whether the mapping shows a file or shared memory.
+    pub(super) fn is_file(&self) -> bool {
+        self.mapping.kind == Kind::File || self.mapping.kind.is_shmem()
+    }
+
+    /// The mappings that touch this one, below and above.
+    pub(super) fn neighbours(&self) -> impl Iterator<Item = &'a Mapping> + use<'a> {
+        let mapping = self.mapping;
+        let below = self.index.checked_sub(1);
+        let places = [below, self.index.checked_add(1)];
+        let mappings = &self.space.mappings;
+        places
+            .into_iter()
+            .flatten()
+            .filter_map(move |place| mappings.get(place))
+            .filter(move |other| other.end == mapping.start || other.start == mapping.end)
+    }
+}

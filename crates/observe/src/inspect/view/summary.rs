@@ -1,0 +1,202 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::address_space::{Mapping, Memory, Space};
+use crate::inspect::reasons::{Code, Judgement};
+
+use super::{could_be_huge, is_small};
+
+/// The memory of a process by kind, in bytes. `None` is what no source told.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Address space that is mapped.
+    pub mapped: u64,
+    /// Mappings.
+    pub mappings: u64,
+    /// Resident memory (`Rss`): without hugetlb and zero pages.
+    pub resident: Option<u64>,
+    /// Anonymous memory.
+    pub anonymous: Option<u64>,
+    /// In swap.
+    pub swap: Option<u64>,
+    /// Anonymous memory that a PMD maps.
+    pub huge_anonymous: Option<u64>,
+    /// Shared memory that a PMD maps.
+    pub huge_shmem: Option<u64>,
+    /// Files that a PMD maps (Linux 5.4).
+    pub huge_file: Option<u64>,
+    /// Explicit huge pages.
+    pub hugetlb: Option<u64>,
+    /// Addresses that map the shared huge zero page: no memory is behind them.
+    pub huge_zero: Option<u64>,
+    /// Addresses that map the small zero page.
+    pub small_zero: Option<u64>,
+    /// Small memory by the size of its folio, where the frames were read.
+    pub folios: Option<Vec<FolioBytes>>,
+    /// Resident memory in ranges that are eligible for huge pages by all settings, and small.
+    pub could_be_huge: Option<u64>,
+    /// Mappings with advice for huge pages (`hg`), and against them (`nh`).
+    pub advised: (u64, u64),
+    /// Memory by reason, in the order of the reasons.
+    pub reasons: Vec<ReasonBytes>,
+}
+
+/// Memory in folios of one size that no PMD maps.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct FolioBytes {
+    /// Size of the folio, in bytes; a base page is the smallest.
+    pub folio: u64,
+    /// Memory in them, in bytes.
+    pub bytes: u64,
+}
+
+/// Ranges of one reason.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct ReasonBytes {
+    /// The reason.
+    pub code: Code,
+    /// Huge-page ranges, cut-off ones included.
+    pub ranges: u64,
+    /// Address space, in bytes.
+    pub bytes: u64,
+    /// Memory in it, in bytes; `None` where no source told.
+    pub resident: Option<u64>,
+}
+
+impl Summary {
+    /// Memory in huge pages of any sort, in bytes.
+    #[must_use]
+    pub fn huge(&self) -> Option<u64> {
+        let others = self.huge_file.unwrap_or(0) + self.hugetlb.unwrap_or(0);
+        Some(self.huge_anonymous? + self.huge_shmem? + others)
+    }
+
+    /// The reason of the most small memory.
+    #[must_use]
+    pub fn main_reason(&self) -> Option<Code> {
+        let small = self.reasons.iter().filter(|reason| is_small(reason.code));
+        small
+            .max_by_key(|reason| {
+                let bytes = reason.resident.unwrap_or(reason.bytes);
+                (bytes, Reverse(reason.code))
+            })
+            .map(|reason| reason.code)
+    }
+
+    /// Sums up.
+    pub(super) fn of(space: &Space, judgements: &[Judgement]) -> Self {
+        let mappings = &space.mappings;
+        let all = space.read_with.smaps.is_read().then(|| total(mappings));
+        let total = |of: fn(&Memory) -> u64| all.as_ref().map(of);
+        let with_flag = |word: &str| {
+            let all = mappings.iter();
+            all.filter(|mapping| mapping.flags().has(word)).count() as u64
+        };
+        let reasons = by_reason(judgements);
+        let small = reasons.iter().filter(|one| could_be_huge(one.code));
+        Self {
+            mapped: mappings.iter().map(Mapping::bytes).sum(),
+            mappings: mappings.len() as u64,
+            resident: total(|memory| memory.resident),
+            anonymous: total(|memory| memory.anonymous),
+            swap: total(|memory| memory.swap),
+            huge_anonymous: total(|memory| memory.anon_huge),
+            huge_shmem: total(|memory| memory.shmem_huge),
+            huge_file: all.as_ref().and_then(|memory| memory.file_huge),
+            hugetlb: total(|memory| memory.hugetlb),
+            huge_zero: zero_bytes(space, true),
+            small_zero: zero_bytes(space, false),
+            folios: space.read_with.frames.is_read().then(|| folios(space)),
+            could_be_huge: small.map(|one| one.resident).sum(),
+            advised: (with_flag("hg"), with_flag("nh")),
+            reasons,
+        }
+    }
+}
+
+/// The sums that a summary has, in one pass: of many mappings, each pass costs. A field that one
+/// mapping lacks has no sum.
+fn total(mappings: &[Mapping]) -> Memory {
+    let none = Memory {
+        file_huge: Some(0),
+        ..Memory::default()
+    };
+    let all = mappings.iter().filter_map(|one| one.memory.as_ref());
+    all.fold(none, |sum, memory| Memory {
+        resident: sum.resident + memory.resident,
+        anonymous: sum.anonymous + memory.anonymous,
+        swap: sum.swap + memory.swap,
+        anon_huge: sum.anon_huge + memory.anon_huge,
+        shmem_huge: sum.shmem_huge + memory.shmem_huge,
+        file_huge: sum
+            .file_huge
+            .zip(memory.file_huge)
+            .map(|(ours, theirs)| ours + theirs),
+        hugetlb: sum.hugetlb + memory.hugetlb,
+        ..sum
+    })
+}
+
+/// Addresses that map a zero page, huge or small.
+fn zero_bytes(space: &Space, huge: bool) -> Option<u64> {
+    if !space.read_with.page_scan.is_read() {
+        return None;
+    }
+    let runs = space.mappings.iter().flat_map(|mapping| &mapping.runs);
+    let pages: u64 = runs
+        .filter(|run| (run.pages.huge.unwrap_or(0) > 0) == huge)
+        .map(|run| u64::from(run.pages.zero.unwrap_or(0)) * run.ranges(space.huge_bytes))
+        .sum();
+    Some(pages * space.page_bytes)
+}
+
+fn folios(space: &Space) -> Vec<FolioBytes> {
+    let mut pages: BTreeMap<u64, u64> = BTreeMap::new();
+    for run in space.mappings.iter().flat_map(|mapping| &mapping.runs) {
+        let Some(frames) = run.pages.frames.as_deref() else {
+            continue;
+        };
+        let ranges = run.ranges(space.huge_bytes);
+        let single = (1, frames.single);
+        let larger = frames
+            .folios
+            .iter()
+            .map(|folio| (folio.folio_pages, folio.frames));
+        for (folio, count) in larger.chain([single]) {
+            if count > 0 {
+                *pages.entry(u64::from(folio)).or_default() += u64::from(count) * ranges;
+            }
+        }
+    }
+    pages
+        .into_iter()
+        .map(|(folio, count)| FolioBytes {
+            folio: folio * space.page_bytes,
+            bytes: count * space.page_bytes,
+        })
+        .collect()
+}
+
+fn by_reason(judgements: &[Judgement]) -> Vec<ReasonBytes> {
+    let mut reasons: BTreeMap<Code, ReasonBytes> = BTreeMap::new();
+    for judgement in judgements {
+        let sum = reasons.entry(judgement.code).or_insert(ReasonBytes {
+            code: judgement.code,
+            ranges: 0,
+            bytes: 0,
+            resident: Some(0),
+        });
+        sum.ranges += judgement.ranges;
+        sum.bytes += judgement.end - judgement.start;
+        sum.resident = sum
+            .resident
+            .zip(judgement.resident_bytes)
+            .map(|(ours, theirs)| ours + theirs);
+    }
+    reasons.into_values().collect()
+}

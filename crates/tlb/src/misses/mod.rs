@@ -1,0 +1,22 @@
+//! Where TLB misses come from: their sampled addresses by mapping, page size and function.
+//!
+//! [`Event`](crate::misses::Event)s go into an [`Analysis`](crate::misses::Analysis) in order of time;
+//! the result is a [`Summary`](crate::misses::Summary), live or from a recording. Its
+//! question: are the misses in memory that is eligible for huge pages?
+
+mod absence;
+mod analysis;
+mod csv;
+mod document;
+mod eligibility;
+mod event;
+mod reading;
+mod summary;
+
+pub use absence::Absence;
+pub use analysis::Analysis;
+pub use eligibility::Eligibility;
+pub use hugewise_base::facility::Facility;
+pub use event::{Access, Closing, Conditions, Event, Miss, MissEvent};
+pub use reading::is_recording;
+pub use summary::{Conclusion, MissShare, Summary};

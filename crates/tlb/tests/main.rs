@@ -1,0 +1,18 @@
+//! Both instruments of the TLB, each from its events to what it prints.
+
+mod any_line;
+mod misses;
+mod recording;
+mod simulation;
+
+use hugewise_base::jsonl::{Line, LineError, RawLine};
+
+/// Reads a whole line of a recording.
+fn read<L: Line>(number: usize, line: &str) -> Result<L, LineError> {
+    let raw = RawLine {
+        number,
+        bytes: line.trim_end().as_bytes(),
+        ended: true,
+    };
+    raw.read().map(|event| event.expect("a whole line"))
+}

@@ -3,10 +3,10 @@
 #![no_main]
 
 use hugewise_bench::line;
-use hugewise_model::loadgen::read;
+use hugewise_experiment::loadgen::read;
 use hugewise_observe::stat;
-use hugewise_model::run::plan::LatencySource;
-use hugewise_model::run::policy::{Settings, runtime};
+use hugewise_experiment::run::plan::LatencySource;
+use hugewise_experiment::run::policy::{Settings, runtime};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for source in LatencySource::of_each_reader() {

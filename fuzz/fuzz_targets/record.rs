@@ -1,7 +1,7 @@
 //! Records from anywhere: read, or refused with a sentence; what is read is written back equal.
 #![no_main]
 
-use hugewise_model::run::record::{Line, parse, to_line};
+use hugewise_experiment::run::record::{Line, parse, to_line};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(record) = parse(bytes) {

@@ -2,12 +2,12 @@
 #![no_main]
 
 use hugewise_base::units::{parse_duration, parse_size};
-use hugewise_model::run::cells::Cell;
-use hugewise_model::run::gate::Gate;
-use hugewise_model::run::plan::PrintedMetric;
-use hugewise_model::run::plan::service::{CommandLine, Ready, StopSignal};
-use hugewise_model::run::plan::{LatencySource, TimeUnit};
-use hugewise_model::run::policy::{Axis, Policy};
+use hugewise_experiment::run::cells::Cell;
+use hugewise_experiment::run::gate::Gate;
+use hugewise_experiment::run::plan::PrintedMetric;
+use hugewise_experiment::run::plan::service::{CommandLine, Ready, StopSignal};
+use hugewise_experiment::run::plan::{LatencySource, TimeUnit};
+use hugewise_experiment::run::policy::{Axis, Policy};
 
 fn settings(text: &str) {
     let Ok(policy) = text.parse::<Policy>() else {

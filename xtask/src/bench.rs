@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use hugewise_model::run::stats::median;
+use hugewise_experiment::run::stats::median;
 
 use crate::program;
 use rounds::{interval, ratio};

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use hugewise_model::run::compare::Answer;
+use hugewise_experiment::run::compare::Answer;
 
 mod experiment;
 mod noise;

@@ -12,9 +12,9 @@ use hugewise_advise::rule::{Rule, Status, Test};
 use hugewise_base::exit::Exit;
 use hugewise_observe::inspect::reasons::Code;
 use hugewise_observe::stat::kind::KINDS;
-use hugewise_model::run::cause::{CauseId, Explanation, explanations};
-use hugewise_model::run::metric::{Better, FAMILIES, Family, Scope};
-use hugewise_model::run::policy::keys::KEYS;
+use hugewise_experiment::run::cause::{CauseId, Explanation, explanations};
+use hugewise_experiment::run::metric::{Better, FAMILIES, Family, Scope};
+use hugewise_experiment::run::policy::keys::KEYS;
 use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};
 use hugewise_text::{Verbosity, to_markdown};
@@ -213,7 +213,7 @@ fn field(section: Section) -> Option<Field> {
 
 fn all_rules() -> Document {
     let how = "What hugewise advise knows: what to do, who says so and since when, with what each rule was compared, and \
-               what came of it where we tried it. A rule is added by one edit of a file in crates/model/knowledge; \
+               what came of it where we tried it. A rule is added by one edit of a file in crates/advise/knowledge; \
                hugewise advise --app NAME=VERSION judges it.";
     let knowledge = Knowledge::compiled().unwrap_or_else(|mistake| panic!("{mistake}"));
     let subjects = knowledge.subjects().map(|subject| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hugewise_model::run::record::{Record, parse};
+use hugewise_experiment::run::record::{Record, parse};
 
 /// Builds the program and says where it is.
 pub fn build() -> Result<PathBuf> {

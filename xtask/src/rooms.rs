@@ -19,13 +19,13 @@ mod source;
 /// text imports nothing but its ground.
 const LAYERS: [(&str, &[&str]); 2] = [("run", &[]), ("loadgen", &["run"])];
 /// The crate that has these layers.
-const LAYERED: &str = "model";
+const LAYERED: &str = "experiment";
 
 /// Modules whose own modules must not form a cycle either.
 const INNER: [(&str, &str); 3] = [
     ("hugewise", "cmd"),
     ("hugewise", "experiment"),
-    ("model", "run"),
+    ("experiment", "run"),
 ];
 
 /// Arguments of `rooms`.

@@ -3,7 +3,6 @@
 //! The page follows the fields from one type to the next, so it has every key that a report can have.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hugewise_text::document::{Document, Paragraph, Section};
@@ -16,10 +15,14 @@ use source::{Source, TypePath, doc};
 mod names;
 mod source;
 
-/// The crate whose types a report has.
-const CRATE: &str = "crates/model/src";
+/// The crates whose types a report has, and their sources.
+const CRATES: [(&str, &str); 3] = [
+    ("hugewise_base", "crates/base/src"),
+    ("hugewise_experiment", "crates/experiment/src"),
+    ("hugewise_text", "crates/text/src"),
+];
 /// The type with which a reader begins.
-const ROOT: (&str, &str) = ("run::answer", "Answer");
+const ROOT: (&str, &str) = ("hugewise_experiment::run::answer", "Answer");
 
 /// Types that write themselves, with the JSON that they write.
 const BY_HAND: [(&str, &str); 4] = [
@@ -34,7 +37,7 @@ const BY_HAND: [(&str, &str); 4] = [
 /// # Errors
 /// A source file that is no Rust, or a type that is not found.
 pub fn document() -> Result<Document> {
-    let source = Source::read(Path::new(CRATE))?;
+    let source = Source::read(&CRATES)?;
     // The second reading knows which names are shared.
     let first = Reader::of(&source, BTreeSet::new()).all()?;
     let reached = first.into_iter().map(|(path, _)| path).collect();

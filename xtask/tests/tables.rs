@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::policy::Acts;
-use hugewise_model::run::policy::keys::KEYS;
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::policy::Acts;
+use hugewise_experiment::run::policy::keys::KEYS;
 
 /// The sources of the spine, of what measures for it and of the program, each with its text
 /// before its own tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let rooms = ["model/src/run", "linux/src", "hugewise/src"];
+    let rooms = ["experiment/src/run", "attribute/src", "linux/src", "hugewise/src"];
     let mut folders: Vec<PathBuf> = rooms.map(|room| root.join("crates").join(room)).into();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -8,7 +8,7 @@ use super::rule::Rule;
 use super::subject::{Kind, Subject, beside};
 use super::tried::{Experiment, Tried, kept};
 use hugewise_base::plain::plain_error;
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 /// The files of `knowledge/`: name and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));

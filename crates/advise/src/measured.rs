@@ -8,12 +8,12 @@ use super::rule::{Change, Effects, Rule};
 use super::subject::Kind;
 use super::tried::change_words;
 use hugewise_base::calendar::date;
-use hugewise_model::run::answer::changed_no_page;
-use hugewise_model::run::cause::{Context, facts};
-use hugewise_model::run::compare::labels::{effect_of, label_of};
-use hugewise_model::run::compare::{Answer, Comparison, Options, Statistic, table};
-use hugewise_model::run::policy::Settings;
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::answer::changed_no_page;
+use hugewise_experiment::run::cause::{Context, facts};
+use hugewise_experiment::run::compare::labels::{effect_of, label_of};
+use hugewise_experiment::run::compare::{Answer, Comparison, Options, Statistic, table};
+use hugewise_experiment::run::policy::Settings;
+use hugewise_experiment::run::record::Record;
 
 /// The effect of a policy on a program, from a record on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use hugewise_model::run::policy::{self, Policy};
+use hugewise_experiment::run::policy::{self, Policy};
 
 /// The policy of a rule that keeps huge pages from a program.
 pub const OFF: &str = "thp=never";

@@ -5,9 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::Test;
-use hugewise_model::run::compare::{Comparison, Options, Statistic, table};
-use hugewise_model::run::metric;
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::compare::{Comparison, Options, Statistic, table};
+use hugewise_experiment::run::metric;
+use hugewise_experiment::run::record::Record;
 use hugewise_text::ends::percent_ends;
 use hugewise_text::number::{counted, percent_change};
 

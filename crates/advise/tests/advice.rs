@@ -11,7 +11,7 @@ use hugewise_advise::measured::{Belief, Measurement, measurements};
 use hugewise_advise::persistent::files;
 use hugewise_advise::rule::Change;
 use hugewise_advise::ruling::Standing;
-use hugewise_model::run::record::parse;
+use hugewise_experiment::run::record::parse;
 use hugewise_text::{Style, Verbosity, to_text};
 
 /// Knowledge of three programs, small enough to be read beside the tests.

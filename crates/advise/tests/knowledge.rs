@@ -8,7 +8,7 @@ use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::{Case, Rule, Status};
 use hugewise_advise::subject::Subject;
 use hugewise_base::units::parse_size;
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 /// Ids of rules that were taken out. They are never used again.
 const GONE: [&str; 0] = [];

@@ -1,7 +1,7 @@
 //! The knowledge, and the advice that is made of it.
 
 mod advice;
-#[path = "../../model/tests/documented/mod.rs"]
+#[path = "../../experiment/tests/documented/mod.rs"]
 mod documented;
 mod knowledge;
 mod tried;

@@ -15,7 +15,7 @@ use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::Rule;
 use hugewise_advise::tried::{experiment, kept};
-use hugewise_model::run::record;
+use hugewise_experiment::run::record;
 use hugewise_text::{Style, to_text};
 
 const MS_A_DAY: u64 = 86_400_000;

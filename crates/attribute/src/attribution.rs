@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::listing::{Listed, listed};
 use super::{Estimate, FEWEST_ROUNDS, LEAST_RECURRENCE, Share, Shares, plan, shares};
-use hugewise_model::run::compare::Statistic;
-use hugewise_model::run::compare::labels::{label_of, metric_of};
-use hugewise_model::run::compare::medians::arm_trials;
-use hugewise_model::run::metric::Better;
-use hugewise_model::run::record::Record;
-use hugewise_model::run::site::{Choice, Identity, Site};
-use hugewise_model::run::stats::median;
-use hugewise_model::run::trial::{Frame, SiteMemory, Trial};
+use hugewise_experiment::run::compare::Statistic;
+use hugewise_experiment::run::compare::labels::{label_of, metric_of};
+use hugewise_experiment::run::compare::medians::arm_trials;
+use hugewise_experiment::run::metric::Better;
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::site::{Choice, Identity, Site};
+use hugewise_experiment::run::stats::median;
+use hugewise_experiment::run::trial::{Frame, SiteMemory, Trial};
 use hugewise_text::number::counted;
 
 /// Which memory earns the effect.

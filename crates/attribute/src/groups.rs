@@ -9,10 +9,10 @@ use fastrand::Rng;
 use super::attribution::responses;
 use super::plan::rows_of;
 use super::{Design, MOST_SITES, Shares, shares};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::Record;
-use hugewise_model::run::site::{Identity, Site};
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::site::{Identity, Site};
+use hugewise_experiment::run::stats::ALPHA;
 
 /// As many as fit into 32 rows.
 const GROUPS: usize = 15;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use hugewise_model::run::site::{Identity, Site};
-use hugewise_model::run::trial::{Frame, MappedSite, Trial};
+use hugewise_experiment::run::site::{Identity, Site};
+use hugewise_experiment::run::trial::{Frame, MappedSite, Trial};
 
 /// A site whose bytes recur less than this from run to run is not told from others.
 pub const LEAST_RECURRENCE: f64 = 0.95;

@@ -1,9 +1,9 @@
 //! The policies of an attribution: a row of the design each.
 
 use super::Design;
-use hugewise_model::run::policy::{Policy, Settings};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::site::{Choice, Chosen, Identity, Site};
+use hugewise_experiment::run::policy::{Policy, Settings};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::site::{Choice, Chosen, Identity, Site};
 
 /// The policy that makes chosen sites huge and keeps all others small.
 #[must_use]

@@ -6,8 +6,8 @@
 //! is taken out: an interaction is the same in each round, and so is no noise.
 
 use super::Design;
-use hugewise_model::run::stats::student::Student;
-use hugewise_model::run::stats::{ALPHA, holm};
+use hugewise_experiment::run::stats::student::Student;
+use hugewise_experiment::run::stats::{ALPHA, holm};
 
 /// Fewer rounds show no noise.
 pub const FEWEST_ROUNDS: usize = 2;

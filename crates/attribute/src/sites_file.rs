@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Attribution;
-use hugewise_model::run::site::Choice;
+use hugewise_experiment::run::site::Choice;
 
 /// Kind and version of the file.
 const FORMAT: &str = "hugewise-sites 1";

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::{Design, Groups, MOST_SITES, Shares, shares};
-use hugewise_model::run::site::Site;
+use hugewise_experiment::run::site::Site;
 
 /// What is true of simulated sites, in logarithms.
 struct Truth {

@@ -1,10 +1,10 @@
 //! The whole effect: all sites huge against none, as `run` compares two policies.
 
-use hugewise_model::run::compare::labels::{effect_of, label_of};
-use hugewise_model::run::compare::{self, Answer, CompareError, Comparison, Statistic};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::site::Site;
-use hugewise_model::run::trial::{MappedSite, Trial};
+use hugewise_experiment::run::compare::labels::{effect_of, label_of};
+use hugewise_experiment::run::compare::{self, Answer, CompareError, Comparison, Statistic};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::site::Site;
+use hugewise_experiment::run::trial::{MappedSite, Trial};
 use hugewise_text::number::counted;
 
 /// Whether there is an effect to split.

@@ -1,16 +1,16 @@
 //! Attribution from a record made by hand: shares, treatments, and what is said of them.
 
-#[path = "../../model/tests/sample/mod.rs"]
+#[path = "../../experiment/tests/sample/mod.rs"]
 mod sample;
 
 use expect_test::expect;
 use hugewise_attribute::{
     Attribution, Effect, Listing, Refusal, SitesFile, rows, that_became_huge, whole,
 };
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::Record;
-use hugewise_model::run::site::{Identity, Site};
-use hugewise_model::run::trial::{MappedSite, SiteMemory, Tracing, Trial};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::site::{Identity, Site};
+use hugewise_experiment::run::trial::{MappedSite, SiteMemory, Tracing, Trial};
 use hugewise_text::document::Document;
 use hugewise_text::{Color, Style, Verbosity, to_text};
 
@@ -194,7 +194,7 @@ fn memory_that_is_not_as_the_row_says_is_counted() {
         ..tracing.sites[0].at_end.expect("seen")
     });
     tracing.sites[1].at_end = None;
-    let was_control = trial.role != hugewise_model::run::trial::Role::Arm;
+    let was_control = trial.role != hugewise_experiment::run::trial::Role::Arm;
     let found = Attribution::of(&record).expect("a design");
     let of = |site: Site| {
         found

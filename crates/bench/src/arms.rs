@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hugewise_base::host::{Host, ThpDisable};
 use hugewise_base::units::{GIB, KIB, MIB};
-use hugewise_model::run::policy::realise::{Reach, realise};
-use hugewise_model::run::policy::{Policy, Settings, SizeMode, Thp};
+use hugewise_experiment::run::policy::realise::{Reach, realise};
+use hugewise_experiment::run::policy::{Policy, Settings, SizeMode, Thp};
 
 /// The variable by which the laboratory is told what to ask the kernel for.
 const REQUEST: &str = "HUGEWISE_LAB_PAGES";

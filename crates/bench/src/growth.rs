@@ -45,7 +45,7 @@ pub fn usual_steps(host: &Host) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_model::run::cells::Cell;
+    use hugewise_experiment::run::cells::Cell;
 
     #[test]
     fn every_word_can_stand_in_a_cell() {

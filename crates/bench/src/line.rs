@@ -5,7 +5,7 @@
 //! {"cell":"copy/avx512/1048576/written/1","missing":{"why":"not_supported","what":"AVX-512"}}
 //! ```
 //!
-//! `metrics` are of [`metric`](hugewise_model::run::metric::cells). `pages` is what lay under each buffer once it was
+//! `metrics` are of [`metric`](hugewise_experiment::run::metric::cells). `pages` is what lay under each buffer once it was
 //! measured: bytes by kind, where a kind that is not named held nothing, or `{"missing": reason}`
 //! where nobody could look. Reasons are those of [`Missing`].
 
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::cells::{Bench, Cell};
-use hugewise_model::run::metric::cells::{PageKind, is_buffer, of_cell, pages_name};
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::metric::cells::{PageKind, is_buffer, of_cell, pages_name};
+use hugewise_experiment::run::trial::Reading;
 
 /// A line that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Choices of `bench slab`.
 
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 /// How slabs are brought in: the word, and that of the cell.
 pub static PREFAULT: &[(&str, &str)] = &[

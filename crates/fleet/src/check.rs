@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::plan::{Plan, Stage, Switchback};
 use super::unit::UnitKind;
 use hugewise_base::plain::plain_error;
-use hugewise_model::run::policy::Means;
+use hugewise_experiment::run::policy::Means;
 
 impl FromStr for Plan {
     type Err = String;

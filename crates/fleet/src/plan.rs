@@ -8,7 +8,7 @@ use super::guardrail::Guardrails;
 pub use super::moment::Moment;
 use super::unit::UnitKind;
 use hugewise_base::units::parse_duration;
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 /// A plan. What it leaves out has the value that each field says.
 #[derive(Clone, Debug, Deserialize, PartialEq)]

@@ -1,7 +1,7 @@
 //! Fleets: their reports, their vectors, and numbers that no honest fleet has.
 
 mod extremes;
-#[path = "../../model/tests/numbers/mod.rs"]
+#[path = "../../experiment/tests/numbers/mod.rs"]
 mod numbers;
 mod report;
 mod vectors;

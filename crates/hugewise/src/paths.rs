@@ -14,7 +14,7 @@ use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::undo::{self, Place};
 use hugewise_base::calendar;
 use hugewise_base::host::Host;
-use hugewise_model::run::policy::realise::Realisation;
+use hugewise_experiment::run::policy::realise::Realisation;
 
 use crate::{exit, invoker};
 

@@ -16,7 +16,7 @@ use hugewise_linux::spawn::{
 };
 use hugewise_base::units::parse_duration;
 use hugewise_observe::stat::Target;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;

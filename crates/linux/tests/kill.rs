@@ -23,7 +23,7 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
-use hugewise_model::run::policy::realise::{FileWrite, Realisation};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 
 static TURN: Mutex<()> = Mutex::new(());
 

@@ -31,10 +31,10 @@ use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
-use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::{CommandLine, Interleave, LoadPolicy, Places, StopSignal};
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::trial::{Outcome, Party, Reading};
+use hugewise_experiment::run::plan::service as plan;
+use hugewise_experiment::run::plan::service::{CommandLine, Interleave, LoadPolicy, Places, StopSignal};
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::{Outcome, Party, Reading};
 
 mod planted;
 

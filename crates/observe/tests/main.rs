@@ -1,6 +1,6 @@
 //! The instruments, each from its events to what it prints.
 
-#[path = "../../model/tests/documented/mod.rs"]
+#[path = "../../experiment/tests/documented/mod.rs"]
 mod documented;
 mod faults;
 mod inspection;

@@ -8,7 +8,7 @@ use hugewise_tlb::misses::{
     Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss, MissEvent,
     Summary, is_recording,
 };
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_text};
 

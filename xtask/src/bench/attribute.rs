@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::run::stats::{ALPHA, Shift, median, paired};
+use hugewise_experiment::run::stats::{ALPHA, Shift, median, paired};
 use serde_json::Value;
 
 use super::Arguments;

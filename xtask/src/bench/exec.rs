@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hugewise_model::run::stats::{ALPHA, Shift, median, paired};
+use hugewise_experiment::run::stats::{ALPHA, Shift, median, paired};
 
 use super::Arguments;
 use super::rounds::{in_rounds, interval};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::run::stats::median;
+use hugewise_experiment::run::stats::median;
 
 use super::Arguments;
 use super::rounds::{in_rounds, interval, ratio};

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::run::stats::median;
+use hugewise_experiment::run::stats::median;
 use rustix::process::{Resource, getrlimit};
 
 use super::Arguments;

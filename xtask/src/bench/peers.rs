@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::run::stats::median;
+use hugewise_experiment::run::stats::median;
 use serde_json::Value;
 
 use super::Arguments;

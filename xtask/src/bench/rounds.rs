@@ -1,7 +1,7 @@
 //! Several commands in the same rounds, and what one takes of another.
 
 use anyhow::Result;
-use hugewise_model::run::stats::{ALPHA, Shift, paired};
+use hugewise_experiment::run::stats::{ALPHA, Shift, paired};
 
 use super::Arguments;
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::compare;
-use hugewise_model::run::compare::{Answer, Options, Statistic, Table};
-use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::{Header, Record};
-use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_experiment::run::compare;
+use hugewise_experiment::run::compare::{Answer, Options, Statistic, Table};
+use hugewise_experiment::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::{Header, Record};
+use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
 
 use super::noise::{Noise, Stream};
 

@@ -1,8 +1,8 @@
 //! What other tools say on the same noise: as they are shipped, and one of them at its best.
 
 use anyhow::Result;
-use hugewise_model::run::stats::ALPHA;
-use hugewise_model::run::stats::null::Null;
+use hugewise_experiment::run::stats::ALPHA;
+use hugewise_experiment::run::stats::null::Null;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::experiment::SECONDS;

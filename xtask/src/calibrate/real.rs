@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_model::run::compare::{Answer, Options, Statistic, table};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::stats::median;
+use hugewise_experiment::run::compare::{Answer, Options, Statistic, table};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::stats::median;
 
 use super::table::Table;
 use crate::program;

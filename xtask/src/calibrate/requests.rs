@@ -3,9 +3,9 @@
 
 use anyhow::Result;
 use hugewise_base::histogram::distribution::{Distribution, Grain};
-use hugewise_model::run::compare::{self, Change, Comparison, Options, PERCENTILES, Statistic};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::compare::{self, Change, Comparison, Options, PERCENTILES, Statistic};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::trial::Reading;
 
 use super::experiment::{Run, Scenario, Truth, trial};
 use super::noise::{Noise, normal};

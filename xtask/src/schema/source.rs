@@ -1,4 +1,4 @@
-//! The types of a crate by their paths, and the names that each module imports.
+//! The types of some crates by their paths, and the names that each module imports.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,18 +44,20 @@ struct Module {
     imports: BTreeMap<String, Vec<String>>,
 }
 
-/// The modules of a crate.
+/// The modules of some crates, each behind the name of its crate.
 pub(super) struct Source {
     modules: BTreeMap<Vec<String>, Module>,
 }
 
 impl Source {
-    /// Reads every file of a crate.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    /// Reads every file of the crates, which are given by their names and folders.
+    pub(super) fn read(crates: &[(&str, &str)]) -> Result<Self> {
         let mut source = Self {
             modules: BTreeMap::new(),
         };
-        source.folder(folder, &[])?;
+        for (name, folder) in crates {
+            source.folder(Path::new(folder), &[(*name).to_owned()])?;
+        }
         Ok(source)
     }
 
@@ -103,7 +105,7 @@ impl Source {
     pub(super) fn item(&self, path: &TypePath) -> Result<&Item> {
         let module = self.modules.get(&path.module);
         let item = module.and_then(|module| module.types.get(&path.name));
-        item.with_context(|| format!("{path} is no type of the model"))
+        item.with_context(|| format!("{path} is no type of the crates"))
     }
 
     /// Finds the type that a path names inside the module of another type.
@@ -116,7 +118,7 @@ impl Source {
         let found = self.follow(&at.module, &words, 0);
         found.with_context(|| {
             format!(
-                "{at} names {}, but the model has no such type",
+                "{at} names {}, but no crate has such a type",
                 words.join("::")
             )
         })
@@ -127,7 +129,7 @@ impl Source {
         let (first, rest) = words.split_first()?;
         let go = |at: &[String], words: &[String]| self.follow(at, words, depth + 1);
         match first.as_str() {
-            "crate" => return go(&[], rest),
+            "crate" => return go(at.get(..1)?, rest),
             "self" => return go(at, rest),
             "super" => return go(&at[..at.len().checked_sub(1)?], rest),
             _ => {}
@@ -143,8 +145,12 @@ impl Source {
         if !rest.is_empty() && self.modules.contains_key(&inner) {
             return go(&inner, rest);
         }
-        let import = module.imports.get(first)?;
-        go(at, &[import, rest].concat())
+        if let Some(import) = module.imports.get(first) {
+            return go(at, &[import, rest].concat());
+        }
+        self.modules
+            .contains_key(std::slice::from_ref(first))
+            .then(|| go(std::slice::from_ref(first), rest))?
     }
 }
 

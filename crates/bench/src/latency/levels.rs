@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::fit::{Piece, Place, pieces};
 use super::{Curve, Point};
-use hugewise_model::run::stats::quantile::median_interval;
-use hugewise_model::run::stats::{ALPHA, median};
+use hugewise_experiment::run::stats::quantile::median_interval;
+use hugewise_experiment::run::stats::{ALPHA, median};
 
 /// Fewer rounds have no interval.
 pub const FEWEST_ROUNDS: usize = 6;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use hugewise_base::units::{KIB, MIB};
-use hugewise_model::run::cells::{Bench, Cell};
-use hugewise_model::run::compare::medians::{Medians, arm_trials};
-use hugewise_model::run::metric::cells::{CellMetric, PageKind, pages_name};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::Record;
-use hugewise_model::run::stats::median;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::compare::medians::{Medians, arm_trials};
+use hugewise_experiment::run::metric::cells::{CellMetric, PageKind, pages_name};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::stats::median;
+use hugewise_experiment::run::trial::Reading;
 
 mod fit;
 pub mod levels;

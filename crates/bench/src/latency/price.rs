@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::{Curve, Point};
-use hugewise_model::run::stats::{ALPHA, paired};
+use hugewise_experiment::run::stats::{ALPHA, paired};
 
 /// The difference at one footprint.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::levels::FEWEST_ROUNDS;
 use super::{Curve, Ends, Level, Price, curves, levels, prices};
 use hugewise_base::units::{Unit, bytes_text};
-use hugewise_model::run::cells::processor::{Processor, Reach};
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::cells::processor::{Processor, Reach};
+use hugewise_experiment::run::record::Record;
 use hugewise_text::number::{quantity, three_digits};
 use hugewise_text::wrap::plain;
 

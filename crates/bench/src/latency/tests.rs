@@ -7,7 +7,7 @@ use super::price::prices;
 use super::summary::{self, PagePrice};
 use super::{Curve, Point, footprints};
 use hugewise_base::tlb::{Holds, Structure, Tlb};
-use hugewise_model::run::cells::processor::{Cache, Processor};
+use hugewise_experiment::run::cells::processor::{Cache, Processor};
 use expect_test::expect;
 
 const KIB: f64 = 1024.0;

@@ -1,16 +1,16 @@
 //! Cells drawn: a metric over a number of bytes, one line for each policy.
 
 use hugewise_base::units::Unit;
-use hugewise_model::run::compare::medians::arm_trials;
-use hugewise_model::run::record::Record;
-use hugewise_model::run::stats::quantile::median_interval;
-use hugewise_model::run::stats::{ALPHA, median};
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::compare::medians::arm_trials;
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::stats::quantile::median_interval;
+use hugewise_experiment::run::stats::{ALPHA, median};
+use hugewise_experiment::run::trial::Reading;
 use hugewise_text::wrap::plain;
 
-use hugewise_model::run::cells::suite::{Place, Words};
-use hugewise_model::run::cells::{Bench, Cell, Suite};
-use hugewise_model::run::metric::cells::of_cell;
+use hugewise_experiment::run::cells::suite::{Place, Words};
+use hugewise_experiment::run::cells::{Bench, Cell, Suite};
+use hugewise_experiment::run::metric::cells::of_cell;
 
 pub mod svg;
 pub mod text;
@@ -137,7 +137,7 @@ fn groups(bench: &Bench) -> Vec<Group<'_>> {
 }
 
 fn bytes_axis(suite: &Suite) -> Option<usize> {
-    let drawn = |axis: &hugewise_model::run::cells::suite::Axis| {
+    let drawn = |axis: &hugewise_experiment::run::cells::suite::Axis| {
         axis.words == Words::Bytes && axis.place == Place::Row
     };
     suite.axes.iter().position(drawn)
@@ -192,7 +192,7 @@ fn point(record: &Record, policy: &str, metric: &str, bytes: u64) -> Option<Poin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_model::run::record;
+    use hugewise_experiment::run::record;
 
     #[test]
     fn a_record_has_a_drawing_for_each_group_of_sizes() {

@@ -2,7 +2,7 @@
 
 use super::{Chart, Line, charts};
 use hugewise_base::units::{Unit, bytes_text};
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::record::Record;
 use hugewise_text::figure::Figure;
 use hugewise_text::grid::Grid;
 use hugewise_text::number::{Scaler, quantity};

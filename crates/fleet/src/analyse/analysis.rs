@@ -16,9 +16,9 @@ use super::spending::Spending;
 use super::tally::{Tally, Unit};
 use crate::period::{GUARDRAILS, LATENCY, better};
 use crate::plan::{Moment, Plan};
-use hugewise_model::run::compare::Answer;
-use hugewise_model::run::metric::Better;
-use hugewise_model::run::stats::holm;
+use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::metric::Better;
+use hugewise_experiment::run::stats::holm;
 
 const SEED: u64 = 0x666c_6565;
 

@@ -15,8 +15,8 @@ use super::tally::{Tally, Time, Unit};
 use crate::Ending;
 use crate::period::{GUARDRAILS, OOM_KILLS};
 use crate::unit::UnitKind;
-use hugewise_model::run::compare::Answer;
-use hugewise_model::run::stats::holm;
+use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::stats::holm;
 
 const SPILL_OVER_SEED: u64 = 0x7370_696c;
 

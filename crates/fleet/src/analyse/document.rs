@@ -4,8 +4,8 @@ use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, TURNS, 
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
 use super::scale::Scale;
-use hugewise_model::run::compare::Answer;
-use hugewise_model::run::metric::Better;
+use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::metric::Better;
 use hugewise_text::Tone;
 use hugewise_text::csv::{Csv, number, optional};
 use hugewise_text::document::{Document, Field, Paragraph, Section};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::run::stats::student::Student;
+use hugewise_experiment::run::stats::student::Student;
 
 /// The units of two arms and one metric, as columns of one length.
 #[derive(Clone, Debug, Default, PartialEq)]

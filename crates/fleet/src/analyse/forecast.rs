@@ -4,7 +4,7 @@ use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal};
 
 use super::estimate::Estimate;
 use hugewise_base::bisect::{Precision, bisect};
-use hugewise_model::run::stats::student::{Student, usable};
+use hugewise_experiment::run::stats::student::{Student, usable};
 
 /// The chance with which a detectable effect is found.
 pub const POWER: f64 = 0.8;

@@ -6,7 +6,7 @@
 //! looks, and costs the last of three looks at 1, 10 and 50 % four levels in a hundred.
 
 use crate::plan::Plan;
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::stats::ALPHA;
 
 /// What each look may spend.
 #[derive(Clone, Debug, PartialEq)]

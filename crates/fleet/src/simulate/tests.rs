@@ -12,7 +12,7 @@ use crate::analyse::tally::{Time, Unit};
 use crate::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};
 use crate::period::LATENCY;
 use crate::{Phase, Row, Sums};
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::stats::ALPHA;
 
 mod shares;
 mod stages;
@@ -455,12 +455,12 @@ fn treated_hosts_that_vanish_forbid_an_answer() {
             analysis(&tally(&lossy(0.25), seed)),
         );
         assert_eq!(kept.arms[0].reason, None);
-        assert_eq!(kept.arms[0].answer, hugewise_model::run::compare::Answer::Better);
+        assert_eq!(kept.arms[0].answer, hugewise_experiment::run::compare::Answer::Better);
         let reason = lost.arms[0].reason.as_deref();
         assert!(
             reason.is_some_and(|it| it.contains("did not keep")),
             "{reason:?}"
         );
-        assert_eq!(lost.arms[0].answer, hugewise_model::run::compare::Answer::NotDecided);
+        assert_eq!(lost.arms[0].answer, hugewise_experiment::run::compare::Answer::NotDecided);
     }
 }

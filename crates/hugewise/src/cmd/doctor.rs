@@ -12,8 +12,8 @@ use hugewise_linux::{probe, undo};
 use hugewise_advise::ruling::Standing;
 use hugewise_base::host::Host;
 use hugewise_observe::doctor::{self, BreakingState, Diagnosis, PolicyReport};
-use hugewise_model::run::policy::candidates;
-use hugewise_model::run::policy::realise::{Reach, Unreachable};
+use hugewise_experiment::run::policy::candidates;
+use hugewise_experiment::run::policy::realise::{Reach, Unreachable};
 
 use crate::exit::Exit;
 use crate::output::Output;

@@ -13,9 +13,9 @@ use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_base::host::Host;
 use hugewise_attribute::{SitesFile, choosing};
-use hugewise_model::run::policy::realise::{Reach, Realisation};
-use hugewise_model::run::policy::{Policy, left_to_chance};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::policy::realise::{Reach, Realisation};
+use hugewise_experiment::run::policy::{Policy, left_to_chance};
+use hugewise_experiment::run::trial::Outcome;
 
 use crate::experiment::foresight::cannot_preload;
 use crate::experiment::plan::realise_one;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_model::run::history::{Entry, History};
+use hugewise_experiment::run::history::{Entry, History};
 use hugewise_text::document::Section;
 use hugewise_text::number::counted;
 

@@ -8,7 +8,7 @@ use clap::{Args, Command, FromArgMatches};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::record::Record;
 
 use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;

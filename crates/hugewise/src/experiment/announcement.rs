@@ -1,7 +1,7 @@
 //! What is said of policies before they are tried.
 
-use hugewise_model::run::policy::warnings;
-use hugewise_model::run::record::Header;
+use hugewise_experiment::run::policy::warnings;
+use hugewise_experiment::run::record::Header;
 
 use crate::output::Output;
 use crate::stderr::message;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hugewise_linux::machine::turn::Settings;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::record::{Continuation, Header, Record};
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::record::{Continuation, Header, Record};
 
 use super::recorder::Recorder;
 use crate::paths;

@@ -11,11 +11,11 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_base::host::Host;
-use hugewise_model::run::compare::{self, host_differences};
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::record::{End, Header, Record, StopReason};
-use hugewise_model::run::trial::Trial;
+use hugewise_experiment::run::compare::{self, host_differences};
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::record::{End, Header, Record, StopReason};
+use hugewise_experiment::run::trial::Trial;
 
 use super::announcement::announce;
 use super::beginning::Beginning;

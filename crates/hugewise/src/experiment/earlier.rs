@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use hugewise_model::run::compare::fewest_rounds_of;
-use hugewise_model::run::history::{self, is_again, on_other_memory, together};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::report::Report;
+use hugewise_experiment::run::compare::fewest_rounds_of;
+use hugewise_experiment::run::history::{self, is_again, on_other_memory, together};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::report::Report;
 
 use super::recorder;
 use super::records::{header, newest, word};

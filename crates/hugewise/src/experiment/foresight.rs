@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
 use hugewise_linux::apply::executable::read_executable;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{Executable, Policy};
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::policy::{Executable, Policy};
 
 use crate::program;
 

@@ -8,9 +8,9 @@ use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::bytes_text;
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::record::Header;
-use hugewise_model::run::trial::{Mark, Reading};
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::record::Header;
+use hugewise_experiment::run::trial::{Mark, Reading};
 
 use crate::exit;
 use crate::interrupt::Interrupt;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
 use hugewise_linux::machine::root::Root;
 use hugewise_base::units::{KIB, MIB, bytes_text};
-use hugewise_model::run::plan::HostMemory;
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::Header;
-use hugewise_model::run::trial::{FirstTouch, Mark, Trial};
+use hugewise_experiment::run::plan::HostMemory;
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::Header;
+use hugewise_experiment::run::trial::{FirstTouch, Mark, Trial};
 
 use crate::interrupt::Interrupt;
 use crate::stderr::message;

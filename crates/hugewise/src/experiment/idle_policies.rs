@@ -7,12 +7,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::cannot_act::not_preloaded;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{Executable, Policy, Program, Settings, cannot_act};
-use hugewise_model::run::record::{Header, Removal, RemovalReason};
-use hugewise_model::run::trial::Trial;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::cannot_act::not_preloaded;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::policy::{Executable, Policy, Program, Settings, cannot_act};
+use hugewise_experiment::run::record::{Header, Removal, RemovalReason};
+use hugewise_experiment::run::trial::Trial;
 
 use super::recorder::Recorder;
 use super::usual_reach::UsualReach;

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use hugewise_linux::collect::service::LastLook;
 use hugewise_linux::file::read::{open_regular, read_within};
 use hugewise_base::glob::{fits, is_pattern};
-use hugewise_model::loadgen;
-use hugewise_model::loadgen::Reply;
-use hugewise_model::run::plan::service::Places;
-use hugewise_model::run::plan::{LatencySource, Place};
+use hugewise_experiment::loadgen;
+use hugewise_experiment::loadgen::Reply;
+use hugewise_experiment::run::plan::service::Places;
+use hugewise_experiment::run::plan::{LatencySource, Place};
 
 use crate::invoker;
 

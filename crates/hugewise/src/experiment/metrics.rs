@@ -1,9 +1,9 @@
 //! Metrics that the user names: those that do not exist are refused before anything runs.
 
 use anyhow::Result;
-use hugewise_model::run::gate::{Gate, Subject};
-use hugewise_model::run::metric::{self, MetricId};
-use hugewise_model::run::plan::{PrintedMetric, Program};
+use hugewise_experiment::run::gate::{Gate, Subject};
+use hugewise_experiment::run::metric::{self, MetricId};
+use hugewise_experiment::run::plan::{PrintedMetric, Program};
 use hugewise_text::suggest::nearest;
 
 use crate::exit;

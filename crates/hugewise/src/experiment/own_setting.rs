@@ -5,9 +5,9 @@ use std::path::Path;
 
 use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
-use hugewise_model::run::plan::arguments::{has_place, holds};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::report::Report;
+use hugewise_experiment::run::plan::arguments::{has_place, holds};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::report::Report;
 
 /// The policy of the arguments by which the program of a command may run faster, where it has them not
 /// yet; the file is what is executed, or a link to it. Where a command has a place for arguments, the

@@ -11,14 +11,14 @@ use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_base::host::Host;
 use hugewise_base::plain::plain;
-use hugewise_model::run::compare::fewest_rounds_of;
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::plan::service::CommandLine;
-use hugewise_model::run::plan::{
+use hugewise_experiment::run::compare::fewest_rounds_of;
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::plan::service::CommandLine;
+use hugewise_experiment::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
 };
-use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{
+use hugewise_experiment::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_experiment::run::policy::{
     Heap, Omission, Policy, Settings, cross, defaults, heeds_advice, omission,
 };
 
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn one_name_for_two_policies_is_refused() {
         let mut other = Policy::as_is();
-        other.settings.thp = Some(hugewise_model::run::policy::Thp::Never);
+        other.settings.thp = Some(hugewise_experiment::run::policy::Thp::Never);
         let error = name_apart(&mut [Policy::as_is(), other]).expect_err("one name, two policies");
         assert!(error.to_string().contains("as-is"), "{error}");
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use hugewise_model::run::answer::describe;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::plan::service::{Interleave, LoadPolicy, Service, Windows};
-use hugewise_model::run::policy::realise::Realisation;
+use hugewise_experiment::run::answer::describe;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::plan::service::{Interleave, LoadPolicy, Service, Windows};
+use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_text::document::{Document, Field, Section};
 use hugewise_text::number::{chosen_percent, counted};
 use hugewise_text::to_text;

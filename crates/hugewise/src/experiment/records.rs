@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 use hugewise_base::calendar::minute;
 use hugewise_base::jsonl::lines;
-use hugewise_model::run::record::{Header, Line};
+use hugewise_experiment::run::record::{Header, Line};
 use hugewise_text::csv::Csv;
 use hugewise_text::document::{Document, Level, Section};
 use hugewise_text::grid::{Align, Grid};

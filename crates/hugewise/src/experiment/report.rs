@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_bench::plot;
 use hugewise_bench::plot::render_svg;
-use hugewise_model::run::answer::Doubt;
-use hugewise_model::run::gate::{Gate, Judgement};
-use hugewise_model::run::record::{Record, StopReason};
-use hugewise_model::run::report::Report;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::answer::Doubt;
+use hugewise_experiment::run::gate::{Gate, Judgement};
+use hugewise_experiment::run::record::{Record, StopReason};
+use hugewise_experiment::run::report::Report;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::wrap::{plain, short_command};
 use hugewise_text::{to_markdown, to_text};
 

@@ -8,10 +8,10 @@ use hugewise_linux::apply::runtime;
 use hugewise_linux::apply::runtime::Start;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::identity::Identity;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::runtime::{Answers, complaints, not_taken};
-use hugewise_model::run::policy::{Policy, Settings, environment};
-use hugewise_model::run::trial::{Mark, Trial};
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::policy::runtime::{Answers, complaints, not_taken};
+use hugewise_experiment::run::policy::{Policy, Settings, environment};
+use hugewise_experiment::run::trial::{Mark, Trial};
 
 use crate::options::Options;
 

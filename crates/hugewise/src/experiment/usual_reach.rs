@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use hugewise_base::units::Unit;
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::{Policy, Settings, Thp};
-use hugewise_model::run::record::{Header, RemovalReason};
-use hugewise_model::run::trial::Trial;
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::{Policy, Settings, Thp};
+use hugewise_experiment::run::record::{Header, RemovalReason};
+use hugewise_experiment::run::trial::Trial;
 use hugewise_text::number::quantity;
 
 /// One that reaches this share of what another reaches tells the same.
@@ -119,9 +119,9 @@ impl<'a> Rivals<'a> {
 mod tests {
     use std::path::Path;
 
-    use hugewise_model::run::policy::realise::Tracer;
-    use hugewise_model::run::record::Record;
-    use hugewise_model::run::trial::Reading;
+    use hugewise_experiment::run::policy::realise::Tracer;
+    use hugewise_experiment::run::record::Record;
+    use hugewise_experiment::run::trial::Reading;
 
     use super::*;
     use crate::experiment::recorder::read;

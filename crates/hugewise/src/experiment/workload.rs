@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
-use hugewise_model::run::plan::Program;
-use hugewise_model::run::plan::arguments::{among, holds, in_line};
-use hugewise_model::run::plan::service::CommandLine;
-use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
-use hugewise_model::run::policy::{Policy, Settings};
-use hugewise_model::run::record::Header;
+use hugewise_experiment::run::plan::Program;
+use hugewise_experiment::run::plan::arguments::{among, holds, in_line};
+use hugewise_experiment::run::plan::service::CommandLine;
+use hugewise_experiment::run::policy::runtime::placeholders::{fill, idle};
+use hugewise_experiment::run::policy::{Policy, Settings};
+use hugewise_experiment::run::record::Header;
 use hugewise_text::wrap::quoted_words;
 
 use crate::exit;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_model::run::plan::Program;
+use hugewise_experiment::run::plan::Program;
 
 use super::Options;
 use crate::{exit, file, program};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use hugewise_linux::sys::cpu;
-use hugewise_model::run::plan::service::LoadPolicy;
+use hugewise_experiment::run::plan::service::LoadPolicy;
 
 /// What becomes of the workload's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,7 @@
 //! Conditions of a pipeline: `--fail-if`, `--strict`.
 
 use clap::Args;
-use hugewise_model::run::gate::Gate;
+use hugewise_experiment::run::gate::Gate;
 
 use super::JUDGE;
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_model::run::report::Export;
+use hugewise_experiment::run::report::Export;
 use hugewise_text::suggest::nearest;
 
 use super::PageFile;

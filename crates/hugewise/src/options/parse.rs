@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hugewise_base::units::parse_duration;
-use hugewise_model::run::plan::service::CommandLine;
+use hugewise_experiment::run::plan::service::CommandLine;
 
 /// A share as `1%` or `0.01`.
 pub fn parse_share(text: &str) -> Result<f64, String> {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Result;
-use hugewise_model::run::plan::Program;
-use hugewise_model::run::policy::{Axis, ParseError};
+use hugewise_experiment::run::plan::Program;
+use hugewise_experiment::run::policy::{Axis, ParseError};
 
 use super::Options;
 use crate::{exit, program};

@@ -11,7 +11,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::lock;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{Place, STATE_DIR};
-use hugewise_model::run::policy::realise::{FileWrite, Realisation};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;
 
 use crate::answer::Answer;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hugewise_model::run::metric::METRICS;
+use hugewise_experiment::run::metric::METRICS;
 use serde_json::Value;
 
 use super::ground::Ground;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::harness::Case;
 
-/// A recording of misses, made by hand; crates/model/tests/misses.rs knows what is in it.
+/// A recording of misses, made by hand; crates/tlb/tests/recording.rs knows what is in it.
 fn recorded_misses() -> String {
     let sources = env!("CARGO_MANIFEST_DIR");
     format!("{sources}/../../fixtures/misses/server.jsonl")

@@ -24,7 +24,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Adds a number; its name is one of `hugewise_model::run::metric::cells`. A number that is not
+    /// Adds a number; its name is one of `hugewise_experiment::run::metric::cells`. A number that is not
     /// finite was not measured, and is left out.
     pub(crate) fn metric(mut self, name: &'static str, value: f64) -> Self {
         if value.is_finite() {

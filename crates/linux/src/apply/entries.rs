@@ -1,7 +1,7 @@
 //! Settings that an experiment will change, with their values before it.
 
 use hugewise_base::setting::{MIN_FREE, is_setting};
-use hugewise_model::run::policy::realise::{FileWrite, Realisation};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 
 use super::other;
 use crate::machine::error::Result;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hugewise_model::run::policy::Executable;
+use hugewise_experiment::run::policy::Executable;
 use object::elf::PF_X;
 use object::{File, Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags};
 

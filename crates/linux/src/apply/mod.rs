@@ -8,7 +8,7 @@ pub mod preload;
 pub mod runtime;
 
 use hugewise_base::setting::{MIN_FREE, is_pool};
-use hugewise_model::run::policy::realise::{FileWrite, Realisation};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 
 use entries::read_entries;
 

@@ -12,10 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_model::run::policy::runtime::{
+use hugewise_experiment::run::policy::runtime::{
     Answers, key, parse_flags, parse_tunables, tunables_answers,
 };
-use hugewise_model::run::policy::{Runtime, Settings};
+use hugewise_experiment::run::policy::{Runtime, Settings};
 
 use crate::file::read::read_regular;
 use crate::machine::identity::Identity;

@@ -7,8 +7,8 @@
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_observe::stat::{Count, Tally, derive};
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::trial::Reading;
 
 use crate::machine::root::Root;
 use crate::observe::stat::plan::walk_cycles;

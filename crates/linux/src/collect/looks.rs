@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::run::trial::{Process, ProcessTree};
+use hugewise_experiment::run::trial::{Process, ProcessTree};
 
 use crate::machine::root::Root;
 use crate::proc::process::{read_advice, read_libraries, read_process};

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use hugewise_base::host::{THP_DIR, ThpDisable};
 use hugewise_base::units::bytes_text;
-use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl};
-use hugewise_model::run::trial::{Mark, ReadBack};
+use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl};
+use hugewise_experiment::run::trial::{Mark, ReadBack};
 
 /// Share of the machine's processors that others may use without a mark. Below it the effect
 /// on a paired comparison drowns in ordinary noise; above it frequency and caches change.

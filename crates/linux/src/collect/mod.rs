@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use hugewise_base::host::{Host, ThpDisable};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading};
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::{Mark, Outcome, ReadBack, Reading};
 
 use crate::machine::clock::unix_ms;
 use crate::machine::error::Result;

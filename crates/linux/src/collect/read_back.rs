@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::trial::ProcessTree;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::ProcessTree;
 
 use crate::machine::root::Root;
 use crate::sys::setting::read_setting;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::trace::points::{Point, points};
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::trial::timeline::LONG_NS;
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::trial::timeline::LONG_NS;
 
 use crate::bpf::{LongStall, PointWindow, Totals, Tracer};
 use crate::machine::error::Result;

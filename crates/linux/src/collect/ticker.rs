@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::timeline::TrialSeconds;
-use hugewise_model::run::trial::timeline::Second;
+use hugewise_experiment::run::timeline::TrialSeconds;
+use hugewise_experiment::run::trial::timeline::Second;
 
 use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use hugewise_model::run::trial::{Advice, Process};
+use hugewise_experiment::run::trial::{Advice, Process};
 
 use super::status::read_status;
 use super::{Parsed, kib, lines};

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::policy::realise::MemoryLimits;
-use hugewise_model::run::trial::TrialCgroup;
+use hugewise_experiment::run::policy::realise::MemoryLimits;
+use hugewise_experiment::run::trial::TrialCgroup;
 use serde::{Deserialize, Serialize};
 
 use super::Group;

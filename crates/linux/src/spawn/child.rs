@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::ptr;
 
 use hugewise_base::host::ThpDisable;
-use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_experiment::run::policy::realise::ThpPrctl;
 
 use super::calls::{self, errno};
 use super::cgroup::CgroupPlan;

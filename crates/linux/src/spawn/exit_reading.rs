@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::Process;
+use hugewise_experiment::run::trial::Process;
 use serde::{Deserialize, Serialize};
 
 use super::folios::{self, PageSizes};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::run::trial::Tracing;
+use hugewise_experiment::run::trial::Tracing;
 
 use super::collapser::{Collapser, Schedule};
 use super::tracee::{Options, Stop};

@@ -21,8 +21,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
-use hugewise_model::run::policy::{Collapse, Numa, Text, environment};
+use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
+use hugewise_experiment::run::policy::{Collapse, Numa, Text, environment};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;

@@ -2,8 +2,8 @@
 
 use std::{mem, ptr};
 
-use hugewise_model::run::policy::numa::{MOST_NODES, parse_nodes};
-use hugewise_model::run::policy::{Numa, NumaMode};
+use hugewise_experiment::run::policy::numa::{MOST_NODES, parse_nodes};
+use hugewise_experiment::run::policy::{Numa, NumaMode};
 
 use crate::machine::root::Root;
 

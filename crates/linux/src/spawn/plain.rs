@@ -4,7 +4,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 use super::cgroup::{self, Cgroup, CgroupPlan};
 use super::hook::become_identity;

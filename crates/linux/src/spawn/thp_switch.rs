@@ -1,6 +1,6 @@
 //! The switch of huge pages that a process has and its children inherit.
 
-use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_experiment::run::policy::realise::ThpPrctl;
 
 /// `PR_THP_DISABLE_EXCEPT_ADVISED` (linux/prctl.h, Linux 6.18).
 const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use hugewise_model::run::trial::{Outcome, Tracing};
+use hugewise_experiment::run::trial::{Outcome, Tracing};
 
 use super::Launch;
 use super::calls::{self, Change};

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use hugewise_base::host::ThpDisable;
 use hugewise_base::missing::Missing;
-use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
-use hugewise_model::run::policy::{Collapse, Numa, Text};
-use hugewise_model::run::trial::{Outcome, Tracing};
+use hugewise_experiment::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_experiment::run::policy::{Collapse, Numa, Text};
+use hugewise_experiment::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

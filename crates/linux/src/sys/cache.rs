@@ -3,7 +3,7 @@
 //! is described by its first one.
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::cells::processor::Cache;
+use hugewise_experiment::run::cells::processor::Cache;
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::spawn::Launch;
-use hugewise_model::run::policy::Text;
-use hugewise_model::run::trial::{Collapsing, Outcome};
+use hugewise_experiment::run::policy::Text;
+use hugewise_experiment::run::trial::{Collapsing, Outcome};
 use object::elf::PF_X;
 use object::{Object, ObjectSegment, SegmentFlags};
 

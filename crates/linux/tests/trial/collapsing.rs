@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::spawn::{Launch, try_tracing};
-use hugewise_model::run::policy::Collapse;
-use hugewise_model::run::policy::realise::ThpPrctl;
-use hugewise_model::run::trial::{Collapsing, Outcome};
+use hugewise_experiment::run::policy::Collapse;
+use hugewise_experiment::run::policy::realise::ThpPrctl;
+use hugewise_experiment::run::trial::{Collapsing, Outcome};
 use rustix::param::page_size;
 
 use super::observing::{

@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 use hugewise_linux::machine::identity::is_root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::policy::realise::ThpPrctl;
-use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_experiment::run::policy::realise::ThpPrctl;
+use hugewise_experiment::run::trial::{Outcome, Reading};
 
 use super::observing::{all_huge, command, lab, missing, nobody, observe, said, shell, value};
 use crate::skipping::skip;

@@ -18,8 +18,8 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::spawn::{Launch, Output};
 use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::Reading;
 
 pub(super) const MIB: f64 = 1048576.0;
 

@@ -11,8 +11,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
 use hugewise_observe::trace::Attachment;
 use hugewise_observe::trace::points::points;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::{Outcome, Reading};
 
 use super::observing::{counting, host, lab, said, shell, value};
 use crate::skipping::skip;

@@ -8,7 +8,7 @@ use hugewise_linux::apply::first_touch::{room, touch, warm};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::balloon::read_balloon;
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_model::run::trial::FirstTouch;
+use hugewise_experiment::run::trial::FirstTouch;
 
 use crate::skipping::skip;
 

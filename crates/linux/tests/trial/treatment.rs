@@ -1,8 +1,8 @@
 //! Proof of treatment: whether memory was huge, and whether the policy took.
 
 use hugewise_base::host::ThpDisable;
-use hugewise_model::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
-use hugewise_model::run::trial::{Mark, Outcome};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
+use hugewise_experiment::run::trial::{Mark, Outcome};
 
 use super::observing::{
     MIB, PAGES, all_huge, command, identities, lab, observe, observe_expecting, said, showing,

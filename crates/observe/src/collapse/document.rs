@@ -3,7 +3,7 @@
 use super::{End, RefusalCount, Report, Stretch};
 use hugewise_base::missing::Fact;
 use hugewise_base::units::Unit;
-use hugewise_model::run::compare::{Change, Comparison, Scale};
+use hugewise_experiment::run::compare::{Change, Comparison, Scale};
 use hugewise_text::Tone;
 use hugewise_text::csv::Csv;
 use hugewise_text::document::{Block, Document, Field, Paragraph, Section};

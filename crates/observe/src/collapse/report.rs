@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
 use hugewise_base::missing::{Fact, Missing, fact};
 use crate::forecast::Forecast;
-use hugewise_model::run::compare::Comparison;
+use hugewise_experiment::run::compare::Comparison;
 
 /// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or
 /// goes.

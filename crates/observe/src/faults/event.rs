@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use hugewise_base::missing::{Fact, Missing};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 /// One thing that the kernel told, or that frames it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

@@ -1,7 +1,7 @@
 //! For spreadsheets: one row per interval and value.
 
 use super::{Header, Interval, Tally};
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::trial::Reading;
 use hugewise_text::csv::Csv;
 
 const COLUMNS: [&str; 12] = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Count;
 use super::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::trial::Reading;
 
 mod counts;
 

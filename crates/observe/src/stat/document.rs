@@ -7,7 +7,7 @@ use super::live::{clock, mark, short, table};
 use super::{Hardware, Header, Interval, Pmu, Summary, Tally, Target};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};

@@ -3,7 +3,7 @@
 use super::summary::{grows, value};
 use super::{Header, Interval, Target};
 use hugewise_base::units::{Unit, time_of_day};
-use hugewise_model::run::metric::Scope;
+use hugewise_experiment::run::metric::Scope;
 use hugewise_text::grid::{Cell, Grid};
 use hugewise_text::number::quantity;
 use hugewise_text::svg::{Course, Stretch};

@@ -5,7 +5,7 @@
 //! observation and a replayed recording are drawn by the same functions.
 //!
 //! *Counts* are hardware events, each with its scope and the time that its counter ran. *Readings*
-//! are counted by the kernel, under the names of [`METRICS`](hugewise_model::run::metric::METRICS) where those
+//! are counted by the kernel, under the names of [`METRICS`](hugewise_experiment::run::metric::METRICS) where those
 //! exist. Ratios use counts of one group only: the kernel schedules a group as a whole, so numerator
 //! and denominator cover the same time.
 
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::metric::Scope;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::metric::Scope;
+use hugewise_experiment::run::trial::Reading;
 
 mod csv;
 mod derive;

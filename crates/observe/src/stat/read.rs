@@ -3,7 +3,7 @@
 use super::{Header, Interval, Line};
 use hugewise_base::geometry;
 use hugewise_base::jsonl::{self, LineError, lines, read_header};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 /// A recording.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What the kernel counts by itself: needs no hardware counters.
 
-use hugewise_model::run::metric::metrics;
+use hugewise_experiment::run::metric::metrics;
 
 #[rustfmt::skip]
 metrics! {
@@ -56,7 +56,7 @@ impl KernelReading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_model::run::metric::MetricId;
+    use hugewise_experiment::run::metric::MetricId;
 
     #[test]
     fn what_run_measures_too_is_the_same() {

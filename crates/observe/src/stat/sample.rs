@@ -7,8 +7,8 @@ use super::{
     Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, WalkCycles, derive,
 };
 use hugewise_base::missing::Missing;
-use hugewise_model::run::metric::Scope;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::metric::Scope;
+use hugewise_experiment::run::trial::Reading;
 
 pub(super) fn header() -> Header {
     Header {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::derive::derive;
 use super::{Count, Hardware, Interval, add_counts};
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_experiment::run::trial::{Outcome, Reading};
 
 /// The sums of an observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]

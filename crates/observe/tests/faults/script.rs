@@ -5,7 +5,7 @@ use hugewise_observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Kind, Known, Map, Modes, Served,
     Sharing, Summary, Weight,
 };
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 pub const PAGE: u64 = 4096;
 pub const HUGE: u64 = 512 * PAGE;

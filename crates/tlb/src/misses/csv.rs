@@ -1,7 +1,7 @@
 //! The summary as rows for programs.
 
 use super::{Absence, MissShare, Summary};
-use hugewise_model::run::stats::Share;
+use hugewise_experiment::run::stats::Share;
 use hugewise_text::csv::{Csv, number, optional};
 
 const COLUMNS: [&str; 10] = [

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Modes};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 /// One line of a recording: a miss, its beginning or end, or a change of an address space, which
 /// is a [`faults::Event`].

@@ -6,7 +6,7 @@ use super::analysis::{Analysis, Whose};
 use super::eligibility::Eligibility;
 use super::event::{Closing, Conditions};
 use hugewise_base::units::bytes_text;
-use hugewise_model::run::stats::{Share, wilson};
+use hugewise_experiment::run::stats::{Share, wilson};
 
 /// Name and version of a [`Summary`], or of an [`Absence`](super::Absence), as JSON.
 pub const FORMAT: &str = "hugewise-misses-summary 1";

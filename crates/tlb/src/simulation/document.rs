@@ -2,7 +2,7 @@
 
 use super::outcome::{Cut, MappedPages, PageColumn, References, Simulation, Streams, Tally};
 use hugewise_base::units::{Unit, bytes_text};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Paragraph, Section};
 use hugewise_text::grid::{Cell, Grid};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MappingWalks, Processor};
 use hugewise_base::missing::{Fact, fact};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 /// Name and version of this form. The number grows when a field changes its meaning or goes.
 pub const FORMAT: &str = "hugewise-simulation 1";

@@ -7,7 +7,7 @@ use crate::analyse::loss::{ALARM, Loss};
 use crate::analyse::shares::Shares;
 use crate::assign::{OUTSIDE, assign};
 use crate::plan::{Moment, Plan};
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::stats::ALPHA;
 
 const NOW: Moment = Moment(1_000);
 const EVEN: &str = "[[arm]]\nname = 'control'\npolicy = 'as-is'\n\

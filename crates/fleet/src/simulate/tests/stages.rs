@@ -5,7 +5,7 @@ use crate::analyse::lot::{Shuffle, draws, randomisation_p};
 use crate::analyse::tally::Time;
 use crate::analyse::{Spending, estimate::Sample};
 use crate::plan::Plan;
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::stats::ALPHA;
 
 /// Hosts that have an arm in each stage.
 const HOSTS: [usize; 3] = [12, 60, 300];

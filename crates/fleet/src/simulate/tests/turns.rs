@@ -10,7 +10,7 @@ use crate::assign::assign;
 use crate::plan::{Moment, Plan};
 use crate::simulate::normal;
 use crate::{Phase, Row, Sums};
-use hugewise_model::run::stats::ALPHA;
+use hugewise_experiment::run::stats::ALPHA;
 
 /// A host whose turns and periods scatter as its own.
 struct Host {

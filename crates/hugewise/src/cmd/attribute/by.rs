@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hugewise_model::run::site::Identity;
+use hugewise_experiment::run::site::Identity;
 
 /// What a site is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

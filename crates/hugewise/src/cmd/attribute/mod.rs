@@ -12,10 +12,10 @@ use hugewise_base::units::rough;
 use hugewise_attribute::{
     self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect,
 };
-use hugewise_model::run::plan::{Bounds, Plan};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::{Record, StopReason};
-use hugewise_model::run::site::{Identity, Site};
+use hugewise_experiment::run::plan::{Bounds, Plan};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::{Record, StopReason};
+use hugewise_experiment::run::site::{Identity, Site};
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, gather};

@@ -4,8 +4,8 @@ use hugewise_linux::perf::symbols::Symbols;
 use hugewise_base::units::bytes_text;
 use hugewise_observe::faults::Symbol;
 use hugewise_attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
-use hugewise_model::run::site::Site;
-use hugewise_model::run::trial::Frame;
+use hugewise_experiment::run::site::Site;
+use hugewise_experiment::run::trial::Frame;
 use hugewise_text::number::counted;
 
 /// As many sites are listed by name.

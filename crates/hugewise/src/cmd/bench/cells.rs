@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hugewise_bench::arms;
-use hugewise_model::run::cells::{Bench, Cell};
+use hugewise_experiment::run::cells::{Bench, Cell};
 
 use crate::exit;
 use hugewise_text::suggest::hint;

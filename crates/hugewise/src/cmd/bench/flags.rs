@@ -9,10 +9,10 @@ use hugewise_base::host::Host;
 use hugewise_base::units::KIB;
 use hugewise_bench::arms;
 use hugewise_bench::arms::Arms;
-use hugewise_model::run::cells::{Bench, Cell, suite};
-use hugewise_model::run::plan::{Criterion, HostMemory};
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::policy::realise::Reach;
+use hugewise_experiment::run::cells::{Bench, Cell, suite};
+use hugewise_experiment::run::plan::{Criterion, HostMemory};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
 use crate::experiment::plan::USUAL_BENCH_TIME;

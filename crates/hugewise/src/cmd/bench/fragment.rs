@@ -3,7 +3,7 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::{MIB, parse_size};
-use hugewise_model::run::cells::Bench;
+use hugewise_experiment::run::cells::Bench;
 
 use super::cells::{of_cells, or_usual};
 use super::flags::BenchFlags;

@@ -6,8 +6,8 @@ use hugewise_linux::tlb::read_tlb;
 use hugewise_base::host::Host;
 use hugewise_base::units::{KIB, bytes_text, parse_size};
 use hugewise_bench::latency;
-use hugewise_model::run::cells::Bench;
-use hugewise_model::run::cells::processor::Processor;
+use hugewise_experiment::run::cells::Bench;
+use hugewise_experiment::run::cells::processor::Processor;
 
 use super::cells::{flag_text, of_cells};
 use super::flags::BenchFlags;

@@ -12,10 +12,10 @@ use hugewise_base::host::Host;
 use hugewise_base::units::Unit;
 use hugewise_bench::arms;
 use hugewise_bench::plot::is_drawn;
-use hugewise_model::run::cells::Bench;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::Omission;
-use hugewise_model::run::policy::realise::Reach;
+use hugewise_experiment::run::cells::Bench;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::Omission;
+use hugewise_experiment::run::policy::realise::Reach;
 use hugewise_text::number::quantity;
 
 use crate::exit::{self, Exit};

@@ -6,8 +6,8 @@ use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
 use hugewise_observe::collapse::BeforeAfter;
-use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
-use hugewise_model::run::metric::rates::RateMetric;
+use hugewise_experiment::run::compare::{FEWEST_WINDOWS, Windows, windows};
+use hugewise_experiment::run::metric::rates::RateMetric;
 
 use crate::exit;
 use crate::interrupt::Interrupt;

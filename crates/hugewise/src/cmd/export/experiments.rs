@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_monitor::export::{Effect, Experiment, MOST_EXPERIMENTS};
-use hugewise_model::run::answer::program_name;
-use hugewise_model::run::compare::Comparison;
-use hugewise_model::run::history::Entry;
+use hugewise_experiment::run::answer::program_name;
+use hugewise_experiment::run::compare::Comparison;
+use hugewise_experiment::run::history::Entry;
 
 use crate::experiment::{recorder, records};
 

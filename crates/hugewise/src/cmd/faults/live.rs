@@ -17,7 +17,7 @@ use hugewise_base::missing::{Fact, Missing};
 use hugewise_observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::number;
 
 use super::{Arguments, target};

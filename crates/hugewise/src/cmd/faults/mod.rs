@@ -14,7 +14,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_base::units::parse_duration;
 use hugewise_observe::faults::Weigh;
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 use self::export::ProfileFile;
 use crate::exit::{self, Exit};

@@ -8,7 +8,7 @@ use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
 use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 use hugewise_base::host::Host;
-use hugewise_model::run::policy::realise::Reach;
+use hugewise_experiment::run::policy::realise::Reach;
 
 use super::Arguments;
 use crate::experiment::plan::realise_one;

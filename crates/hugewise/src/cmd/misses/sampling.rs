@@ -17,7 +17,7 @@ use hugewise_observe::faults::{Known, Modes};
 use hugewise_tlb::misses::{
     Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
 };
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::number::counted;
 
 use super::Arguments;

@@ -10,7 +10,7 @@ use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
 use hugewise_tlb::simulation::{Access, Cut};
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;

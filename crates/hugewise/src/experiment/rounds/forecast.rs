@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hugewise_base::units::rough;
-use hugewise_model::run::plan::Bounds;
+use hugewise_experiment::run::plan::Bounds;
 use hugewise_text::number::counted;
 
 /// What is known of the time of an experiment.

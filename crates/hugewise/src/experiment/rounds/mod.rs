@@ -12,9 +12,9 @@ use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_base::missing::Missing;
-use hugewise_model::run::compare::{progress as so_far, running};
-use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, StopReason};
+use hugewise_experiment::run::compare::{progress as so_far, running};
+use hugewise_experiment::run::plan::{Plan, Slot};
+use hugewise_experiment::run::record::{Header, StopReason};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;

@@ -7,12 +7,12 @@ use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
 use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
 use hugewise_linux::undo::Unwatched;
-use hugewise_model::run::plan::LatencySource;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::LoadPolicy;
-use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::record::Header;
+use hugewise_experiment::run::plan::LatencySource;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::plan::service as plan;
+use hugewise_experiment::run::plan::service::LoadPolicy;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::record::Header;
 
 use super::{Place, Rounds};
 use crate::experiment::latency_files::LatencyFiles;
@@ -152,7 +152,7 @@ impl Rounds<'_> {
     /// All but the command and what a policy does to it.
     fn surroundings(&self, plan: &Plan) -> Launch {
         let from_stdout =
-            |source: &LatencySource| source.place == hugewise_model::run::plan::Place::Stdout;
+            |source: &LatencySource| source.place == hugewise_experiment::run::plan::Place::Stdout;
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
         let keep =
             reads || self.trial_output.is_some() || plan.latency.as_ref().is_some_and(from_stdout);

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_model::run::compare::Progress;
-use hugewise_model::run::plan::Bounds;
-use hugewise_model::run::record::{Record, StopReason};
-use hugewise_model::run::stats::median;
-use hugewise_model::run::trial::{Reading, Trial};
+use hugewise_experiment::run::compare::Progress;
+use hugewise_experiment::run::plan::Bounds;
+use hugewise_experiment::run::record::{Record, StopReason};
+use hugewise_experiment::run::stats::median;
+use hugewise_experiment::run::trial::{Reading, Trial};
 
 use super::forecast::{Forecast, Starts, refusal};
 use crate::exit;

@@ -1,8 +1,8 @@
 //! Texts of the progress.
 
-use hugewise_model::run::compare::Comparison;
-use hugewise_model::run::metric::METRICS;
-use hugewise_model::run::trial::Trial;
+use hugewise_experiment::run::compare::Comparison;
+use hugewise_experiment::run::metric::METRICS;
+use hugewise_experiment::run::trial::Trial;
 use hugewise_text::ends::percent_ends;
 use hugewise_text::number::{counted, percent_change};
 

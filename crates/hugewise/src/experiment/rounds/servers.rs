@@ -10,11 +10,11 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
-use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::plan::service::{Service, Windows, shortage};
-use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, Record};
-use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::plan::service::{Service, Windows, shortage};
+use hugewise_experiment::run::plan::{Plan, Slot};
+use hugewise_experiment::run::record::{Header, Record};
+use hugewise_experiment::run::trial::{Outcome, Reading};
 
 use super::{Flow, Place, Rounds};
 use crate::exit;

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_model::run::compare::first_answer;
-use hugewise_model::run::plan::{Bounds, Plan};
-use hugewise_model::run::record::Record;
+use hugewise_experiment::run::compare::first_answer;
+use hugewise_experiment::run::plan::{Bounds, Plan};
+use hugewise_experiment::run::record::Record;
 use hugewise_text::number::counted;
 use hugewise_text::wrap::plain;
 

@@ -3,13 +3,13 @@
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
-use hugewise_model::run::metric::requests::RequestMetric;
-use hugewise_model::run::plan::Plan;
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::{COLD_REST, Header};
-use hugewise_model::run::timeline::join;
-use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_model::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
+use hugewise_experiment::run::metric::requests::RequestMetric;
+use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::record::{COLD_REST, Header};
+use hugewise_experiment::run::timeline::join;
+use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
+use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
 use hugewise_text::number::counted;
 
 use super::{Flow, Place, Rounds};

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
-use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::Record;
-use hugewise_model::run::trial::Role;
+use hugewise_experiment::run::plan::{Plan, Slot};
+use hugewise_experiment::run::record::Record;
+use hugewise_experiment::run::trial::Role;
 
 use super::progress_text::failure;
 use super::{Flow, Place, Rounds};

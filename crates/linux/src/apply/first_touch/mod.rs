@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hugewise_model::run::trial::FirstTouch;
+use hugewise_experiment::run::trial::FirstTouch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::descriptors::Room;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::ptr;
 
-use hugewise_model::run::trial::FirstTouch;
+use hugewise_experiment::run::trial::FirstTouch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::system::sysinfo;

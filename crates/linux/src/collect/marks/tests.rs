@@ -1,5 +1,5 @@
 use super::*;
-use hugewise_model::run::policy::realise::FileWrite;
+use hugewise_experiment::run::policy::realise::FileWrite;
 
 fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
     let (expected, read_back, files) =

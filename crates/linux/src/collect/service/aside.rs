@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hugewise_model::run::plan::service::CommandLine;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::plan::service::CommandLine;
+use hugewise_experiment::run::trial::Outcome;
 
 use super::books::last;
 use super::{Attempt, Halt, Server, Step, TAIL, go};

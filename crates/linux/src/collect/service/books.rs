@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hugewise_base::host::ThpDisable;
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::{Outcome, Party, ReadBack, Tracing, TrialCgroup};
+use hugewise_experiment::run::trial::{Outcome, Party, ReadBack, Tracing, TrialCgroup};
 
 use super::window::Window;
 use super::{Attempt, Halt, Server, ServerEnd, ServiceObservation};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_model::run::plan::service::Places;
+use hugewise_experiment::run::plan::service::Places;
 
 use super::{Attempt, Halt, Server, ServerEnd, Stage, TRIES};
 use crate::collect::TrialObservation;

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hugewise_base::host::Host;
-use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::{CommandLine, Places};
-use hugewise_model::run::timeline::TrialSeconds;
-use hugewise_model::run::trial::{Outcome, Party};
+use hugewise_experiment::run::plan::service as plan;
+use hugewise_experiment::run::plan::service::{CommandLine, Places};
+use hugewise_experiment::run::timeline::TrialSeconds;
+use hugewise_experiment::run::trial::{Outcome, Party};
 
 use super::pools::Pools;
 use super::sampler::Sampler;

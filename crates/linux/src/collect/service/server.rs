@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_base::host::ThpDisable;
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 
 use super::{Attempt, Halt, ServerEnd, ready};
 use crate::collect::TrialObservation;

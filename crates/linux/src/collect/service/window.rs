@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::timeline::TrialSeconds;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::timeline::TrialSeconds;
+use hugewise_experiment::run::trial::Outcome;
 
 use super::books::Life;
 use super::{Attempt, Halt, Server, Step, go};

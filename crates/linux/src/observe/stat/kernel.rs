@@ -6,8 +6,8 @@ use std::time::Duration;
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_observe::stat::KernelReading;
-use hugewise_model::run::metric::Scope;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::metric::Scope;
+use hugewise_experiment::run::trial::Reading;
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;

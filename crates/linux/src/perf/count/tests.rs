@@ -140,7 +140,7 @@ fn what_was_never_on_the_hardware_is_told_by_its_times() {
     let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
     let counts = counters.collect();
     let derived = hugewise_observe::stat::derive(&counts, None);
-    let missing = hugewise_model::run::trial::Reading::missing(Missing::NeverScheduled);
+    let missing = hugewise_experiment::run::trial::Reading::missing(Missing::NeverScheduled);
     assert_eq!(derived["instructions_per_cycle"], missing);
 }
 

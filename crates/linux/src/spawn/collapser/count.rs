@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::run::trial::{Collapsing, Tracing};
+use hugewise_experiment::run::trial::{Collapsing, Tracing};
 
 use super::schedule::{Schedule, Target};
 use crate::machine::clock::nanoseconds;

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
-use hugewise_model::run::trial::Tracing;
+use hugewise_experiment::run::trial::Tracing;
 
 use super::tracee::{self, Options, Stop};
 use super::tracer::{block_bytes, program_of};

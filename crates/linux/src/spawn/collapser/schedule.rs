@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_model::run::policy::{Collapse, Text};
+use hugewise_experiment::run::policy::{Collapse, Text};
 
 /// What a pass makes huge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What memory is advised: all of it the same, or each site for itself.
 
-use hugewise_model::run::policy::realise::Tracer as Advice;
-use hugewise_model::run::trial::MappedSite;
+use hugewise_experiment::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::trial::MappedSite;
 
 use super::range::Range;
 use super::sites::Sites;

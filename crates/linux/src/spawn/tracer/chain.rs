@@ -15,7 +15,7 @@ use framehop::{
     UnwinderNative,
 };
 use hugewise_observe::faults::Map;
-use hugewise_model::run::trial::Frame;
+use hugewise_experiment::run::trial::Frame;
 use object::elf::PF_X;
 use object::read::ReadCache;
 use object::{File as Elf, Object, ObjectSection, ObjectSegment, SegmentFlags};

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use hugewise_model::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::policy::realise::Tracer as Advice;
 
 use super::call::Call;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use hugewise_observe::faults::Map;
-use hugewise_model::run::trial::SiteMemory;
+use hugewise_experiment::run::trial::SiteMemory;
 
 use super::range::Range;
 use crate::machine::root::Root;

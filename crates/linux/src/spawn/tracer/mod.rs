@@ -12,8 +12,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use hugewise_model::run::policy::realise::Tracer as Advice;
-use hugewise_model::run::trial::Tracing;
+use hugewise_experiment::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::trial::Tracing;
 
 use super::registers::{OwnState, Registers, SignalMask, SystemCall};
 use super::tracee::{self, Stop};

@@ -1,7 +1,7 @@
 //! A piece of memory that a program has got.
 
-use hugewise_model::run::site::Site;
-use hugewise_model::run::trial::Frame;
+use hugewise_experiment::run::site::Site;
+use hugewise_experiment::run::trial::Frame;
 
 use super::range::Range;
 

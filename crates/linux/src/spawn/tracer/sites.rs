@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use hugewise_model::run::site::{Arena, Choice, Identity, Site, size_class};
-use hugewise_model::run::trial::{MappedSite, SiteMemory};
+use hugewise_experiment::run::site::{Arena, Choice, Identity, Site, size_class};
+use hugewise_experiment::run::trial::{MappedSite, SiteMemory};
 
 use super::advisor::Origin;
 use super::chain::{self, Chains};

@@ -6,7 +6,7 @@ use super::sentences::{duration, share};
 use super::shape::Shape;
 use super::summary::{Row, Summary};
 use hugewise_base::units::bytes_text;
-use hugewise_model::run::trial::Outcome;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::Tone;
 use hugewise_text::document::{Bars, Block, Document, Field, Paragraph, Section};
 use hugewise_text::number::count;

@@ -3,7 +3,7 @@
 use hugewise_base::host::ThpSettings;
 use hugewise_base::units::MIB;
 use crate::address_space::{Kind, Space};
-use hugewise_model::run::trial::remedy;
+use hugewise_experiment::run::trial::remedy;
 
 use super::Code;
 use super::allocator::advice;

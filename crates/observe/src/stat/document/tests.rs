@@ -5,7 +5,7 @@ use expect_test::expect;
 use super::super::sample::{header, interval};
 use super::super::{Mode, WalkCycles, derive, live_heading, live_line};
 use super::*;
-use hugewise_model::run::trial::Reading;
+use hugewise_experiment::run::trial::Reading;
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
 fn drawn(header: &Header, intervals: &[Interval], verbose: Verbosity) -> String {

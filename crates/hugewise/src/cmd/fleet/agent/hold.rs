@@ -4,8 +4,8 @@ use anyhow::Result;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::undo::Place;
 use hugewise_fleet::Phase;
-use hugewise_model::run::policy::Policy;
-use hugewise_model::run::policy::realise::{FileWrite, Reach, Realisation};
+use hugewise_experiment::run::policy::Policy;
+use hugewise_experiment::run::policy::realise::{FileWrite, Reach, Realisation};
 
 use super::orders::{Order, Task};
 use super::period::End;

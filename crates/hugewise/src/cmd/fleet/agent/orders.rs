@@ -9,7 +9,7 @@ use hugewise_fleet::assign::arm_name;
 use hugewise_fleet::duty::{Duty, Part, duty};
 use hugewise_fleet::plan::{Moment, Plan};
 use hugewise_fleet::unit::file_name;
-use hugewise_model::run::policy::Policy;
+use hugewise_experiment::run::policy::Policy;
 
 use super::super::assign::now;
 use super::super::plan_file::{self, PlanFile};

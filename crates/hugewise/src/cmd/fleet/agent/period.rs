@@ -174,7 +174,7 @@ fn worse(one: Settings, other: Settings) -> Settings {
 
 impl Held<'_> {
     fn read(&self) -> Settings {
-        let read = |file: &hugewise_model::run::policy::realise::FileWrite| match self
+        let read = |file: &hugewise_experiment::run::policy::realise::FileWrite| match self
             .place
             .value(&file.path)
         {

@@ -1,0 +1,141 @@
+//! Policies that changed nothing, and why.
+
+use hugewise_base::missing::Missing;
+use hugewise_experiment::run::cause::facts::equal_coverage;
+use hugewise_experiment::run::cause::{CauseId, NothingHuge, causes};
+use hugewise_experiment::run::policy::{Policy, Settings, Thp};
+
+use super::judged::{always, figures, is_silent, near, no_effect, unread};
+use crate::sample::{self, huge_pages, small_pages, table, thp, with};
+
+#[test]
+fn no_effect_has_a_reason() {
+    let cases = [
+        (vec![], NothingHuge::NotEligible),
+        (
+            vec![("peak_rss_bytes", 1.2e6)],
+            NothingHuge::TooSmall {
+                peak_bytes: 1.2e6,
+                huge_page_bytes: 2 << 20,
+            },
+        ),
+        (
+            vec![("thp_fault_fallback_total", 400.0)],
+            NothingHuge::FellBack { faults: 400.0 },
+        ),
+        // As PostgreSQL, whose buffers are shared.
+        (
+            vec![("anon_peak_bytes", 4.0e7), ("rss_mean_bytes", 7.0e8)],
+            NothingHuge::MostlyShared {
+                anon_bytes: 4.0e7,
+                peak_bytes: 812.0 * 1_048_576.0,
+                shmem_enabled: Some("never".to_owned()),
+            },
+        ),
+        (
+            vec![("huge_shmem_exit_bytes", 4.0e6)],
+            NothingHuge::OtherKind {
+                metric: "huge_shmem_exit_bytes".to_owned(),
+                bytes: hugewise_experiment::run::cause::Pair {
+                    baseline: 4.0e6,
+                    arm: 4.0e6,
+                },
+            },
+        ),
+    ];
+    for (readings, reason) in cases {
+        let pages = with(&small_pages(), &readings);
+        let arms = [
+            (Policy::as_is(), pages.clone()),
+            (thp("thp=always", Thp::Always), pages),
+        ];
+        let record = sample::record(&arms, 12);
+        let found = figures!(
+            causes(&record, &no_effect(&record, "thp=always")),
+            SamePages,
+            Shown
+        );
+        assert_eq!(found.nothing_huge, Some(reason));
+        near(found.faults.baseline, 51_200.0, 0.0);
+    }
+    let as_much = with(&small_pages(), &[("huge_anon_peak_bytes", 8.0e8)]);
+    let arms = [
+        (Policy::as_is(), as_much.clone()),
+        (thp("thp=always", Thp::Always), as_much),
+    ];
+    let record = sample::record(&arms, 12);
+    let found = figures!(
+        causes(&record, &no_effect(&record, "thp=always")),
+        SamePages,
+        Shown
+    );
+    assert_eq!(found.nothing_huge, None);
+    near(found.huge_bytes.arm, 8.0e8, 0.0);
+    let record = always(small_pages());
+    assert!(
+        is_silent(&record, CauseId::SamePages),
+        "only if the verdict says so"
+    );
+}
+
+#[test]
+fn the_wider_mode_gives_the_reason() {
+    let asked = |policy: Policy| {
+        let arms = [(Policy::as_is(), small_pages()), (policy, small_pages())];
+        let record = sample::record(&arms, 12);
+        let arm = record.header.plan.policies[1].name.clone();
+        let found = figures!(causes(&record, &no_effect(&record, &arm)), SamePages, Shown);
+        found.nothing_huge.expect("a reason")
+    };
+    let of_baseline = NothingHuge::NotAsked {
+        mode_of: "as-is".to_owned(),
+    };
+    assert_eq!(asked(thp("thp=never", Thp::Never)), of_baseline);
+    let pool: Settings = "hugetlb=2M:64".parse().expect("a good policy");
+    let pool = Policy {
+        name: "pool".to_owned(),
+        settings: pool,
+    };
+    let bytes = NothingHuge::PoolNotAsked {
+        pool_bytes: 128 << 20,
+    };
+    assert_eq!(asked(pool), bytes);
+}
+
+#[test]
+fn no_effect_without_the_pages_cannot_be_explained() {
+    let mut record = always(small_pages());
+    let refused = Missing::not_permitted("CAP_SYS_PTRACE");
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
+    let found = unread!(
+        causes(&record, &no_effect(&record, "thp=always")),
+        SamePages
+    );
+    assert_eq!((found.arm.as_str(), found.reason), ("as-is", refused));
+}
+
+#[test]
+fn an_allocator_that_changes_no_page_is_no_verdict() {
+    let policy = |figures| {
+        let settings = Settings {
+            env: [("ARENAS".to_owned(), "1".to_owned())].into(),
+            ..Settings::default()
+        };
+        let policy = Policy {
+            name: "env.ARENAS=1".to_owned(),
+            settings,
+        };
+        let record = sample::record(&[(Policy::as_is(), small_pages()), (policy, figures)], 12);
+        equal_coverage(&record, &table(&record, 0.005), "env.ARENAS=1").expect("an environment")
+    };
+    let equal = policy(small_pages());
+    assert!(equal.is_equal && equal.huge_bytes.arm == 0.0);
+    let more = policy(huge_pages());
+    assert!(!more.is_equal);
+    near(more.huge_bytes.arm, 806.0 * 1_048_576.0, 1.0);
+    let record = always(small_pages());
+    assert_eq!(
+        equal_coverage(&record, &table(&record, 0.005), "thp=always"),
+        None
+    );
+}

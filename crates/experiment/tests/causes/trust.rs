@@ -1,0 +1,91 @@
+//! Facts about whether a run can be believed: noise, its start, what was read back.
+
+use std::collections::BTreeMap;
+
+use hugewise_experiment::run::cause::facts::{InForce, in_force, noise, not_applied};
+use hugewise_experiment::run::cause::{CauseId, Outcome};
+use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::policy::{Policy, Thp};
+use hugewise_experiment::run::trial::{Mark, ReadBack};
+
+use super::judged::{always, figures, is_silent, judge, near, near_of};
+use crate::sample::{self, huge_pages, small_pages, table, thp, with};
+
+#[test]
+fn noise_that_hides_the_threshold_is_found() {
+    let mut record = always(huge_pages());
+    let quiet = noise(&record, &table(&record, 0.005)).expect("a control");
+    assert_eq!(quiet.outcome, Outcome::NotShown);
+    near_of(quiet.floor, 0.005, 1e-9);
+
+    sample::mark(&mut record, 2, Mark::Steal { permille: 31 });
+    sample::mark(&mut record, 3, Mark::OtherLoad { permille: 400 });
+    let mut table = table(&record, 0.04);
+    let decided = noise(&record, &table).expect("a control");
+    assert_eq!(
+        decided.outcome,
+        Outcome::NotShown,
+        "a clear effect stands out from it"
+    );
+    let answers = &mut table.verdict.policies;
+    answers.insert("thp=always".to_owned(), Answer::NotDecided);
+    let hiding = noise(&record, &table).expect("a control");
+    assert_eq!(hiding.outcome, Outcome::Shown);
+    near_of(hiding.floor, 0.04, 1e-9);
+    near(hiding.threshold, 0.01, 0.0);
+    let disturbed = BTreeMap::from([("other load", 1), ("steal", 1)]);
+    assert_eq!(hiding.disturbed, disturbed);
+}
+
+#[test]
+fn short_workloads_are_mostly_their_start() {
+    for (wall, is_very_short) in [(0.031, false), (0.004, true)] {
+        let short = [("wall_seconds", wall), ("samples_total", 2.0)];
+        let short = with(&small_pages(), &short);
+        let arms = [
+            (Policy::as_is(), short.clone()),
+            (thp("thp=always", Thp::Always), short),
+        ];
+        let found = figures!(judge(&sample::record(&arms, 12)), WorkloadTooShort, Shown);
+        near(found.wall_seconds, wall, wall / 100.0);
+        assert_eq!(
+            (found.is_very_short, found.samples),
+            (is_very_short, Some(2.0))
+        );
+    }
+    assert!(is_silent(&always(huge_pages()), CauseId::WorkloadTooShort));
+}
+
+#[test]
+fn what_was_read_back_is_believed() {
+    let mut record = always(small_pages());
+    let all = InForce::ReadBack { read: 12, of: 12 };
+    assert_eq!(in_force(&record, "thp=always"), Some(all));
+    assert_eq!(not_applied(&record, "thp=always"), None);
+    assert_eq!(
+        in_force(&record, "as-is"),
+        Some(InForce::NotReadable),
+        "it sets nothing"
+    );
+
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|trial| trial.policy == "thp=always").take(4) {
+        let path = "sys/kernel/mm/transparent_hugepage/enabled".to_owned();
+        trial.read_back.files.insert(path, "never".to_owned());
+    }
+    let found = not_applied(&record, "thp=always").expect("four trials");
+    assert_eq!((found.trials, found.of), (4, 12));
+    assert_eq!(
+        found.detail,
+        "/sys/kernel/mm/transparent_hugepage/enabled was never instead of always"
+    );
+
+    for trial in &mut record.trials {
+        trial.read_back = ReadBack::default();
+    }
+    assert_eq!(
+        in_force(&record, "thp=always"),
+        Some(InForce::Unread { of: 12 })
+    );
+    assert_eq!(in_force(&record, "nothing"), None);
+}

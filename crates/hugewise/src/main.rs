@@ -31,11 +31,11 @@ use crate::cli::Verb;
 use crate::exit::Exit;
 use crate::stderr::{chain, message, message_lines};
 use anyhow::Result;
+use hugewise_base::parquet;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
 use hugewise_linux::machine::descriptors;
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
-use hugewise_base::parquet;
 
 fn main() -> ExitCode {
     // The keeper, the guardian and what touches memory are this same program in other processes. The

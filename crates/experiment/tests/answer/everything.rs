@@ -336,7 +336,6 @@ pub fn doubts() -> Vec<Doubt> {
             who: text("Redis (2024)"),
             program: text("redis-server"),
         },
-        Doubt::GainWithoutPages { arm: arm() },
         Doubt::Warning {
             text: text("the record has no end"),
         },

@@ -106,14 +106,9 @@ fn most_lines(answer: &Answer) -> usize {
         true => 24,
         false => 30,
     };
-    // A name that takes a quarter of a line wraps rows, and the legend has it in full.
-    let is_long = answer.arms.iter().any(|arm| arm.name.len() > 20);
-    // Each command has a line of its own.
-    let commands = answer
-        .choice
-        .as_ref()
-        .map_or(0, |choice| choice.commands.len());
-    most + 3 * usize::from(is_long) + commands
+    // A name that takes half a line wraps rows, and the legend has it in full.
+    let is_long = answer.arms.iter().any(|arm| arm.name.len() > 40);
+    most + 3 * usize::from(is_long)
 }
 
 #[test]

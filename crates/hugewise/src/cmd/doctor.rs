@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_advise::ruling::Standing;
+use hugewise_base::host::Host;
+use hugewise_experiment::run::policy::candidates;
+use hugewise_experiment::run::policy::realise::{Reach, Unreachable};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
-use hugewise_advise::ruling::Standing;
-use hugewise_base::host::Host;
 use hugewise_observe::doctor::{self, BreakingState, Diagnosis, PolicyReport};
-use hugewise_experiment::run::policy::candidates;
-use hugewise_experiment::run::policy::realise::{Reach, Unreachable};
 
 use crate::exit::Exit;
 use crate::output::Output;

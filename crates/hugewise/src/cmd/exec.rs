@@ -6,16 +6,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_attribute::{SitesFile, choosing};
+use hugewise_base::host::Host;
+use hugewise_experiment::run::policy::realise::{Reach, Realisation};
+use hugewise_experiment::run::policy::{Policy, left_to_chance};
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_base::host::Host;
-use hugewise_attribute::{SitesFile, choosing};
-use hugewise_experiment::run::policy::realise::{Reach, Realisation};
-use hugewise_experiment::run::policy::{Policy, left_to_chance};
-use hugewise_experiment::run::trial::Outcome;
 
 use crate::experiment::foresight::cannot_preload;
 use crate::experiment::plan::realise_one;

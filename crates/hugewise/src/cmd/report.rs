@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
 use hugewise_experiment::run::compare::{Across, Table};
 use hugewise_experiment::run::plan::Criterion;
 use hugewise_experiment::run::record::{Private, Record, redact, split};
 use hugewise_experiment::run::report::{Other, Report, trials};
 use hugewise_experiment::run::{compare, timeline};
+use hugewise_linux::machine::root::Root;
 use hugewise_text::wrap::quoted;
 use hugewise_text::{page, to_text};
 

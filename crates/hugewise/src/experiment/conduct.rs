@@ -6,16 +6,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::Turn;
-use hugewise_linux::undo::LeftBehind;
 use hugewise_base::host::Host;
 use hugewise_experiment::run::compare::{self, host_differences};
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{End, Header, Record, StopReason};
 use hugewise_experiment::run::trial::Trial;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::Turn;
+use hugewise_linux::undo::LeftBehind;
 
 use super::announcement::announce;
 use super::beginning::Beginning;
@@ -249,8 +249,8 @@ fn show(
     output: &Output,
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
-    let report =
-        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+    let report = hugewise_bench::report(record, table, Some(path.display().to_string()))
+        .called(records::word(path));
     let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);

@@ -87,6 +87,19 @@ pub struct Claim {
     pub warnings: Vec<Warning>,
 }
 
+impl Claim {
+    /// Returns true when the interval has an effect in one direction only.
+    #[must_use]
+    pub fn excludes_none(&self) -> bool {
+        let none = match self.effect {
+            Some(Effect::Ratio(_)) => 1.0,
+            _ => 0.0,
+        };
+        self.interval
+            .is_some_and(|it| it.low > none || it.high < none)
+    }
+}
+
 /// The size of an effect.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]

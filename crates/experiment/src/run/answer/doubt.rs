@@ -54,7 +54,7 @@ pub enum Doubt {
         /// Trials by what disturbed them.
         kinds: Vec<(String, u32)>,
     },
-    /// A policy changed no page, and its time differs all the same: so much is chance or the machine.
+    /// A policy changed no page, and its time differs all the same: so much is not due to huge pages.
     TimeWithoutPages {
         /// The claim about it.
         claim: ClaimId,
@@ -175,11 +175,6 @@ pub enum Doubt {
         who: String,
         /// The command that shows why.
         program: String,
-    },
-    /// A policy that is there for its huge pages made none, so its gain has another reason.
-    GainWithoutPages {
-        /// The policy.
-        arm: String,
     },
     /// The record or the machine is not as it should be.
     Warning {

@@ -45,6 +45,11 @@ pub enum Why {
         /// The overhead control.
         control: String,
     },
+    /// The metric leaves out the memory that the arm has in a hugetlb pool.
+    PoolLeftOut {
+        /// Bytes of the pool in use.
+        bytes: f64,
+    },
     /// A cell of a bench has the same pages under both.
     SameInCell,
     /// No round was complete.

@@ -1,11 +1,11 @@
 //! Who knows whether huge pages help a process: its vendor, what was measured here, and the command
 //! that measures it.
 
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_advise::advice::Program;
 use hugewise_advise::rule::Change;
 use hugewise_advise::settings::OFF;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_observe::inspect::view::{Benefit, Measure};
 use hugewise_text::wrap::{plain, quoted};
 

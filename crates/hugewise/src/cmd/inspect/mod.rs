@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use hugewise_base::units::parse_duration;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, Thoroughness};
-use hugewise_base::units::parse_duration;
 use hugewise_observe::inspect::view::{Glob, Inspection, map};
 use hugewise_text::Style;
 use hugewise_text::document::Document;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_tlb::misses;
 use hugewise_observe::stat::{Interval, derive, parse};
 use hugewise_text::wrap::quoted;
+use hugewise_tlb::misses;
 
 use super::Arguments;
 use super::lines::Lines;

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use hugewise_base::units::rough;
-use hugewise_monitor::watch::SMALLEST;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::record::Record;
+use hugewise_monitor::watch::SMALLEST;
 use hugewise_text::document::{Document, Paragraph, Section};
 use hugewise_text::number::counted;
 use hugewise_text::wrap::short_command;
@@ -72,8 +72,8 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     }
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
-    let report =
-        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+    let report = hugewise_bench::report(record, table, Some(path.display().to_string()))
+        .called(records::word(path));
     document
         .sections
         .extend(report.document(COLUMNS, Verbosity::Verbose).sections);

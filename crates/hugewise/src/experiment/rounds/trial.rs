@@ -1,8 +1,6 @@
 //! One trial: its policy in force, its workload run, its row.
 
 use anyhow::Result;
-use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::TrialObservation;
 use hugewise_experiment::run::metric::requests::RequestMetric;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::Policy;
@@ -10,6 +8,8 @@ use hugewise_experiment::run::record::{COLD_REST, Header};
 use hugewise_experiment::run::timeline::join;
 use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
 use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::TrialObservation;
 use hugewise_text::number::counted;
 
 use super::{Flow, Place, Rounds};

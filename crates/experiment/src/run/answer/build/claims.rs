@@ -298,9 +298,10 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             true => Budget::Own,
             false => Budget::Uncorrected,
         };
-        let call = match has_same_pages(work, row) {
-            true => Call::SamePages(Why::SameInCell),
-            false => plain_call(row.change, metric.better),
+        let call = match (has_same_pages(work, row), pool_left_out(work, row)) {
+            (true, _) => Call::SamePages(Why::SameInCell),
+            (false, Some(bytes)) => Call::NotRun(Why::PoolLeftOut { bytes }),
+            (false, None) => plain_call(row.change, metric.better),
         };
         let mut claim = of_row(work, row, budget, Covers::Row, call);
         if budget == Budget::Own {
@@ -308,6 +309,26 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         }
         claim
     })
+}
+
+/// Resident and charged memory, which hugetlb pages are no part of.
+const RESIDENT: [MetricId; 5] = [
+    MetricId::PeakRssBytes,
+    MetricId::PeakTreeRssBytes,
+    MetricId::PeakTreePssBytes,
+    MetricId::CgroupPeakBytes,
+    MetricId::RssMeanBytes,
+];
+
+/// Returns the bytes of a pool that a row of memory leaves out under one of its two arms.
+fn pool_left_out(work: &Work<'_>, row: &Comparison) -> Option<f64> {
+    let is_memory = RESIDENT.iter().any(|id| id.name() == row.metric);
+    let used = |arm: &String| {
+        let used = facts::pool(work.record(), arm)?.used_bytes?;
+        (used > 0.0).then_some(used)
+    };
+    let arms = [&row.policy, &row.baseline];
+    arms.into_iter().filter(|_| is_memory).find_map(used)
 }
 
 /// Returns true when a cell of a bench has the same pages under the policy and the baseline.

@@ -39,7 +39,7 @@ pub(super) fn doubts(
     doubts.extend(afterwards(work));
     doubts.extend(without_changed_pages(work, claims));
     doubts.extend(only_back_to_back(claims, choice));
-    doubts.extend(without_pages(work));
+    doubts.extend(without_pages(work, claims));
     doubts.extend(few_starts(claims));
     doubts.extend(order(work));
     doubts.extend(by_chance(work, choice));
@@ -192,12 +192,12 @@ fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt>
     })
 }
 
-fn without_pages(work: &Work<'_>) -> Option<Doubt> {
+/// A malloc that is best without the huge pages that it was asked for.
+fn without_pages(work: &Work<'_>, claims: &[Claim]) -> Option<Doubt> {
     let best = work.table().verdict.best.as_deref()?;
     let is_vain = work.asks_about_pages() && is_malloc_without_pages(work.context, best);
-    is_vain.then(|| Doubt::GainWithoutPages {
-        arm: best.to_owned(),
-    })
+    let claim = super::verdict_of(claims, best).filter(|_| is_vain)?;
+    Some(Doubt::TimeWithoutPages { claim })
 }
 
 fn few_starts(claims: &[Claim]) -> Option<Doubt> {

@@ -1,6 +1,7 @@
 //! The judged metric as rows: the baseline, each policy, and the baseline against itself.
 
 use super::names::Names;
+use super::{Judged, Verdicts};
 use crate::run::answer::{
     Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, SubjectKind, When, words,
 };
@@ -10,8 +11,8 @@ use crate::text::document::{Block, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::wrap::wrapped;
 
-/// Returns the rows of the judged metric, of that many policies at most.
-pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize) -> Section {
+/// Returns the rows of the judged metric.
+pub(super) fn section(answer: &Answer, names: &Names, room: Judged, width: usize) -> Section {
     let mut section = Section::default();
     let rows = rows(answer);
     if rows.is_empty() {
@@ -22,7 +23,9 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         align: vec![Align::Left, Align::Right, Align::Left, Align::Wrapped],
     };
     let alone = rows.iter().filter(|row| row.is_alone());
-    let alone: Vec<_> = alone.map(|row| row.cells(answer, names)).collect();
+    let alone: Vec<_> = alone
+        .map(|row| row.cells(answer, names, room.verdicts))
+        .collect();
     if !alone.is_empty() {
         grid.push([format!("  {}", words::PAGES_ALONE)]);
         grid.rows.extend(alone);
@@ -30,15 +33,15 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
     let mut shown: Vec<&str> = Vec::new();
     let mut hidden: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| !row.is_alone()) {
-        if !shown.contains(&row.arm) && shown.len() == most {
+        if !shown.contains(&row.arm) && shown.len() == room.policies {
             hidden.push(row.arm);
         } else {
             shown.push(row.arm);
             shown.dedup();
-            grid.rows.push(row.cells(answer, names));
+            grid.rows.push(row.cells(answer, names, room.verdicts));
         }
     }
-    grid.rows.extend(control(answer, names));
+    grid.rows.extend(control(answer, names, room.verdicts));
     section.push(with_wrapped_notes(grid, width));
     hidden.dedup();
     if !hidden.is_empty() {
@@ -60,7 +63,7 @@ fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
     for row in rows {
         match row.as_slice() {
             [name, note] if width < usize::MAX => {
-                let lines = wrapped(&note.text, room, 0).into_iter();
+                let lines = clipped(wrapped(&note.text, room, 0)).into_iter();
                 let names = std::iter::once(name.clone()).chain(std::iter::repeat(Cell::default()));
                 let rows = names.zip(lines);
                 grid.rows
@@ -71,6 +74,19 @@ fn with_wrapped_notes(mut grid: Grid, width: usize) -> Grid {
     }
     grid
 }
+
+/// Returns the first lines of a note: `-v` has all of it.
+fn clipped(mut lines: Vec<String>) -> Vec<String> {
+    let is_long = lines.len() > NOTE_LINES;
+    lines.truncate(NOTE_LINES);
+    if let Some(last) = lines.last_mut().filter(|_| is_long) {
+        last.push('…');
+    }
+    lines
+}
+
+/// The lines of a note in the table, such as what a program wrote when it failed.
+const NOTE_LINES: usize = 2;
 
 /// Fewer starts go the same way by chance: `-v` has them, and a doubt names their number.
 const TELLING_STARTS: u32 = 3;
@@ -98,17 +114,21 @@ impl<'a> Row<'a> {
         matches!(against, Some(Against::SmallPagesSameMalloc(_)))
     }
 
-    fn cells(&self, answer: &Answer, names: &Names) -> Vec<Cell> {
-        let short = names.show(self.arm);
+    fn cells(&self, answer: &Answer, names: &Names, verdicts: Verdicts) -> Vec<Cell> {
         let indent = " ".repeat(self.indent);
         match self.claim {
             Some(claim) => {
-                let name = words::row(&claim.contrast, short);
-                cells(answer, claim, &format!("{indent}{name}"), names)
+                let name = names.shorten(&words::row(&claim.contrast, self.arm));
+                let verdict = match verdicts {
+                    Verdicts::WithRounds => words::call(answer, claim),
+                    Verdicts::Words => words::side(answer, claim),
+                };
+                let verdict = names.shorten(&verdict);
+                cells(answer, claim, format!("{indent}{name}"), verdict)
             }
             None => {
                 let why = self.silent.clone().unwrap_or_default();
-                let texts = [format!("{indent}{short}"), why];
+                let texts = [format!("{indent}{}", names.shorten(self.arm)), why];
                 texts.into_iter().map(Cell::plain).collect()
             }
         }
@@ -116,16 +136,15 @@ impl<'a> Row<'a> {
 }
 
 /// Returns the cells of a claim: name, effect, interval and verdict.
-fn cells(answer: &Answer, claim: &Claim, name: &str, names: &Names) -> Vec<Cell> {
-    let call = names.shorten(&words::call(answer, claim));
+fn cells(answer: &Answer, claim: &Claim, name: String, verdict: String) -> Vec<Cell> {
     let change = words::change(answer, claim).filter(|_| claim.call.why().is_none());
     match change {
-        None => vec![Cell::plain(name), Cell::plain(call)],
+        None => vec![Cell::plain(name), Cell::plain(verdict)],
         Some(change) => vec![
             Cell::plain(name),
             Cell::plain(change),
             Cell::plain(words::interval(answer, claim).unwrap_or_default()),
-            Cell::plain(call).tone(tone(claim)),
+            Cell::plain(verdict).tone(tone(claim)),
         ],
     }
 }
@@ -280,17 +299,21 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
 }
 
 /// Returns the row of the baseline against itself.
-fn control(answer: &Answer, names: &Names) -> Option<Vec<Cell>> {
+fn control(answer: &Answer, names: &Names, verdicts: Verdicts) -> Option<Vec<Cell>> {
     let is_control = |claim: &Claim| {
         claim.contrast.against == Against::Itself && claim.contrast.metric == answer.judged.metric
     };
     let id: ClaimId = answer.find(is_control)?;
     let interval = words::interval(answer, answer.claim(id)).unwrap_or_default();
+    let verdict = match verdicts {
+        Verdicts::WithRounds => words::control(answer, id),
+        Verdicts::Words => words::control_word(answer, id),
+    };
     let texts = [
         names.shorten(&format!("  {}", words::itself(answer))),
         String::new(),
         interval,
-        words::control(answer, id).to_owned(),
+        verdict.to_owned(),
     ];
     Some(texts.into_iter().map(Cell::plain).collect())
 }

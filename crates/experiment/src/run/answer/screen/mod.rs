@@ -21,31 +21,72 @@ const FEW: usize = 3;
 /// Parts of each kind that the first screen has.
 #[derive(Clone, Copy, Debug)]
 struct Room {
-    policies: usize,
+    /// Rows of the judged metric, and how they are written.
+    judged: Judged,
+    /// Other metrics.
     rows: usize,
     causes: usize,
     doubts: usize,
 }
 
+/// The rows of the judged metric.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    policies: usize,
+    verdicts: Verdicts,
+    /// The width of the longest name that is shown in full.
+    name: usize,
+}
+
+/// The form of a verdict in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdicts {
+    /// With the rounds that support it.
+    WithRounds,
+    /// In one word.
+    Words,
+}
+
 /// From much to little: other metrics go first, because `-v` has all of them.
-const STEPS: [Room; 12] = [
-    room(9, 5, 2, 3),
-    room(9, 4, 2, 3),
-    room(9, 4, 2, 2),
-    room(9, 4, 1, 2),
-    room(9, 3, 1, 2),
-    room(9, 3, 1, 1),
-    room(9, 2, 1, 1),
-    room(6, 2, 1, 1),
-    room(4, 2, 1, 1),
-    room(4, 1, 1, 1),
-    room(4, 0, 1, 1),
-    room(3, 0, 0, 1),
+const STEPS: [Room; 14] = [
+    room(FULL, 5, 2, 3),
+    room(FULL, 4, 2, 3),
+    room(FULL, 4, 2, 2),
+    room(FULL, 4, 1, 2),
+    room(FULL, 3, 1, 2),
+    room(FULL, 3, 1, 1),
+    room(FULL, 2, 1, 1),
+    room(SHORT, 2, 1, 1),
+    room(SHORT, 1, 1, 1),
+    room(SHORT.policies(6), 2, 1, 1),
+    room(SHORT.policies(4), 2, 1, 1),
+    room(SHORT.policies(4), 1, 1, 1),
+    room(SHORT.policies(3), 1, 1, 1),
+    room(SHORT.policies(3), 0, 1, 1),
 ];
 
-const fn room(policies: usize, rows: usize, causes: usize, doubts: usize) -> Room {
+const FULL: Judged = Judged {
+    policies: 9,
+    verdicts: Verdicts::WithRounds,
+    name: 24,
+};
+
+/// Narrow enough for a line to each row.
+const SHORT: Judged = Judged {
+    policies: 9,
+    verdicts: Verdicts::Words,
+    name: 18,
+};
+
+impl Judged {
+    const fn policies(self, policies: usize) -> Self {
+        Self { policies, ..self }
+    }
+}
+
+const fn room(judged: Judged, rows: usize, causes: usize, doubts: usize) -> Room {
     Room {
-        policies,
+        judged,
         rows,
         causes,
         doubts,
@@ -73,16 +114,15 @@ pub(super) fn document(answer: &Answer, width: usize) -> Document {
 }
 
 fn compose(answer: &Answer, width: usize, room: Room) -> Document {
-    let names = Names::of(answer);
+    let names = Names::of(answer, room.judged.name);
     let mut sections = vec![head(answer)];
-    sections.extend(
-        answer
-            .programs
-            .iter()
-            .map(|part| program(part, &names, room.policies, width)),
-    );
-    sections.push(judged::section(answer, &names, room.policies, width));
-    sections.push(table::section(answer, &names, room.rows, width));
+    let programs = answer.programs.iter();
+    sections.extend(programs.map(|part| program(part, &names, room.judged, width)));
+    let tables = [
+        judged::section(answer, &names, room.judged, width),
+        table::section(answer, &names, room.rows, width),
+    ];
+    sections.extend(tables.into_iter().filter(|it| !it.blocks.is_empty()));
     let legend = names.legend(&sections);
     if let (Some(last), false) = (sections.last_mut(), legend.is_empty()) {
         last.push(Block::Notes(legend));
@@ -92,10 +132,12 @@ fn compose(answer: &Answer, width: usize, room: Room) -> Document {
 }
 
 /// Returns the headline and the choice of one program of several.
-fn program(answer: &Answer, names: &Names, policies: usize, width: usize) -> Section {
+fn program(answer: &Answer, names: &Names, room: Judged, width: usize) -> Section {
     let mut section = Section::titled(answer.subject.name.clone());
-    section.blocks.extend(head(answer).blocks);
-    let rows = judged::section(answer, names, policies, width);
+    let sentences = words::headline::headline(answer).join(" ");
+    section.push(Paragraph::new(sentences).tone(Tone::Strong));
+    section.blocks.extend(to_do(answer).blocks);
+    let rows = judged::section(answer, names, room, width);
     section.blocks.extend(rows.blocks);
     section
 }
@@ -129,7 +171,7 @@ fn to_do(answer: &Answer) -> Section {
     let program: Vec<String> = steps.chain(commands(false)).collect();
     let machine: Vec<String> = commands(true).collect();
     let blocks = [
-        (words::action::set_for_program(choice), program),
+        (words::action::set_for_program(answer, choice), program),
         (words::action::set_for_machine(choice), machine),
     ];
     let blocks = blocks.into_iter().filter(|(_, lines)| !lines.is_empty());
@@ -153,15 +195,6 @@ fn closing(answer: &Answer, room: Room) -> Section {
     let doubts = doubts.map(|doubt| words::doubt::doubt(answer, doubt));
     fields.extend(listed(words::DOUBTS, doubts.collect(), room.doubts));
     fields.extend(next(answer, 1));
-    let hidden = answer
-        .next
-        .iter()
-        .skip(1)
-        .filter(|it| it.step != NextStep::Verbose)
-        .count();
-    if hidden > 0 {
-        fields.push(Field::new("", words::more(hidden)));
-    }
     Section::default().with(fields)
 }
 
@@ -196,11 +229,10 @@ pub(super) fn chosen(answer: &Answer) -> Option<Field> {
 pub(super) fn listed(label: &str, mut texts: Vec<String>, most: usize) -> Vec<Field> {
     let hidden = texts.len().saturating_sub(most);
     texts.truncate(most);
-    if hidden > 0 {
-        texts.push(words::more(hidden));
-    }
-    if texts.is_empty() {
-        texts.push(words::NONE.to_owned());
+    match texts.last_mut() {
+        Some(last) if hidden > 0 => *last = words::with_more(last, hidden),
+        Some(_) => {}
+        None => texts.push(words::NONE.to_owned()),
     }
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let fields = labels.zip(texts);
@@ -209,11 +241,13 @@ pub(super) fn listed(label: &str, mut texts: Vec<String>, most: usize) -> Vec<Fi
         .collect()
 }
 
-/// Returns that many next steps with their commands.
+/// Returns that many next steps with their commands, and the number of those left out.
 pub(super) fn next(answer: &Answer, most: usize) -> Vec<Field> {
     let mut fields = Vec::new();
+    let left_out = answer.next.iter().skip(most);
+    let hidden = left_out.filter(|it| it.step != NextStep::Verbose).count();
     for step in answer.next.iter().take(most) {
-        let text = words::action::next(answer, step);
+        let text = words::action::next(answer, step, hidden);
         let text = (!text.is_empty()).then(|| Field::new("", text));
         let command = step
             .command

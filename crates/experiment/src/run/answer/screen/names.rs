@@ -1,13 +1,10 @@
 //! Short names of policies for columns, with a legend.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::run::answer::{Answer, words};
+use crate::run::answer::{Answer, SubjectKind, words};
 use crate::text::document::{Block, Section};
 use crate::text::wrap::display_width;
-
-/// The width of the longest name that a column shows in full.
-const LONGEST: usize = 24;
 
 /// The names that a legend has at most.
 const MOST_LINES: usize = 2;
@@ -19,31 +16,33 @@ pub(in crate::run::answer) struct Names {
 }
 
 impl Names {
-    /// Returns the short names of all policies whose names are too long for a column.
-    pub(in crate::run::answer) fn of(answer: &Answer) -> Self {
+    /// Returns the short names of all policies whose names are longer than `most`.
+    pub(in crate::run::answer) fn of(answer: &Answer, most: usize) -> Self {
         let mut names = Self::default();
-        let long = answer.arms.iter().map(|arm| &arm.name);
-        for name in long.filter(|name| display_width(name) > LONGEST) {
+        let arms = answer.arms.iter().map(|arm| arm.name.as_str());
+        let names_of_arms = arms.map(|name| match answer.subject.kind {
+            SubjectKind::Programs => words::program(name).1,
+            _ => name,
+        });
+        let long: BTreeSet<&str> = names_of_arms
+            .filter(|it| display_width(it) > most)
+            .collect();
+        for name in long {
             let is_taken = |short: &String| names.short.values().any(|it| it == short);
-            let mut short = ends_of(name);
+            let mut short = ends_of(name, most);
             let mut number = 2;
             while is_taken(&short) {
-                short = format!("{} {number}", ends_of(name));
+                short = format!("{} {number}", ends_of(name, most));
                 number += 1;
             }
-            names.short.insert(name.clone(), short);
+            names.short.insert(name.to_owned(), short);
         }
         names
     }
 
-    /// Returns a name as a column shows it.
-    pub(in crate::run::answer) fn show<'a>(&'a self, name: &'a str) -> &'a str {
-        self.short.get(name).map_or(name, String::as_str)
-    }
-
-    /// Returns a text with every long name in it as a column shows it.
+    /// Returns a text with every long name in it as a column shows it. A name that begins with another one goes first.
     pub(in crate::run::answer) fn shorten(&self, text: &str) -> String {
-        let names = self.short.iter();
+        let names = self.short.iter().rev();
         names.fold(text.to_owned(), |text, (name, short)| {
             text.replace(name, short)
         })
@@ -75,9 +74,9 @@ impl Names {
 }
 
 /// Returns both ends of a long name: those of variants differ at the end.
-fn ends_of(name: &str) -> String {
+fn ends_of(name: &str, most: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
-    let half = LONGEST / 2 - 2;
+    let half = most / 2 - 2;
     let head: String = letters[..half].iter().collect();
     let tail: String = letters[letters.len() - half..].iter().collect();
     format!("{head}…{tail}")

@@ -68,7 +68,7 @@ fn kept<'a>(all: &[&'a Row], most: usize) -> Vec<&'a Row> {
         free = free.saturating_sub(usize::from(!row.stays));
         stays
     });
-    kept.truncate(most.max(1));
+    kept.truncate(most);
     kept
 }
 
@@ -120,8 +120,8 @@ fn draw(answer: &Answer, names: &Names, rows: &[&Row], arms: &[String]) -> Grid 
     let base = &answer.judged.baseline;
     let has_interval = answer.subject.kind == SubjectKind::Bench && arms.len() == 1;
     let has_base = !is_pair(answer);
-    let heads = arms.iter().map(|arm| Cell::plain(names.show(arm)));
-    let corner = has_base.then(|| Cell::plain(names.show(base)));
+    let heads = arms.iter().map(|arm| Cell::plain(names.shorten(arm)));
+    let corner = has_base.then(|| Cell::plain(names.shorten(base)));
     let head: Vec<Cell> = std::iter::once(Cell::default())
         .chain(corner)
         .chain(heads)
@@ -175,7 +175,8 @@ fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
 /// Returns the effect and one word of verdict, padded so that the figures of a column end together.
 fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
     let mark = mark(claim);
-    match words::change(answer, claim) {
+    let change = words::change(answer, claim).filter(|_| claim.call.why().is_none());
+    match change {
         Some(change) if marks == 0 => Cell::plain(change).tone(tone(claim)),
         Some(change) => Cell::plain(format!("{change} {}", padded(&mark, marks))).tone(tone(claim)),
         None => Cell::plain(mark),

@@ -26,8 +26,14 @@ pub(in crate::run::answer) const DO: &str = "Do";
 pub(in crate::run::answer) const DO_ALSO: &str = "Do also";
 
 /// Returns the heading of commands that set the chosen policy for the program.
-pub(in crate::run::answer) fn set_for_program(choice: &Choice) -> String {
-    format!("{}: {}", condition(choice), mechanism(choice.mechanism))
+pub(in crate::run::answer) fn set_for_program(answer: &Answer, choice: &Choice) -> String {
+    let (condition, mechanism) = (condition(choice), mechanism(choice.mechanism));
+    let arm = choice.arm.as_deref().and_then(|arm| answer.arm(arm));
+    let needs_mode = arm.is_some_and(|arm| arm.mode != "never")
+        && choice.commands.iter().all(|it| !it.machine_wide);
+    let mode = super::machine_mode(answer).filter(|mode| needs_mode && *mode != "never");
+    let mode = mode.map_or_else(String::new, |mode| format!("; THP stays {mode}"));
+    format!("{condition}: {mechanism}{mode}")
 }
 
 /// Returns the heading of commands that change the machine.
@@ -90,7 +96,7 @@ pub(in crate::run::answer) fn chosen(answer: &Answer, choice: &Choice) -> Option
             match (change(answer, claim), interval(answer, claim)) {
                 (Some(change), Some(ends)) => format!("{} ({change} {ends})", tie.arm),
                 (None, Some(ends)) => format!("{} {ends}", tie.arm),
-                _ => tie.arm.clone(),
+                _ => format!("{} (too few common rounds)", tie.arm),
             }
         })
         .collect();
@@ -116,8 +122,8 @@ fn preference(preference: Preference) -> &'static str {
     }
 }
 
-/// Returns the purpose of a next step; empty when its command shows it.
-pub(in crate::run::answer) fn next(answer: &Answer, next: &Next) -> String {
+/// Returns the purpose of a next step, and the number of others; empty when its command shows it.
+pub(in crate::run::answer) fn next(answer: &Answer, next: &Next, others: usize) -> String {
     let time = next.minutes.map(|minutes| format!("about {minutes} min"));
     let is_root = next.command.as_ref().is_some_and(|command| command.as_root);
     let root = is_root.then(|| "as root".to_owned());
@@ -126,6 +132,10 @@ pub(in crate::run::answer) fn next(answer: &Answer, next: &Next) -> String {
     let purpose = purpose(answer, &next.step);
     let parts = [lead, purpose].into_iter().filter(|part| !part.is_empty());
     let text = parts.collect::<Vec<_>>().join(": ");
+    let text = match others {
+        0 => text,
+        others => super::with_more(&text, others),
+    };
     match (&next.command, text.is_empty()) {
         (Some(_), false) => format!("{text}:"),
         _ => text,

@@ -142,9 +142,6 @@ fn of_policies(answer: &Answer, doubt: &Doubt) -> String {
         Doubt::VendorObjects { who, program } => {
             format!("{who} advises against huge pages: see {program}")
         }
-        Doubt::GainWithoutPages { arm } => {
-            format!("{arm} made no huge page, so its gain has another reason")
-        }
         Doubt::LeftBehind { text } => format!("not put back: {text}"),
         Doubt::Warning { text } => text.clone(),
         _ => String::new(),
@@ -157,6 +154,9 @@ fn wide(answer: &Answer, id: ClaimId) -> String {
     let Some(noise) = interval(answer, control) else {
         return format!("{itself}: too few rounds to show the noise");
     };
+    if control.excludes_none() {
+        return format!("{itself} {noise}: a difference that cannot be; trust none of that size");
+    }
     let decided = answer.headline.iter().map(|id| answer.claim(*id));
     let mut decided = decided.into_iter().filter(|claim| claim.call.is_shown());
     let is_same = |it: &Claim| it.contrast.metric == control.contrast.metric;

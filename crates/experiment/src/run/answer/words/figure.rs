@@ -2,7 +2,7 @@
 
 use super::metric;
 use crate::base::units::Unit;
-use crate::run::answer::{Answer, Claim, Contrast, Effect};
+use crate::run::answer::{Answer, Claim, Contrast, Covers, Effect};
 use crate::run::compare::labels::effect_of_ratio;
 use crate::text::ends::{percent_beside, percent_ends};
 use crate::text::number::{Scaler, percent, percent_change, quantity};
@@ -16,31 +16,40 @@ pub(in crate::run::answer) fn change(answer: &Answer, claim: &Claim) -> Option<S
     })
 }
 
-/// Returns the interval in the unit of its effect: `[−71, −15]`.
+/// Returns the interval in the unit of its effect: `[−71, −15]`. A range without a probability has no brackets.
 pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option<String> {
     let ends = claim.interval?;
     let [low, high] = match claim.effect {
         None | Some(Effect::Ratio(_)) => percent_ends(ends.low - 1.0, ends.high - 1.0),
         Some(Effect::Points(_)) => percent_ends(ends.low / 100.0, ends.high / 100.0),
         // No difference has no unit before the interval.
-        Some(Effect::Difference(0.0)) => {
+        Some(Effect::Difference(size)) => {
             let scaler = scaler(answer, claim);
-            [ends.low, ends.high].map(|end| scaler.show_change(end))
-        }
-        Some(Effect::Difference(_)) => {
-            let scaler = scaler(answer, claim);
-            [ends.low, ends.high].map(|end| scaler.bare_change(end))
+            [ends.low, ends.high].map(|end| match size == 0.0 || ends.covers == Covers::Range {
+                true => scaler.show_change(end),
+                false => scaler.bare_change(end),
+            })
         }
     };
-    Some(format!("[{low}, {high}]"))
+    let unit = match claim.effect {
+        None | Some(Effect::Ratio(_)) => " %",
+        Some(Effect::Points(_)) => " points",
+        Some(Effect::Difference(_)) => "",
+    };
+    Some(match ends.covers {
+        Covers::Verdict | Covers::Row => format!("[{low}, {high}]"),
+        Covers::Range => format!("{low} to {high}{unit}"),
+    })
 }
 
 /// Returns the effect and its interval: `−5.0 % [−17, +7]`.
 pub(in crate::run) fn change_with_interval(answer: &Answer, claim: &Claim) -> String {
     let change = change(answer, claim).unwrap_or_else(|| "no figure".to_owned());
-    match interval(answer, claim) {
-        Some(interval) => format!("{change} {interval}"),
-        None => change,
+    let covers = claim.interval.map(|it| it.covers);
+    match (interval(answer, claim), covers) {
+        (Some(range), Some(Covers::Range)) => format!("{change} ({range})"),
+        (Some(interval), _) => format!("{change} {interval}"),
+        (None, _) => change,
     }
 }
 

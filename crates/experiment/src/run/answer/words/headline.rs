@@ -302,6 +302,10 @@ fn compared(answer: &Answer, claim: &Claim) -> String {
     let figures = change_with_interval(answer, claim);
     let verdict = verdict(answer, claim);
     let text = match &claim.contrast.against {
+        Against::Program(_) if claim.call.is_shown() => {
+            let side = super::side(answer, claim);
+            return format!("{program} is {side} than {other} under {policy}: {metric} {figures}.");
+        }
         Against::Program(_) => format!("Under {policy}, {program} against {other}: {metric}"),
         Against::GainOfProgram(_) => format!("Gain of {program} from {policy} against {other}:"),
         Against::OtherRecord => {

@@ -41,8 +41,7 @@ pub(super) const DASH_LEGEND: &str = "—: not decided";
 /// Explains the star of a cell that no error budget covers.
 pub(super) const STAR_LEGEND: &str = "*: one such row in twenty may be false";
 /// Explains the marks of intervals.
-pub(super) const INTERVAL_LEGEND: &str =
-    "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; [ ]‡: smallest and largest seen";
+pub(super) const INTERVAL_LEGEND: &str = "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; a to b: smallest and largest seen";
 /// The note before metrics that no trial gave.
 pub(super) const NO_READING: &str = "not read";
 /// The note before metrics without any value but zero.
@@ -65,7 +64,7 @@ pub(super) const COLUMNS: [&str; 6] = ["", "from", "to", "change", "interval", "
 
 /// Returns the heading of a table of claims: `thp=always against as-is (THP madvise)`.
 pub(super) fn pair(answer: &Answer, contrast: &Contrast) -> String {
-    let arm = answer.arm(&contrast.arm).map(named);
+    let arm = answer.arm(&contrast.arm).map(|arm| named(answer, arm));
     let arm = arm.unwrap_or_else(|| contrast.arm.clone());
     format!("{arm} against {}", against(answer, contrast))
 }
@@ -105,9 +104,9 @@ pub(super) fn not_read(missing: Option<&Missing>) -> String {
     }
 }
 
-/// Returns the pointer to things that only `-v` shows.
-pub(super) fn more(count: usize) -> String {
-    format!("{count} more: -v")
+/// Returns a text with the pointer to others that only `-v` shows.
+pub(super) fn with_more(text: &str, count: usize) -> String {
+    format!("{text}; {count} more: -v")
 }
 
 /// Returns the pointer to rows, columns or policies that only `-v` shows.
@@ -140,17 +139,26 @@ pub(super) fn base(answer: &Answer) -> String {
     let name = &answer.judged.baseline;
     let is_bench = answer.subject.kind == SubjectKind::Bench;
     match answer.arm(name).filter(|_| !is_bench) {
-        Some(arm) => named(arm),
+        Some(arm) => named(answer, arm),
         None => name.clone(),
     }
 }
 
 /// Returns a policy and the mode of huge pages under it, unless its name has the mode.
-pub(super) fn named(arm: &Arm) -> String {
-    match arm.mode.is_empty() || arm.name.contains("thp=") {
-        true => arm.name.clone(),
-        false => format!("{} (THP {})", arm.name, arm.mode),
+pub(super) fn named(answer: &Answer, arm: &Arm) -> String {
+    if arm.mode.is_empty() || arm.name.contains("thp=") {
+        return arm.name.clone();
     }
+    let verb = match machine_mode(answer) {
+        Some(machine) if machine != arm.mode => "sets ",
+        _ => "",
+    };
+    format!("{} ({verb}THP {})", arm.name, arm.mode)
+}
+
+/// Returns the mode of huge pages that the machine was found in.
+pub(super) fn machine_mode(answer: &Answer) -> Option<&str> {
+    answer.circumstances.first()?.machine.thp.as_deref()
 }
 
 /// Returns the opponent of a contrast.
@@ -224,7 +232,8 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
         Call::Open(needs) => match needs.fewest_rounds {
             Some(fewest) => format!("too few: {} of {fewest} rounds", claim.rounds),
             None if matches!(claim.contrast.when, When::PerStart(_)) => {
-                agreed("same sign", claim, &all)
+                let agreed = agreed("same sign", claim, &all);
+                format!("not decided: {agreed}")
             }
             None => format!("not decided after {all}"),
         },
@@ -238,6 +247,20 @@ fn agreed(side: &str, claim: &Claim, all: &str) -> String {
     match claim.agreeing {
         Some(agreeing) => format!("{side} in {agreeing} of {all}"),
         None => format!("{side} ({all})"),
+    }
+}
+
+/// Returns the verdict of a row without the rounds that support it.
+pub(super) fn side(answer: &Answer, claim: &Claim) -> String {
+    let [better, worse] = sides(answer, &claim.contrast);
+    match &claim.call {
+        Call::Better => better.to_owned(),
+        Call::Worse => worse.to_owned(),
+        Call::Open(_) | Call::DependsOnOrder { .. } => "not decided".to_owned(),
+        other => match other.why() {
+            Some(why) => not_compared(answer, why),
+            None => mark(other).to_owned(),
+        },
     }
 }
 
@@ -290,6 +313,10 @@ pub(super) fn why(answer: &Answer, why: &Why) -> String {
         Why::NotMeasured { reason } => format!("not measured: {reason}"),
         Why::NoDirection => "neither direction of this metric is better".to_owned(),
         Why::ByMechanism { control } => format!("{control} lost as much without huge pages"),
+        Why::PoolLeftOut { bytes } => {
+            let bytes = quantity(&Unit::Bytes, *bytes);
+            format!("it leaves out {bytes} of a hugetlb pool")
+        }
         Why::SameInCell => format!("same pages as {baseline}"),
         Why::NoRound => "no round was complete".to_owned(),
         Why::LeftOut { reason } => reason.clone(),
@@ -322,8 +349,7 @@ fn pages(why: &Why) -> Option<String> {
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
-        Covers::Row => "",
-        Covers::Range => "‡",
+        Covers::Row | Covers::Range => "",
     }
 }
 
@@ -332,22 +358,50 @@ pub(super) fn itself(answer: &Answer) -> String {
     format!("{} against itself", answer.judged.baseline)
 }
 
+/// The outcome of the A/A control for the effects of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Control {
+    TooFewRounds,
+    Failed,
+    Wide,
+    BelowTheEffects,
+    WithinTheThreshold,
+}
+
+fn outcome(answer: &Answer, id: ClaimId) -> Control {
+    let doubt = answer.doubts.iter().find_map(|found| match found {
+        Doubt::ControlFailed { claim } => (*claim == id).then_some(Control::Failed),
+        Doubt::ControlWide { claim } => (*claim == id).then_some(Control::Wide),
+        _ => None,
+    });
+    let has_effect = answer.claims.iter().any(|claim| claim.call.is_shown());
+    match (answer.claim(id).interval, doubt) {
+        (None, _) => Control::TooFewRounds,
+        (Some(_), Some(doubt)) => doubt,
+        (Some(_), None) if has_effect => Control::BelowTheEffects,
+        (Some(_), None) => Control::WithinTheThreshold,
+    }
+}
+
 /// Returns the meaning of the A/A control for the effects of this answer.
 pub(super) fn control(answer: &Answer, id: ClaimId) -> &'static str {
-    if answer.claim(id).interval.is_none() {
-        return "too few rounds";
+    match outcome(answer, id) {
+        Control::TooFewRounds => "too few rounds",
+        Control::Failed => "differs from itself: failed",
+        Control::Wide => "wider than the effect: noisy",
+        Control::BelowTheEffects => "below the effects: passed",
+        Control::WithinTheThreshold => "within the threshold: passed",
     }
-    let is_in = |found: &Doubt| match found {
-        Doubt::ControlFailed { claim } => (*claim == id).then_some("differs from itself: failed"),
-        Doubt::ControlWide { claim } => (*claim == id).then_some("wider than the effect: noisy"),
-        _ => None,
-    };
-    let effects = || answer.claims.iter().any(|claim| claim.call.is_shown());
-    let doubt = answer.doubts.iter().find_map(is_in);
-    doubt.unwrap_or_else(|| match effects() {
-        true => "below the effects: passed",
-        false => "within the threshold: passed",
-    })
+}
+
+/// Returns the same in one word, if there is one.
+pub(super) fn control_word(answer: &Answer, id: ClaimId) -> &'static str {
+    match outcome(answer, id) {
+        Control::TooFewRounds => "too few rounds",
+        Control::Failed => "failed",
+        Control::Wide => "noisy",
+        Control::BelowTheEffects | Control::WithinTheThreshold => "passed",
+    }
 }
 
 /// The heading of rows that compare a malloc with huge pages and the same malloc without.

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use hugewise_linux::perf::events;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::{Rule, Status, Test};
 use hugewise_base::exit::Exit;
-use hugewise_observe::inspect::reasons::Code;
-use hugewise_observe::stat::kind::KINDS;
 use hugewise_experiment::run::cause::{CauseId, Explanation, explanations};
 use hugewise_experiment::run::metric::{Better, FAMILIES, Family, Scope};
 use hugewise_experiment::run::policy::keys::KEYS;
+use hugewise_linux::perf::events;
+use hugewise_observe::inspect::reasons::Code;
+use hugewise_observe::stat::kind::KINDS;
 use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};
 use hugewise_text::{Verbosity, to_markdown};

@@ -11,7 +11,12 @@ use hugewise_experiment::run::policy::keys::KEYS;
 /// before its own tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let rooms = ["experiment/src/run", "attribute/src", "linux/src", "hugewise/src"];
+    let rooms = [
+        "experiment/src/run",
+        "attribute/src",
+        "linux/src",
+        "hugewise/src",
+    ];
     let mut folders: Vec<PathBuf> = rooms.map(|room| root.join("crates").join(room)).into();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -477,7 +477,8 @@ fn format_md_names_all_fields() {
     let advice = serde_json::to_value(advice).expect("JSON");
     let part = "`hugewise-advice 1`";
     let own = ["host", "facts", "thp"];
-    let unknown = crate::documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
+    let unknown =
+        crate::documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
     assert_eq!(unknown, BTreeSet::new());
 }
 

@@ -11,7 +11,9 @@ use hugewise_base::jsonl::LineError;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::record;
 use hugewise_experiment::run::record::{Line, Record};
-use hugewise_experiment::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_experiment::run::trial::timeline::{
+    Held, Requests, Second, Slowest, Timeline, Unrelated,
+};
 use hugewise_experiment::run::trial::{
     Advice, Collapsing, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading,
     Readings, Role, Tracing, Trial,

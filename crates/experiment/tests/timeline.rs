@@ -9,7 +9,9 @@ use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::timeline::document;
 use hugewise_experiment::run::trial::Trial;
-use hugewise_experiment::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_experiment::run::trial::timeline::{
+    Held, Requests, Second, Slowest, Timeline, Unrelated,
+};
 use hugewise_text::{Style, to_text};
 use sample::{small_pages, thp};
 

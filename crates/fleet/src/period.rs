@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::guardrail::Seen;
 use super::{Proof, Sums};
-use hugewise_observe::machine::MachineSample;
 use hugewise_experiment::run::metric::Better::{self, Higher, Lower, Neither};
 use hugewise_experiment::run::policy::Thp;
+use hugewise_observe::machine::MachineSample;
 
 /// A rate of events: its metric, which direction is good, and the fields of /proc/vmstat that are
 /// summed. A `*` stands at the end of names of which a kernel has several, one a zone.

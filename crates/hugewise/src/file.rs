@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
 use std::path::Path;
 
-use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
 use hugewise_base::units::bytes_text;
+use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
 use hugewise_text::page;
 
 use crate::invoker;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::accessed_bits::{clear_accessed_bits, read_used_where};
@@ -14,9 +15,8 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_base::missing::{Fact, Missing};
-use hugewise_observe::doctor::{Feature, Support};
 use hugewise_observe::address_space::Space;
+use hugewise_observe::doctor::{Feature, Support};
 use hugewise_observe::forecast::{Forecast, ProcessorTime, Worth, bloat, worth};
 use hugewise_observe::stat::WalkShare;
 

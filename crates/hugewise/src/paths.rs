@@ -6,15 +6,15 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use hugewise_base::calendar;
+use hugewise_base::host::Host;
+use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_linux::apply::{Machine, preload};
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::undo::{self, Place};
-use hugewise_base::calendar;
-use hugewise_base::host::Host;
-use hugewise_experiment::run::policy::realise::Realisation;
 
 use crate::{exit, invoker};
 

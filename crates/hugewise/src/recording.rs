@@ -6,9 +6,9 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_linux::perf::symbols::Symbols;
 use hugewise_base::jsonl::{Line, LineError, RawLine, to_line};
 use hugewise_base::recording::Recorded;
+use hugewise_linux::perf::symbols::Symbols;
 use hugewise_observe::faults;
 use hugewise_text::page::MOST_BYTES;
 

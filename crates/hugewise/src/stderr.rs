@@ -10,8 +10,8 @@
 use std::fmt::Display;
 use std::io::{Write, stderr};
 
-use hugewise_linux::machine::terminal::columns;
 use hugewise_base::plain::{plain, plain_lines};
+use hugewise_linux::machine::terminal::columns;
 use hugewise_text::wrap::wrapped;
 
 use crate::exit::Fault;

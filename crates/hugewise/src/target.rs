@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use hugewise_base::units::parse_duration;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::WaitResult;
@@ -14,9 +16,7 @@ use hugewise_linux::spawn;
 use hugewise_linux::spawn::{
     AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
 };
-use hugewise_base::units::parse_duration;
 use hugewise_observe::stat::Target;
-use hugewise_experiment::run::trial::Outcome;
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hugewise_base::units::{parse_duration, rough};
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Purpose, Settings, Turn};
 use hugewise_linux::proc::pid_stat::read_age;
 use hugewise_linux::proc::process::read_command_line;
-use hugewise_base::units::{parse_duration, rough};
 use hugewise_text::wrap::{plain, shortened};
 
 use crate::stderr::message;

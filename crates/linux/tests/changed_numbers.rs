@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use hugewise_base::jsonl::lines;
 use hugewise_base::recording::Recorded;
-use hugewise_monitor::watch;
-use hugewise_observe::{faults, stat};
-use hugewise_tlb::misses;
 use hugewise_experiment::run::compare::{Options, table};
 use hugewise_experiment::run::history::Entry;
 use hugewise_experiment::run::record;
+use hugewise_experiment::run::report::trials;
+use hugewise_monitor::watch;
+use hugewise_observe::{faults, stat};
 use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
-use hugewise_experiment::run::report::trials;
+use hugewise_tlb::misses;
 
 /// What is allocated, and the most that ever was since it was asked last.
 struct Counting;

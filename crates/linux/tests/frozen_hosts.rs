@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
 use hugewise_linux::machine::error::{Error, Kind};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, read_space};
@@ -14,10 +16,8 @@ use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::proc::statm::read_resident;
 use hugewise_linux::sys::cgroup;
-use hugewise_base::host::Host;
-use hugewise_base::missing::Missing;
-use hugewise_observe::doctor::{Diagnosis, diagnose};
 use hugewise_monitor::watch::State;
+use hugewise_observe::doctor::{Diagnosis, diagnose};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
 /// Relative to the package, where tests run: errors show the path, and golden files must not

@@ -18,12 +18,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ground::{Ground, path_of, writes};
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
-use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 
 static TURN: Mutex<()> = Mutex::new(());
 

@@ -20,6 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_experiment::run::plan::service as plan;
+use hugewise_experiment::run::plan::service::{
+    CommandLine, Interleave, LoadPolicy, Places, StopSignal,
+};
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::{Outcome, Party, Reading};
 use hugewise_linux::collect::service::{
     LastLook, LiveServer, NoLook, ServerEnd, Service, Stage, trial,
 };
@@ -29,12 +37,6 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
 use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
-use hugewise_base::host::Host;
-use hugewise_base::missing::Missing;
-use hugewise_experiment::run::plan::service as plan;
-use hugewise_experiment::run::plan::service::{CommandLine, Interleave, LoadPolicy, Places, StopSignal};
-use hugewise_experiment::run::policy::realise::Realisation;
-use hugewise_experiment::run::trial::{Outcome, Party, Reading};
 
 mod planted;
 

@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hugewise_linux::bpf::{PointWindow, Tracer};
-use hugewise_linux::machine::root::Root;
 use hugewise_base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
 use hugewise_base::missing::Missing;
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::root::Root;
 use hugewise_observe::trace::Attachment;
 use hugewise_observe::trace::points::{Point, points};
 

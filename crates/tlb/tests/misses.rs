@@ -2,15 +2,15 @@
 
 use hugewise_base::jsonl::{LineError, to_line};
 use hugewise_base::missing::Missing;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Map, Modes, Sharing, Symbol};
+use hugewise_text::document::Document;
+use hugewise_text::{Style, Verbosity, to_text};
 use hugewise_tlb::misses::{
     Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss, MissEvent,
     Summary, is_recording,
 };
-use hugewise_experiment::run::trial::Outcome;
-use hugewise_text::document::Document;
-use hugewise_text::{Style, Verbosity, to_text};
 
 use crate::read;
 

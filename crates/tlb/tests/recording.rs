@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use hugewise_base::jsonl::lines;
 use hugewise_base::recording::Recorded;
-use hugewise_tlb::misses::{Analysis, Conclusion, Summary};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
+use hugewise_tlb::misses::{Analysis, Conclusion, Summary};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")

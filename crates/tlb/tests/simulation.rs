@@ -2,11 +2,11 @@
 
 use hugewise_base::missing::Missing;
 use hugewise_base::tlb::{Holds, Structure, Tlb};
+use hugewise_text::{Style, to_text};
 use hugewise_tlb::simulation::{
     Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind, Mapped, MappedPages, PageNow, Paging,
     Processor, Simulation, Tally, Tracer, WalkCache, shape_of,
 };
-use hugewise_text::{Style, to_text};
 
 const K4: u64 = 4096;
 const M2: u64 = 2 << 20;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use hugewise_experiment::run::stats::{ALPHA, median, paired};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::pid_stat::read_pid_stat;
 use hugewise_linux::proc::stat::ticks_per_second;
-use hugewise_experiment::run::stats::{ALPHA, median, paired};
 
 use super::Arguments;
 use super::load::Load;

@@ -3,7 +3,9 @@
 
 use anyhow::Result;
 use hugewise_base::histogram::distribution::{Distribution, Grain};
-use hugewise_experiment::run::compare::{self, Change, Comparison, Options, PERCENTILES, Statistic};
+use hugewise_experiment::run::compare::{
+    self, Change, Comparison, Options, PERCENTILES, Statistic,
+};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Reading;
 

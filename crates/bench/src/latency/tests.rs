@@ -6,9 +6,9 @@ use super::levels::{FEWEST_ROUNDS, Level, levels};
 use super::price::prices;
 use super::summary::{self, PagePrice};
 use super::{Curve, Point, footprints};
+use expect_test::expect;
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 use hugewise_experiment::run::cells::processor::{Cache, Processor};
-use expect_test::expect;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;

@@ -1,6 +1,8 @@
 //! The choice among equals, of arguments and of malloc, and what too few rounds and user time show.
 
-use hugewise_experiment::run::answer::{Answer, Call, Covers, Doubt, Mechanism, NextStep, Step, Word};
+use hugewise_experiment::run::answer::{
+    Answer, Call, Covers, Doubt, Mechanism, NextStep, Step, Word,
+};
 use hugewise_experiment::run::compare::Preference;
 use hugewise_experiment::run::policy::realise::{EnvChange, ThpPrctl, Tracer};
 use hugewise_experiment::run::policy::{Malloc, Policy, Settings, Thp};

@@ -250,8 +250,8 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use hugewise_base::histogram::distribution::{Distribution, Grain};
     use crate::simulate::Fleet;
+    use hugewise_base::histogram::distribution::{Distribution, Grain};
 
     fn read(bytes: Vec<u8>, experiment: &str) -> Result<Vec<Row>, Error> {
         let mut rows = Rows::open(Bytes::from(bytes), experiment)?;

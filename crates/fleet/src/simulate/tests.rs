@@ -455,12 +455,18 @@ fn treated_hosts_that_vanish_forbid_an_answer() {
             analysis(&tally(&lossy(0.25), seed)),
         );
         assert_eq!(kept.arms[0].reason, None);
-        assert_eq!(kept.arms[0].answer, hugewise_experiment::run::compare::Answer::Better);
+        assert_eq!(
+            kept.arms[0].answer,
+            hugewise_experiment::run::compare::Answer::Better
+        );
         let reason = lost.arms[0].reason.as_deref();
         assert!(
             reason.is_some_and(|it| it.contains("did not keep")),
             "{reason:?}"
         );
-        assert_eq!(lost.arms[0].answer, hugewise_experiment::run::compare::Answer::NotDecided);
+        assert_eq!(
+            lost.arms[0].answer,
+            hugewise_experiment::run::compare::Answer::NotDecided
+        );
     }
 }

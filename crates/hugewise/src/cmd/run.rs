@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Command, FromArgMatches};
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_experiment::run::record::Record;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
 
 use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;

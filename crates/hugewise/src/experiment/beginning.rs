@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::machine::turn::Settings;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::record::{Continuation, Header, Record};
+use hugewise_linux::machine::turn::Settings;
 
 use super::recorder::Recorder;
 use crate::paths;

@@ -6,19 +6,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::Turn;
-use hugewise_linux::undo::LeftBehind;
 use hugewise_base::host::Host;
 use hugewise_experiment::run::compare::{self, host_differences};
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{End, Header, Record, StopReason};
 use hugewise_experiment::run::trial::Trial;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::Turn;
+use hugewise_linux::undo::LeftBehind;
 
 use super::announcement::announce;
 use super::beginning::Beginning;
+use super::cells;
 use super::earlier;
 use super::fragmentation::Fragmentation;
 use super::own_setting::beside_knowledge;
@@ -71,6 +72,7 @@ pub fn conduct(
 /// # Errors
 ///
 /// As [`conduct`]; what was measured before an error is in the record.
+#[cfg(feature = "attribute")]
 pub fn gather(
     root: &Root,
     options: &Options,
@@ -250,7 +252,7 @@ fn show(
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report =
-        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+        cells::report(record, table, Some(path.display().to_string())).called(records::word(path));
     let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);

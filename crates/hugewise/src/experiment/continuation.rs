@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
-use hugewise_linux::machine::clock::unix_ms;
 use hugewise_base::host::Host;
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::compare::host_differences;
 use hugewise_experiment::run::plan::{Bounds, Plan, USUAL_TIME};
 use hugewise_experiment::run::record::{Continuation, Record};
+use hugewise_linux::machine::clock::unix_ms;
 use hugewise_text::wrap::quoted;
 
 use super::conduct::words;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use hugewise_linux::apply::executable::read_executable;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::policy::{Executable, Policy};
+use hugewise_linux::apply::executable::read_executable;
 
 use crate::program;
 

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use anyhow::Result;
-use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
-use hugewise_linux::collect::TrialObservation;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::record::Header;
 use hugewise_experiment::run::trial::{Mark, Reading};
+use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::root::Root;
 
 use crate::exit;
 use crate::interrupt::Interrupt;

@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
-use hugewise_linux::machine::root::Root;
 use hugewise_base::units::{KIB, MIB, bytes_text};
 use hugewise_experiment::run::plan::HostMemory;
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::Header;
 use hugewise_experiment::run::trial::{FirstTouch, Mark, Trial};
+use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
+use hugewise_linux::machine::root::Root;
 
 use crate::interrupt::Interrupt;
 use crate::stderr::message;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_linux::apply::executable::read_executable;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::cannot_act::not_preloaded;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::policy::{Executable, Policy, Program, Settings, cannot_act};
 use hugewise_experiment::run::record::{Header, Removal, RemovalReason};
 use hugewise_experiment::run::trial::Trial;
+use hugewise_linux::apply::executable::read_executable;
 
 use super::recorder::Recorder;
 use super::usual_reach::UsualReach;

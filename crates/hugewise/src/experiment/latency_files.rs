@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugewise_linux::collect::service::LastLook;
-use hugewise_linux::file::read::{open_regular, read_within};
 use hugewise_base::glob::{fits, is_pattern};
 use hugewise_experiment::loadgen;
 use hugewise_experiment::loadgen::Reply;
 use hugewise_experiment::run::plan::service::Places;
 use hugewise_experiment::run::plan::{LatencySource, Place};
+use hugewise_linux::collect::service::LastLook;
+use hugewise_linux::file::read::{open_regular, read_within};
 
 use crate::invoker;
 

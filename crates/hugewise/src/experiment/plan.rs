@@ -7,8 +7,6 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_linux::apply::executable::read_executable;
-use hugewise_linux::machine::turn::Purpose;
 use hugewise_base::host::Host;
 use hugewise_base::plain::plain;
 use hugewise_experiment::run::compare::fewest_rounds_of;
@@ -21,6 +19,8 @@ use hugewise_experiment::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_experiment::run::policy::{
     Heap, Omission, Policy, Settings, cross, defaults, heeds_advice, omission,
 };
+use hugewise_linux::apply::executable::read_executable;
+use hugewise_linux::machine::turn::Purpose;
 
 use crate::exit::{self, Exit};
 use crate::experiment::latency_files::FOLDER;

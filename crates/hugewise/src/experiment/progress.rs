@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use hugewise_linux::machine::terminal;
 use hugewise_base::plain::plain;
 use hugewise_base::units::rough;
+use hugewise_linux::machine::terminal;
 
 use super::progress_line::fitted;
 use crate::stderr::{line, message, message_lines};

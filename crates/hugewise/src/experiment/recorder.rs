@@ -5,11 +5,11 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use hugewise_linux::file::folder::Folder;
 use hugewise_experiment::run::compare::first_answer;
 use hugewise_experiment::run::record;
 use hugewise_experiment::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_experiment::run::trial::Trial;
+use hugewise_linux::file::folder::Folder;
 use hugewise_text::page;
 use hugewise_text::suggest::suggestion;
 

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use hugewise_linux::apply::runtime;
-use hugewise_linux::apply::runtime::Start;
-use hugewise_linux::collect::TrialObservation;
-use hugewise_linux::machine::identity::Identity;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::policy::runtime::{Answers, complaints, not_taken};
 use hugewise_experiment::run::policy::{Policy, Settings, environment};
 use hugewise_experiment::run::trial::{Mark, Trial};
+use hugewise_linux::apply::runtime;
+use hugewise_linux::apply::runtime::Start;
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::identity::Identity;
 
 use crate::options::Options;
 

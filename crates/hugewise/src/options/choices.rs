@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use hugewise_linux::sys::cpu;
 use hugewise_experiment::run::plan::service::LoadPolicy;
+use hugewise_linux::sys::cpu;
 
 /// What becomes of the workload's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

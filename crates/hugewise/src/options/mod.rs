@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::turn::Wait;
 use clap::Args;
 use hugewise_base::units::parse_duration;
-use hugewise_experiment::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric, Program};
+use hugewise_experiment::run::plan::{
+    Criterion, HostMemory, LatencySource, PrintedMetric, Program,
+};
 use hugewise_experiment::run::policy::{Policy, offered_keys};
 
 mod check;

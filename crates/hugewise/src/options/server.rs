@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::sys::cpu;
 use hugewise_base::units::parse_duration;
 use hugewise_experiment::run::plan::service::{
     CommandLine, Interleave, Obstacle, Ready, Service, StopSignal, Windows,
 };
 use hugewise_experiment::run::policy::Policy;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::sys::cpu;
 
 use super::parse::parse_command_line;
 use super::{InterleaveChoice, LoadUnder, Options, Processors, SERVER, Switch};

@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use hugewise_lab::plant::{Need, PLANTS, Plant, Setting};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::lock;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{Place, STATE_DIR};
-use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;
 
 use crate::answer::Answer;

@@ -6,9 +6,9 @@
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
-use hugewise_observe::stat::{Count, Tally, derive};
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::trial::Reading;
+use hugewise_observe::stat::{Count, Tally, derive};
 
 use crate::machine::root::Root;
 use crate::observe::stat::plan::walk_cycles;

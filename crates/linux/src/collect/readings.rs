@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
-use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_experiment::run::metric::MetricId as Id;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::trial::{ReadBack, Reading};
+use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 
 use super::account::Account;
 use super::arrival::Arrival;

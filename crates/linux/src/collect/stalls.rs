@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hugewise_base::missing::Missing;
-use hugewise_observe::trace::points::{Point, points};
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::trial::timeline::LONG_NS;
+use hugewise_observe::trace::points::{Point, points};
 
 use crate::bpf::{LongStall, PointWindow, Totals, Tracer};
 use crate::machine::error::Result;

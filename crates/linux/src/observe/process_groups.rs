@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hugewise_monitor::export::{GroupRule, Knowledge, ProcessGroup, ProcessGroups};
-use hugewise_observe::inspect::view::{Inspection, Summary, is_small};
 use hugewise_monitor::watch::Process;
+use hugewise_observe::inspect::view::{Inspection, Summary, is_small};
 
 use super::address_space::{Depth, ReadError, read_settings, read_space};
 use super::processes::{LARGE, Lister};

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::Place;
-use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";

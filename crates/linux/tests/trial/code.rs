@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hugewise_linux::collect::TrialObservation;
-use hugewise_linux::spawn::Launch;
 use hugewise_experiment::run::policy::Text;
 use hugewise_experiment::run::trial::{Collapsing, Outcome};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::spawn::Launch;
 use object::elf::PF_X;
 use object::{Object, ObjectSegment, SegmentFlags};
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use hugewise_linux::collect::TrialObservation;
-use hugewise_linux::spawn::{Launch, try_tracing};
 use hugewise_experiment::run::policy::Collapse;
 use hugewise_experiment::run::policy::realise::ThpPrctl;
 use hugewise_experiment::run::trial::{Collapsing, Outcome};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::spawn::{Launch, try_tracing};
 use rustix::param::page_size;
 
 use super::observing::{

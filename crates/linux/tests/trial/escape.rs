@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::{Instruments, trial};
-use hugewise_linux::machine::root::Root;
 use hugewise_experiment::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_experiment::run::trial::Outcome;
+use hugewise_linux::collect::{Instruments, trial};
+use hugewise_linux::machine::root::Root;
 
 use super::observing::{counting, eventually, host, is_alive, lab, observe, said, shell, value};
 

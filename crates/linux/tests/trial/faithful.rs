@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use hugewise_linux::machine::identity::is_root;
-use hugewise_linux::spawn::{self, Launch};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::policy::realise::ThpPrctl;
 use hugewise_experiment::run::trial::{Outcome, Reading};
+use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::spawn::{self, Launch};
 
 use super::observing::{all_huge, command, lab, missing, nobody, observe, said, shell, value};
 use crate::skipping::skip;

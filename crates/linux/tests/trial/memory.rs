@@ -1,11 +1,11 @@
 //! Every metric, peaks and sums of trees, and what looking costs.
 
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::spawn::{AtExit, Group};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::METRICS;
 use hugewise_experiment::run::policy::realise::ThpPrctl;
 use hugewise_experiment::run::trial::{Outcome, Reading};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::spawn::{AtExit, Group};
 
 use super::observing::{MIB, PAGES, all_huge, command, counting, lab, missing, observe, value};
 use super::pool::{self, Pool};
@@ -46,7 +46,10 @@ pub(super) fn every_metric_has_a_reading() {
         "threads_total",
     ];
     for (name, reading) in &seen.readings {
-        assert!(hugewise_experiment::run::metric::find(name).is_some(), "{name}");
+        assert!(
+            hugewise_experiment::run::metric::find(name).is_some(),
+            "{name}"
+        );
         // One process shares nothing, neither to be copied nor to be counted once.
         let of_several = ["fork_copied_bytes", "peak_tree_pss_bytes"].contains(&name.as_str());
         let is_seen = !COUNTED.contains(&name.as_str()) && !of_several;

@@ -8,6 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_base::missing::Missing;
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::Reading;
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation, trial};
 use hugewise_linux::machine::error::Error;
 use hugewise_linux::machine::identity::{Identity, is_root};
@@ -16,10 +20,6 @@ use hugewise_linux::observe::stat::plan::{self, Events};
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::spawn::{Launch, Output};
-use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
-use hugewise_base::missing::Missing;
-use hugewise_experiment::run::policy::realise::Realisation;
-use hugewise_experiment::run::trial::Reading;
 
 pub(super) const MIB: f64 = 1048576.0;
 

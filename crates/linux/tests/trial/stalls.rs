@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::trial::{Outcome, Reading};
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::collect::{Instruments, TrialObservation, trial};
@@ -11,8 +13,6 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
 use hugewise_observe::trace::Attachment;
 use hugewise_observe::trace::points::points;
-use hugewise_experiment::run::policy::realise::Realisation;
-use hugewise_experiment::run::trial::{Outcome, Reading};
 
 use super::observing::{counting, host, lab, said, shell, value};
 use crate::skipping::skip;

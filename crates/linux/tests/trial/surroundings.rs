@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::spawn::Group;
-use hugewise_linux::sys::cgroup::read_place;
 use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation};
 use hugewise_experiment::run::policy::{Numa, NumaMode};
 use hugewise_experiment::run::trial::{Mark, Outcome};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::spawn::Group;
+use hugewise_linux::sys::cgroup::read_place;
 
 use super::observing::{MIB, lab, observe, observe_expecting, said, value};
 use super::pool::Pool;

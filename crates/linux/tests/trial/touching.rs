@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use hugewise_experiment::run::trial::FirstTouch;
 use hugewise_linux::apply::first_touch::{room, touch, warm};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::balloon::read_balloon;
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_experiment::run::trial::FirstTouch;
 
 use crate::skipping::skip;
 

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use hugewise_linux::spawn::{Launch, try_tracing};
 use hugewise_experiment::run::policy::realise::Tracer;
 use hugewise_experiment::run::trial::{Outcome, Tracing};
+use hugewise_linux::spawn::{Launch, try_tracing};
 
 use super::observing::{
     MIB, PAGES, all_huge, attempt, command, eventually, identities, is_alive, lab, nobody, observe,

@@ -1,9 +1,9 @@
 //! All families, and how reading them went.
 
+use super::Extras;
 use super::exposition::{Family, Kind};
 use super::extra_families::extra_families;
 use super::families::{family, series, totals};
-use super::Extras;
 use hugewise_observe::machine::{Collected, MachineSample};
 
 /// All families of a sample and its extras.

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use hugewise_observe::machine::Collected;
 use hugewise_base::glob::fits;
 use hugewise_base::histogram::durations::Durations;
 use hugewise_observe::inspect::reasons::Code;
+use hugewise_observe::machine::Collected;
 
 /// The most groups of processes.
 pub const MOST_GROUPS: usize = 10;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::exposition::{Family, Kind, Series, Value};
-use hugewise_observe::machine::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
 use hugewise_base::host::HugetlbPool;
 use hugewise_base::units::bytes_text;
+use hugewise_observe::machine::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
 
 /// Counters of `/proc/vmstat` that are given: huge pages, and the compaction that makes room for
 /// them. Those that a kernel does not have are left out.

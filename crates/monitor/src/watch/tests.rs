@@ -1,7 +1,7 @@
 use super::*;
+use crate::export::Cgroup;
 use hugewise_base::jsonl::to_line;
 use hugewise_base::missing::Missing;
-use crate::export::Cgroup;
 use hugewise_text::{Style, to_text};
 
 const RECORDING: &str = include_str!("../../../../fixtures/recordings/watch.jsonl");

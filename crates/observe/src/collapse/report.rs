@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
-use hugewise_base::missing::{Fact, Missing, fact};
 use crate::forecast::Forecast;
+use hugewise_base::missing::{Fact, Missing, fact};
 use hugewise_experiment::run::compare::Comparison;
 
 /// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
+use crate::address_space::{Mapping, Run, Space};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::missing::Missing;
 use hugewise_base::missing::{Fact, fact};
-use crate::address_space::{Mapping, Run, Space};
 
 /// Resident memory that huge pages would add to a process.
 ///

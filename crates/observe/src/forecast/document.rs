@@ -1,9 +1,9 @@
 //! The forecast as sections: what huge pages would add, and whether the TLB reaches the memory.
 
 use super::{Bloat, Extent, Fits, Forecast, Growth, Need, ProcessorTime, Worth};
+use crate::stat::WalkShare;
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_base::units::{GIB, KIB, MIB, Unit};
-use crate::stat::WalkShare;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::bloat::can_be_huge;
+use crate::address_space::{Mapping, Run, Space};
+use crate::stat::WalkShare;
 use hugewise_base::missing::Missing;
 use hugewise_base::missing::{Fact, fact};
 use hugewise_base::tlb::{Room, Tlb};
-use crate::address_space::{Mapping, Run, Space};
-use crate::stat::WalkShare;
 
 /// Translations that the program needs, and those that the processor remembers.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -227,9 +227,9 @@ fn small_and_used(space: &Space, mapping: &Mapping, small_pages: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_base::tlb::{Holds, Structure};
     use crate::address_space::Memory;
     use crate::address_space::test_space::{mapping, pages, run, space};
+    use hugewise_base::tlb::{Holds, Structure};
 
     const MIB: u64 = 1 << 20;
     const AT: u64 = 0x7f00_0000_0000;

@@ -1,11 +1,11 @@
 //! A stream of events as a test writes it, and what is said of it.
 
 use hugewise_base::missing::Missing;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Kind, Known, Map, Modes, Served,
     Sharing, Summary, Weight,
 };
-use hugewise_experiment::run::trial::Outcome;
 
 pub const PAGE: u64 = 4096;
 pub const HUGE: u64 = 512 * PAGE;

@@ -1,8 +1,8 @@
 //! The axis of relative changes: as far from +100 % as from −50 %.
 
 use super::Axis;
-use hugewise_base::units::Unit;
 use crate::number::chosen_percent;
+use hugewise_base::units::Unit;
 
 /// Where nothing decides, changes that are larger than this, up or down, end at the edge.
 const FARTHEST: f64 = std::f64::consts::LN_2;

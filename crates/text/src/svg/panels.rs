@@ -1,8 +1,8 @@
 //! Panels below each other that share one axis from left to right, such as seconds.
 
 use super::{Anchor, Axis, Field, Key, Place, Svg, WIDTH, colour, fitted};
-use hugewise_base::units::Unit;
 use crate::number::{Scaler, quantity};
+use hugewise_base::units::Unit;
 
 /// Height of a panel of curves, and of what stands above it.
 const PANEL: f64 = 84.0;

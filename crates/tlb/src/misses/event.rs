@@ -1,9 +1,9 @@
 use super::Facility;
 use serde::{Deserialize, Serialize};
 
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults;
 use hugewise_observe::faults::{Known, Modes};
-use hugewise_experiment::run::trial::Outcome;
 
 /// One line of a recording: a miss, its beginning or end, or a change of an address space, which
 /// is a [`faults::Event`].

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::application::{Observer, read_machine};
 use hugewise_advise::advice::{Advice, Program, advise};
 use hugewise_base::host::Host;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::application::{Observer, read_machine};
 
 use crate::exit::Exit;
 use crate::output::{self, Output};

@@ -1,13 +1,13 @@
 //! What is looked at: processes, an application that is named, or a command.
 
 use anyhow::Result;
+use hugewise_advise::advice::{Observation, named};
+use hugewise_advise::fact::Facts;
+use hugewise_advise::knowledge::Knowledge;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::list_processes;
 use hugewise_linux::observe::application::{Observer, read_machine, without_workers};
 use hugewise_linux::probe;
-use hugewise_advise::advice::{Observation, named};
-use hugewise_advise::fact::Facts;
-use hugewise_advise::knowledge::Knowledge;
 use hugewise_text::suggest::{nearest, suggestion};
 
 use super::Arguments;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_linux::file::folder::Folder;
 use hugewise_advise::advice::Advice;
 use hugewise_advise::persistent::files;
+use hugewise_linux::file::folder::Folder;
 use hugewise_text::number::counted;
 
 use crate::output::Output;

@@ -5,17 +5,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
+use hugewise_attribute::{self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect};
 use hugewise_base::host::Host;
 use hugewise_base::units::rough;
-use hugewise_attribute::{
-    self, Attribution, Design, Groups, Listing, SitesFile, WholeEffect,
-};
 use hugewise_experiment::run::plan::{Bounds, Plan};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::{Record, StopReason};
 use hugewise_experiment::run::site::{Identity, Site};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, gather};

@@ -1,11 +1,11 @@
 //! Sites in words: where in the source they are, and their list.
 
-use hugewise_linux::perf::symbols::Symbols;
-use hugewise_base::units::bytes_text;
-use hugewise_observe::faults::Symbol;
 use hugewise_attribute::{Attribution, Groups, Listed, Listing, Refusal, Screened};
+use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::site::Site;
 use hugewise_experiment::run::trial::Frame;
+use hugewise_linux::perf::symbols::Symbols;
+use hugewise_observe::faults::Symbol;
 use hugewise_text::number::counted;
 
 /// As many sites are listed by name.

@@ -1,9 +1,9 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::{MIB, parse_size};
 use hugewise_experiment::run::cells::Bench;
+use hugewise_linux::machine::root::Root;
 
 use super::cells::{of_cells, or_usual};
 use super::flags::BenchFlags;

@@ -1,10 +1,10 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::parse_size;
 use hugewise_bench::growth::{PROGRAMS, usual_programs};
 use hugewise_experiment::run::cells::Bench;
+use hugewise_linux::machine::root::Root;
 
 use super::cells::{chosen, of_cells};
 use super::flags::BenchFlags;

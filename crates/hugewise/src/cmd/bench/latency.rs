@@ -1,13 +1,13 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::sys::cache::read_caches;
-use hugewise_linux::tlb::read_tlb;
 use hugewise_base::host::Host;
 use hugewise_base::units::{KIB, bytes_text, parse_size};
 use hugewise_bench::latency;
 use hugewise_experiment::run::cells::Bench;
 use hugewise_experiment::run::cells::processor::Processor;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::sys::cache::read_caches;
+use hugewise_linux::tlb::read_tlb;
 
 use super::cells::{flag_text, of_cells};
 use super::flags::BenchFlags;

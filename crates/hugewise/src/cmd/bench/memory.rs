@@ -1,10 +1,10 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::{GIB, KIB, MIB, bytes_text, parse_size};
 use hugewise_bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_experiment::run::cells::Bench;
+use hugewise_linux::machine::root::Root;
 
 use super::cells::{chosen, flag_text, of_cells, or_usual};
 use super::flags::BenchFlags;

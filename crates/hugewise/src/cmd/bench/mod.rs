@@ -6,8 +6,6 @@
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::units::Unit;
 use hugewise_bench::arms;
@@ -16,6 +14,8 @@ use hugewise_experiment::run::cells::Bench;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::Omission;
 use hugewise_experiment::run::policy::realise::Reach;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
 use hugewise_text::number::quantity;
 
 use crate::exit::{self, Exit};

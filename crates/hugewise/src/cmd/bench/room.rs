@@ -1,8 +1,8 @@
 use anyhow::Result;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::proc::meminfo;
 use hugewise_base::host::Host;
 use hugewise_base::units::bytes_text;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::meminfo;
 
 use crate::exit;
 

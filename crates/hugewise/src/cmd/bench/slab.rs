@@ -1,11 +1,11 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_bench::slab::{PREFAULT, allocators as all_allocators};
 use hugewise_experiment::run::cells::Bench;
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::policy::realise::{Unreachable, realise};
+use hugewise_linux::machine::root::Root;
 
 use super::cells::{chosen, of_cells};
 use super::flags::BenchFlags;

@@ -1,10 +1,10 @@
 //! The planned ranges, made huge or only forecast.
 
+use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse;
 use hugewise_linux::observe::collapse::{KernelReasons, Target};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
-use hugewise_base::missing::{Fact, Missing};
 use hugewise_observe::address_space::Space;
 use hugewise_observe::collapse::{Attempt, End, Plan, Report, report};
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_experiment::run::compare::{FEWEST_WINDOWS, Windows, windows};
+use hugewise_experiment::run::metric::rates::RateMetric;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
 use hugewise_observe::collapse::BeforeAfter;
-use hugewise_experiment::run::compare::{FEWEST_WINDOWS, Windows, windows};
-use hugewise_experiment::run::metric::rates::RateMetric;
 
 use crate::exit;
 use crate::interrupt::Interrupt;

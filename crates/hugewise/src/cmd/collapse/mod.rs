@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::collapse::{Target, Unusable};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::{parse_duration, parse_size};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::collapse::{Target, Unusable};
 use hugewise_observe::collapse::{Choice, End, plan};
 use hugewise_observe::inspect::view::Glob;
 

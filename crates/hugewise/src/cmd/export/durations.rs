@@ -1,8 +1,8 @@
 //! How long faults and stalls take in the kernel, counted there by BPF programs.
 
+use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::root::Root;
-use hugewise_base::missing::{Fact, Missing};
 use hugewise_monitor::export::PointDurations;
 use hugewise_observe::trace::Kind;
 use hugewise_observe::trace::points::points;

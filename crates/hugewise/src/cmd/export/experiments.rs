@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use hugewise_base::missing::{Fact, Missing};
-use hugewise_monitor::export::{Effect, Experiment, MOST_EXPERIMENTS};
 use hugewise_experiment::run::answer::program_name;
 use hugewise_experiment::run::compare::Comparison;
 use hugewise_experiment::run::history::Entry;
+use hugewise_monitor::export::{Effect, Experiment, MOST_EXPERIMENTS};
 
 use crate::experiment::{recorder, records};
 

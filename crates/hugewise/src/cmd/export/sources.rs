@@ -1,17 +1,20 @@
 //! What is read besides the totals of the machine, where it is asked for.
 
 use anyhow::Result;
+use hugewise_base::glob::fits;
 use hugewise_linux::machine::rights::{Right, keep_only};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::cgroups::read_cgroups;
 use hugewise_linux::observe::export::{collected, timed};
-use hugewise_base::glob::fits;
 use hugewise_monitor::export::Extras;
 
 use super::Arguments;
 use super::durations::KernelDurations;
 use super::experiments::Experiments;
 use super::groups::Groups;
+#[cfg(not(feature = "fleet"))]
+use super::no_arm::ArmHere;
+#[cfg(feature = "fleet")]
 use crate::cmd::fleet::ArmHere;
 use crate::invoker;
 

@@ -5,6 +5,9 @@ use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use hugewise_base::host::Host;
+use hugewise_base::missing::{Fact, Missing};
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::clock;
 use hugewise_linux::machine::process::Process;
 use hugewise_linux::machine::root::Root;
@@ -12,12 +15,9 @@ use hugewise_linux::observe::faults::{Faults, Target, TaskSet};
 use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
-use hugewise_base::host::Host;
-use hugewise_base::missing::{Fact, Missing};
 use hugewise_observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
-use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::number;
 
 use super::{Arguments, target};

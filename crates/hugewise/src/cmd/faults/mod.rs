@@ -13,8 +13,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_base::units::parse_duration;
-use hugewise_observe::faults::Weigh;
 use hugewise_experiment::run::policy::Policy;
+use hugewise_observe::faults::Weigh;
 
 use self::export::ProfileFile;
 use crate::exit::{self, Exit};

@@ -1,14 +1,14 @@
 //! The target of `faults`: a command that it starts, or a running process.
 
 use anyhow::Result;
+use hugewise_base::host::Host;
+use hugewise_experiment::run::policy::realise::Reach;
 use hugewise_linux::machine::error::{Error, Kind};
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
 use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
-use hugewise_base::host::Host;
-use hugewise_experiment::run::policy::realise::Reach;
 
 use super::Arguments;
 use crate::experiment::plan::realise_one;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::host::Host;
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_fleet::assign::{OUTSIDE, assign};
 use hugewise_fleet::unit::check_unit;
+use hugewise_linux::machine::root::Root;
 use hugewise_monitor::export::FleetArm;
 
 use super::{assign, plan_file, stop, stratum};

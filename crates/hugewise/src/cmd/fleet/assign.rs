@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use hugewise_linux::machine::clock::since_1970;
 use hugewise_fleet::assign::{Assignment, OUTSIDE, assign, rules};
 use hugewise_fleet::plan::{Moment, Plan};
 use hugewise_fleet::snippet::{Engine, snippet};
 use hugewise_fleet::unit::check_unit;
+use hugewise_linux::machine::clock::since_1970;
 use hugewise_text::csv::{Csv, optional};
 use hugewise_text::number::counted;
 use serde_json::json;

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use hugewise_linux::file::read::{CONFIGURATION, read_regular};
 use hugewise_fleet::stop::{STOP_FILE, STOP_VARIABLE, stops};
+use hugewise_linux::file::read::{CONFIGURATION, read_regular};
 
 /// What stops an experiment here; nothing where it may go on. A file that is there and cannot be
 /// read stops it: somebody wanted to stop something.

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_base::missing::READERS;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{
     Depth, ReadError, Thoroughness, read_settings, read_space,
 };
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_base::missing::READERS;
 use hugewise_observe::address_space::Space;
 use hugewise_observe::inspect::reasons::Settings;
 use hugewise_observe::inspect::view::{Brief, Inspection};

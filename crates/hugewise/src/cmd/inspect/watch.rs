@@ -5,10 +5,10 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use anyhow::Result;
+use hugewise_base::units::{bytes_text, time_of_day};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError};
-use hugewise_base::units::{bytes_text, time_of_day};
 use hugewise_observe::inspect::reasons::Code;
 use hugewise_observe::inspect::view::{Change, Inspection, changes, map};
 use hugewise_text::to_text;
@@ -84,9 +84,8 @@ fn draw(
     writeln!(text, "{} UTC", time_of_day(unix_ms()))?;
     let style = output::style(&arguments.output);
     if arguments.map {
-        let changed = |one: &hugewise_observe::inspect::reasons::Judgement| {
-            !last.judgements.contains(one)
-        };
+        let changed =
+            |one: &hugewise_observe::inspect::reasons::Judgement| !last.judgements.contains(one);
         text.push_str(&to_text(&map(now, &style, &changed), &style));
     } else if arguments.mapping.is_some() {
         text.push_str(&results::text(now, arguments));

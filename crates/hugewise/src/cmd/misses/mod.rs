@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_base::jsonl::LineError;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
 use hugewise_linux::observe::tlb_misses::Kernel;
-use hugewise_base::jsonl::LineError;
 use hugewise_tlb::misses::{Absence, Analysis};
 
 use crate::exit::{self, Exit};

@@ -5,20 +5,18 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
+use hugewise_base::host::Host;
+use hugewise_base::missing::Missing;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::clock::{self, nanoseconds};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::TaskSet;
 use hugewise_linux::observe::stat::subject::{Process, Subject};
 use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
 use hugewise_linux::sys::cpu;
-use hugewise_base::host::Host;
-use hugewise_base::missing::Missing;
 use hugewise_observe::faults::{Known, Modes};
-use hugewise_tlb::misses::{
-    Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
-};
-use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::number::counted;
+use hugewise_tlb::misses::{Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent};
 
 use super::Arguments;
 use crate::exit::{self, Exit};

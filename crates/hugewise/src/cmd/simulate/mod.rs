@@ -4,13 +4,13 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
 use hugewise_tlb::simulation::{Access, Cut};
-use hugewise_experiment::run::trial::Outcome;
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;

@@ -5,10 +5,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use hugewise_base::jsonl::to_line;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::stat::{
     Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line,
 };
-use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::{Style, to_markdown, to_text};
 
 use super::Arguments;

@@ -2,13 +2,13 @@
 //! kernel's own readings need.
 
 use anyhow::Result;
+use hugewise_base::missing::Missing;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan;
 use hugewise_linux::perf::events::sources::Source;
 use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
-use hugewise_base::missing::Missing;
 use hugewise_observe::stat::{KernelReading, Mode, kind};
 use hugewise_text::document::{Document, Field, Section};
 use hugewise_text::grid::{Align, Grid};

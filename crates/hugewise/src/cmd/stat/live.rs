@@ -3,12 +3,12 @@
 use std::thread;
 
 use anyhow::Result;
+use hugewise_base::host::Host;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::Events;
 use hugewise_linux::observe::stat::subject::Subject;
 use hugewise_linux::observe::stat::{Observation, StatRequest as Wanted, WaitResult, plan};
 use hugewise_linux::perf::open::Kernel;
-use hugewise_base::host::Host;
 use hugewise_observe::stat::Target;
 
 use super::lines::Lines;

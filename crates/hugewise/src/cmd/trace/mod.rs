@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_base::units::parse_duration;
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::process::{Process, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::read_kallsyms;
-use hugewise_base::units::parse_duration;
 use hugewise_observe::trace::{Attachment, FORMAT, MissingPoint, Trace, TracePoint};
 use hugewise_text::wrap::plain;
 

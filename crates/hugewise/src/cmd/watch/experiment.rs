@@ -5,16 +5,16 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use hugewise_base::units::rough;
-use hugewise_monitor::watch::SMALLEST;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::record::Record;
+use hugewise_monitor::watch::SMALLEST;
 use hugewise_text::document::{Document, Paragraph, Section};
 use hugewise_text::number::counted;
 use hugewise_text::wrap::short_command;
 use hugewise_text::{Tone, Verbosity};
 
 use super::looking::sentence;
-use crate::experiment::{recorder, records};
+use crate::experiment::{cells, recorder, records};
 use crate::paths;
 
 /// Columns of the report: those of the smallest terminal that the screen fits.
@@ -73,7 +73,7 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
     let report =
-        hugewise_bench::report(record, table, Some(path.display().to_string())).called(records::word(path));
+        cells::report(record, table, Some(path.display().to_string())).called(records::word(path));
     document
         .sections
         .extend(report.document(COLUMNS, Verbosity::Verbose).sections);

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_linux::apply::Machine;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::compare::Answer;
 use hugewise_experiment::run::plan::{Plan, Slot};
 use hugewise_experiment::run::record::{FIRST_WAIT, Record, StopReason};
 use hugewise_experiment::run::trial::Role;
+use hugewise_linux::apply::Machine;
 
 use super::{Flow, Place, Rounds};
 use crate::experiment::progress::Progress;

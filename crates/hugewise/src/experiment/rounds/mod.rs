@@ -4,6 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use hugewise_base::missing::Missing;
+use hugewise_experiment::run::compare::{progress as so_far, running};
+use hugewise_experiment::run::plan::{Plan, Slot};
+use hugewise_experiment::run::record::{Header, StopReason};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::machine::identity::Identity;
@@ -11,10 +15,6 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
-use hugewise_base::missing::Missing;
-use hugewise_experiment::run::compare::{progress as so_far, running};
-use hugewise_experiment::run::plan::{Plan, Slot};
-use hugewise_experiment::run::record::{Header, StopReason};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;

@@ -1,18 +1,18 @@
 //! One trial: the command, or the server with its load, in its surroundings.
 
 use anyhow::{Context, Result};
-use hugewise_linux::collect;
-use hugewise_linux::collect::service;
-use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
-use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
-use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
-use hugewise_linux::undo::Unwatched;
 use hugewise_experiment::run::plan::LatencySource;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::plan::service as plan;
 use hugewise_experiment::run::plan::service::LoadPolicy;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::Header;
+use hugewise_linux::collect;
+use hugewise_linux::collect::service;
+use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
+use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
+use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
+use hugewise_linux::undo::Unwatched;
 
 use super::{Place, Rounds};
 use crate::experiment::latency_files::LatencyFiles;

@@ -3,11 +3,6 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::TrialObservation;
-use hugewise_linux::collect::service::{LiveServer, NoLook, Stage, available_bytes};
-use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::root::Root;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::metric::MetricId;
@@ -15,6 +10,11 @@ use hugewise_experiment::run::plan::service::{Service, Windows, shortage};
 use hugewise_experiment::run::plan::{Plan, Slot};
 use hugewise_experiment::run::record::{Header, Record};
 use hugewise_experiment::run::trial::{Outcome, Reading};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::collect::service::{LiveServer, NoLook, Stage, available_bytes};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;

@@ -1,8 +1,6 @@
 //! One trial: its policy in force, its workload run, its row.
 
 use anyhow::Result;
-use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::TrialObservation;
 use hugewise_experiment::run::metric::requests::RequestMetric;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::Policy;
@@ -10,10 +8,13 @@ use hugewise_experiment::run::record::{COLD_REST, Header};
 use hugewise_experiment::run::timeline::join;
 use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
 use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::TrialObservation;
 use hugewise_text::number::counted;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;
+use crate::experiment::cells;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
@@ -167,7 +168,7 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         readings.insert(printed.name.clone(), printed.read(&output));
     }
     if let Some(bench) = &plan.bench {
-        readings.extend(hugewise_bench::read(bench, &observed.output));
+        readings.extend(cells::read(bench, &observed.output));
     }
     Trial {
         index: place.index.unwrap_or(0),

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::apply::Machine;
 use hugewise_experiment::run::plan::{Plan, Slot};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Role;
+use hugewise_linux::apply::Machine;
 
 use super::progress_text::failure;
 use super::{Flow, Place, Rounds};

@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use hugewise_experiment::run::plan::service::{Address, CommandLine, Places, Port, Ready, log_says};
+use hugewise_experiment::run::plan::service::{
+    Address, CommandLine, Places, Port, Ready, log_says,
+};
 
 use super::{Attempt, Halt, Server, Step};
 use crate::machine::error::Result;

@@ -14,9 +14,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hugewise_base::missing::Missing;
+use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults::Map;
 use hugewise_tlb::simulation::{Access, Cut, PageNow};
-use hugewise_experiment::run::trial::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::error::{Error, Result};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
-use hugewise_observe::stat::KernelReading;
 use hugewise_experiment::run::metric::Scope;
 use hugewise_experiment::run::trial::Reading;
+use hugewise_observe::stat::KernelReading;
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;

@@ -31,9 +31,7 @@ use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_observe::faults as fault;
 use hugewise_observe::faults::Known;
-use hugewise_tlb::misses::{
-    Access, Closing, Conditions, Event, Facility, Miss, MissEvent,
-};
+use hugewise_tlb::misses::{Access, Closing, Conditions, Event, Facility, Miss, MissEvent};
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;

@@ -14,8 +14,8 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder,
     UnwinderNative,
 };
-use hugewise_observe::faults::Map;
 use hugewise_experiment::run::trial::Frame;
+use hugewise_observe::faults::Map;
 use object::elf::PF_X;
 use object::read::ReadCache;
 use object::{File as Elf, Object, ObjectSection, ObjectSegment, SegmentFlags};

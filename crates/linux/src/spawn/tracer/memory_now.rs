@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use hugewise_observe::faults::Map;
 use hugewise_experiment::run::trial::SiteMemory;
+use hugewise_observe::faults::Map;
 
 use super::range::Range;
 use crate::machine::root::Root;

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use hugewise_base::histogram::durations::Durations;
-use crate::export::exposition::{Format, text};
 use crate::export::GroupRule;
-use hugewise_observe::machine::Collected;
+use crate::export::exposition::{Format, text};
+use hugewise_base::histogram::durations::Durations;
 use hugewise_observe::inspect::reasons::Code;
+use hugewise_observe::machine::Collected;
 
 fn collected<T>(value: T) -> Option<Collected<T>> {
     Some(Collected {

@@ -1,9 +1,9 @@
 //! Free memory by node, zone and block size: whether the next huge page can be had at once.
 
+use crate::watch::sample::{Header, Sample};
 use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::Zone;
-use crate::watch::sample::{Header, Sample};
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Section};
 use hugewise_text::grid::{Align, Cell, Grid};

@@ -1,9 +1,9 @@
 //! Cgroups as a tree.
 
-use hugewise_base::units::bytes_text;
 use crate::export::Cgroup;
 use crate::watch::rates::Between;
 use crate::watch::sample::Sample;
+use hugewise_base::units::bytes_text;
 use hugewise_text::document::{Document, Section};
 use hugewise_text::grid::{Cell, Grid};
 use hugewise_text::wrap::{plain, shortened};

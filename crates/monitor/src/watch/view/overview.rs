@@ -1,11 +1,11 @@
 //! The machine in a few lines: memory, settings, what happens in a second.
 
-use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
-use hugewise_base::units::bytes_text;
-use hugewise_observe::machine::{MachineSample, free_blocks};
 use crate::watch::history::History;
 use crate::watch::rates::{Between, COUNTERS};
 use crate::watch::sample::{Header, Sample};
+use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
+use hugewise_base::units::bytes_text;
+use hugewise_observe::machine::{MachineSample, free_blocks};
 use hugewise_text::Tone;
 use hugewise_text::document::{Document, Field, Section};
 use hugewise_text::grid::{Align, Cell, Grid};

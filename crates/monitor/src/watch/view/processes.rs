@@ -1,8 +1,8 @@
 //! The table of processes.
 
-use hugewise_base::units::bytes_text;
 use crate::watch::rows::{Column, Row};
 use crate::watch::sample::HugeMemory;
+use hugewise_base::units::bytes_text;
 use hugewise_text::Tone;
 use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::percent;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::watch::rates::Between;
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::{MachineSample, Setting};
-use crate::watch::rates::Between;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Section};
 use hugewise_text::grid::{Align, Cell, Grid};

@@ -1,9 +1,9 @@
 //! Footnotes: unknown values, and the cost of measuring.
 
-use hugewise_base::units::bytes_text;
 use crate::faults::event::{Known, Modes};
 use crate::faults::sentences::{duration, share};
 use crate::faults::summary::Summary;
+use hugewise_base::units::bytes_text;
 use hugewise_text::number::count;
 
 /// What could not be known, and what the measuring itself costs.

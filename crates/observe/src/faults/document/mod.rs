@@ -5,13 +5,13 @@ use super::latency::Bar;
 use super::sentences::{duration, share};
 use super::shape::Shape;
 use super::summary::{Row, Summary};
+use footnotes::footnotes;
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::Tone;
 use hugewise_text::document::{Bars, Block, Document, Field, Paragraph, Section};
 use hugewise_text::number::count;
 use hugewise_text::wrap::plain;
-use footnotes::footnotes;
 use tables::{all_kinds, list, main_kinds, main_mappings, site};
 
 mod csv;

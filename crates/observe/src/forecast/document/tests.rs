@@ -1,9 +1,9 @@
 use expect_test::expect;
 
 use super::*;
-use hugewise_base::tlb::{Room, Tlb};
 use crate::forecast::UsedWhere;
 use crate::stat::Mode;
+use hugewise_base::tlb::{Room, Tlb};
 use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_text};
 

@@ -1,8 +1,8 @@
 //! How the allocator of a program is told to advise its memory: what its mapped files show to be
 //! there decides which variables do it, and what the process was started with, which are missing.
 
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Process, Space};
+use hugewise_base::units::bytes_text;
 
 /// A setting of the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Kind, Mapping, Space};
+use hugewise_base::units::bytes_text;
 
 use super::allocator::larger_steps;
 use super::{Certainty, Code, Judgement};

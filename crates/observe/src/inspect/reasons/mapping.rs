@@ -1,7 +1,7 @@
 //! The mapping: its size, its neighbours, its kind, its advice.
 
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Kind, Mapping};
+use hugewise_base::units::bytes_text;
 
 use super::Code;
 use super::range::{Range, could_be_one};

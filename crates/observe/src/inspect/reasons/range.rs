@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hugewise_base::host::ThpSettings;
 use crate::address_space::{Frames, Kind, Mapping, Pages, Space};
+use hugewise_base::host::ThpSettings;
 
 use super::Settings;
 use super::tables::Tables;

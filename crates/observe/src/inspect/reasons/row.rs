@@ -1,7 +1,7 @@
 //! What is known of a reason: one [`Row`] each, in the file of its family.
 
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Mapping, Space};
+use hugewise_base::units::bytes_text;
 
 use super::range::{Fit, Range};
 use super::totals::Totals;

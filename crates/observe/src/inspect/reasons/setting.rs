@@ -1,8 +1,8 @@
 //! The settings of the process and of the machine.
 
+use crate::address_space::{Kind, Space};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::units::MIB;
-use crate::address_space::{Kind, Space};
 use hugewise_experiment::run::trial::remedy;
 
 use super::Code;

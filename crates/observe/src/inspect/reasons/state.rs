@@ -1,9 +1,9 @@
 //! Memory that is huge, or in use by nobody: these reasons rest on the pages alone. And the two that
 //! nothing shows.
 
+use crate::address_space::Kind;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
-use crate::address_space::Kind;
 
 use super::range::Range;
 use super::row::{Facts, Fix, Row, Rule, State, nothing};

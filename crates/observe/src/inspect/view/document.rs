@@ -4,10 +4,10 @@
 
 use std::cmp::Reverse;
 
-use hugewise_base::missing::Missing;
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Process, Sort, Source, WordSize};
 use crate::inspect::reasons::{Certainty, Code, Growth, Judgement, State};
+use hugewise_base::missing::Missing;
+use hugewise_base::units::bytes_text;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Field, Level, Paragraph, Section};
 use hugewise_text::grid::{Align, Cell, Grid};

@@ -1,7 +1,7 @@
 //! The address space as a picture: one cell for each huge-page range.
 
-use hugewise_base::units::bytes_text;
 use crate::inspect::reasons::{Judgement, State};
+use hugewise_base::units::bytes_text;
 use hugewise_text::document::{Block, Document, Section};
 use hugewise_text::{Color, Style};
 

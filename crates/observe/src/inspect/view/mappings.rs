@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use hugewise_base::units::bytes_text;
 use crate::address_space::{Mapping, Space};
 use crate::inspect::reasons::{Certainty, Code, Judgement};
+use hugewise_base::units::bytes_text;
 use hugewise_text::Tone;
 use hugewise_text::document::{Field, Level, Paragraph, Section};
 use hugewise_text::number::counted;

@@ -1,5 +1,5 @@
-use hugewise_base::glob::{fits, is_pattern};
 use crate::address_space::Mapping;
+use hugewise_base::glob::{fits, is_pattern};
 
 /// A pattern for mappings: of their name, with `*` and `?`; or an address inside, in
 /// hexadecimal with `0x`.

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use std::cmp::Reverse;
 
-use hugewise_base::units::bytes_text;
 use crate::inspect::reasons::Code;
+use hugewise_base::units::bytes_text;
 use hugewise_text::csv::{Csv, optional};
 use hugewise_text::document::{Document, Level, Section};
 use hugewise_text::grid::Align::{Left, Right};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Value;
-use hugewise_base::missing::Missing;
 use crate::stat::kind::{CYCLES, INSTRUCTIONS};
 use crate::stat::{Count, Tally};
+use hugewise_base::missing::Missing;
 
 /// What was counted, and why nothing of the hardware was, where that is so.
 pub(super) struct Counts<'a> {

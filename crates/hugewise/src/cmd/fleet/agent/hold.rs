@@ -1,11 +1,11 @@
 //! An arm in force: applied once, for as many periods as it holds.
 
 use anyhow::Result;
-use hugewise_linux::machine::turn::{Purpose, Turn};
-use hugewise_linux::undo::Place;
-use hugewise_fleet::Phase;
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::policy::realise::{FileWrite, Reach, Realisation};
+use hugewise_fleet::Phase;
+use hugewise_linux::machine::turn::{Purpose, Turn};
+use hugewise_linux::undo::Place;
 
 use super::orders::{Order, Task};
 use super::period::End;

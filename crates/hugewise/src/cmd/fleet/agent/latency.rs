@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_linux::spawn::printed;
 use hugewise_fleet::guardrail;
+use hugewise_linux::spawn::printed;
 
 use crate::stderr::message;
 

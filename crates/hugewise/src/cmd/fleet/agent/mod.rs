@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::export::Collector;
 use hugewise_base::host::Host;
 use hugewise_fleet::plan::Plan;
 use hugewise_fleet::unit::{UnitKind, check_unit};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::export::Collector;
 
 use super::stratum;
 use crate::exit::{self, Exit};

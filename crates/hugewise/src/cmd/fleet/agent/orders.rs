@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use hugewise_experiment::run::policy::Policy;
 use hugewise_fleet::Phase;
 use hugewise_fleet::assign::arm_name;
 use hugewise_fleet::duty::{Duty, Part, duty};
 use hugewise_fleet::plan::{Moment, Plan};
 use hugewise_fleet::unit::file_name;
-use hugewise_experiment::run::policy::Policy;
 
 use super::super::assign::now;
 use super::super::plan_file::{self, PlanFile};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use hugewise_linux::file::folder::Folder;
 use hugewise_base::{calendar::date, parquet};
 use hugewise_fleet::unit::file_name;
 use hugewise_fleet::{Ending, Row};
+use hugewise_linux::file::folder::Folder;
 use hugewise_text::number::counted;
 
 use super::hours::Hours;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_experiment::run::metric::Better;
 use hugewise_fleet::analyse::document::{csv, document};
 use hugewise_fleet::analyse::planned::misplaced;
 use hugewise_fleet::analyse::{Analysis, Question, Spending, Tally, page};
 use hugewise_fleet::plan::{Moment, Plan};
-use hugewise_experiment::run::metric::Better;
 use serde::Serialize;
 
 use super::plan_file::PlanFile;

@@ -1,11 +1,11 @@
 //! Who knows whether huge pages help a process: its vendor, what was measured here, and the command
 //! that measures it.
 
-use hugewise_linux::machine::root::Root;
-use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_advise::advice::Program;
 use hugewise_advise::rule::Change;
 use hugewise_advise::settings::OFF;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::sockets::awaits_connections;
 use hugewise_observe::inspect::view::{Benefit, Measure};
 use hugewise_text::wrap::{plain, quoted};
 
@@ -15,7 +15,7 @@ use crate::cmd::advise;
 const RUN: &str = "hugewise run -- CMD";
 
 /// What is known of a process. Where its rules cannot be read, `advise` says why; an inspection goes on.
-pub(super) fn of(root: &Root, pid: u32) -> Benefit {
+pub fn of(root: &Root, pid: u32) -> Benefit {
     let program = advise::of_process(root, pid).ok().flatten();
     let command = program.as_ref().and_then(|it| it.command.as_ref());
     let measure = match command {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::host::test_host::host;
+use crate::run::test_host::host;
 use crate::run::compare::*;
 use crate::run::metric::Better;
 use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};

@@ -107,7 +107,7 @@ $(DEMO)/numbers.txt:
 
 # As root the machine's own settings are tried too; they are put back whatever happens.
 run: setup $(DEMO_INPUT)
-	$(CARGO) build --profile quick --locked -p hugewise --no-default-features
+	$(CARGO) build --profile quick --locked -p hugewise --no-default-features --features products
 	LC_ALL=C $(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
 	  -- $(DEMO_COMMAND)
 	@echo

@@ -19,6 +19,7 @@ use hugewise_text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};
 use hugewise_text::{Verbosity, to_markdown};
 
+use crate::crates::Crates;
 use crate::{dashboards, schema};
 
 /// Writes the reference pages and the dashboards.
@@ -50,6 +51,9 @@ const PAGES: [Page; 8] = [
     ),
 ];
 
+/// The page that lists the crates.
+const MAP: &str = "ARCHITECTURE.md";
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -63,7 +67,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let path = Path::new(dashboards::FOLDER).join(dashboard.file);
         arguments.put(&path, &dashboard.text)?;
     }
-    Ok(())
+    let map = Path::new(MAP);
+    let text = fs::read_to_string(map).with_context(|| format!("reading {MAP}"))?;
+    arguments.put(map, &Crates::read()?.listed_in(&text)?)
 }
 
 impl Arguments {

@@ -8,6 +8,7 @@ mod calibrate;
 mod capture;
 mod command;
 mod confusion;
+mod crates;
 mod dashboards;
 mod debian;
 mod docs;
@@ -37,7 +38,7 @@ enum Task {
     Docs(docs::Arguments),
     /// Makes guests that are hosts of a fleet, and prints how each is started.
     Hosts(vm::host::Arguments),
-    /// Checks that the modules of each crate import one another in one direction.
+    /// Checks that crates build on one another in one direction, and the modules of each crate import likewise.
     Rooms(rooms::Arguments),
     /// Makes a root of a release of Debian and prints its folder.
     Root(debian::Arguments),

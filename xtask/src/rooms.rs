@@ -1,4 +1,4 @@
-//! Whether the rooms of each crate still form a line: which module imports which, without a cycle.
+//! Whether the crates and the rooms of each crate still form a line: which builds on which, and which module imports which.
 //!
 //! The edges come from the paths in the code that is built, `use` or not; tests and the words of
 //! documentation do not count. A parent may name its children and they may name it: that is one
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::crates::Crates;
 use graph::Graph;
 use source::Crate;
 
 mod graph;
 mod source;
 
-/// What a module of the model may import besides itself. The spine imports no instrument, and
-/// text imports nothing but its ground.
+/// What a module of the experiment may import besides itself. The spine imports no reader of loads.
 const LAYERS: [(&str, &[&str]); 2] = [("run", &[]), ("loadgen", &["run"])];
 /// The crate that has these layers.
 const LAYERED: &str = "experiment";
@@ -42,7 +42,14 @@ pub struct Arguments {
 ///
 /// A cycle, an import against the layers, or a source that cannot be read.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut faults = Vec::new();
+    let of_workspace = Crates::read()?;
+    let mut faults = of_workspace.faults();
+    let products = of_workspace.products_of_the_core()?;
+    faults.extend(
+        products
+            .iter()
+            .map(|it| format!("the core is built with {it}")),
+    );
     for (name, folder) in crates()? {
         let krate = source::read_crate(&folder.join("src"))
             .with_context(|| format!("reading the modules of {name}"))?;

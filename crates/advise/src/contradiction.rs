@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::advice::Program;
 use super::fact::Facts;
+use super::program::Program;
 use super::rule::Authority;
 use super::ruling::{Ruling, Standing};
 use super::settings::Settings;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::advice::Observation;
 use super::knowledge::Knowledge;
+use super::observation::Observation;
 use super::rule::{Change, Effects, Rule};
 use super::subject::Kind;
 use super::tried::change_words;

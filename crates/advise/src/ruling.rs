@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::advice::Program;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::measured::{Belief, Measurement};
@@ -227,28 +226,6 @@ impl Ruling {
             Some(condition) => format!("If {condition}: {}", self.says),
             None => self.says.clone(),
         }
-    }
-
-    /// Its name, what it asks, of whom, and what is not so.
-    pub(super) fn complaint(&self, programs: &[&Program]) -> String {
-        const NAMED: usize = 3;
-        let mut names: Vec<_> = programs.iter().take(NAMED).map(|it| it.named()).collect();
-        if let more @ 1.. = programs.len().saturating_sub(NAMED) {
-            names.push(format!("{more} more"));
-        }
-        // A state that breaks programs is its own condition.
-        let reasons = match self.differs.is_empty() {
-            true => &self.here,
-            false => &self.differs,
-        };
-        format!(
-            "{}: {} [{}] Here, for {}: {}.",
-            self.id,
-            self.words(),
-            self.authority(),
-            names.join(", "),
-            reasons.join("; ")
-        )
     }
 
     /// Who says so and since when.

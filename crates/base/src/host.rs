@@ -10,9 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::missing::{Fact, fact, number_keys};
 
-#[cfg(feature = "test-values")]
-pub mod test_host;
-
 /// Where the THP settings live, relative to the root of the machine.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
 

@@ -137,6 +137,7 @@ impl Endpoint {
 }
 
 /// Names and values as a form of HTML sends them.
+#[cfg(any(feature = "fleet", test))]
 #[must_use]
 pub fn form(fields: &[(&str, &str)]) -> String {
     let escaped = |text: &str| -> String {

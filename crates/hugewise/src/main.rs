@@ -8,6 +8,7 @@ mod exit;
 mod experiment;
 mod file;
 mod forecast;
+#[cfg(feature = "http")]
 mod http;
 mod interrupt;
 mod invoker;
@@ -61,27 +62,35 @@ fn main() -> ExitCode {
 
 fn dispatch(verb: Verb) -> Result<ExitCode> {
     // These print nothing of their own, or only where they are asked to; the others would measure in vain.
-    if !matches!(verb, Verb::Exec(_) | Verb::Export(_) | Verb::Fleet(_)) {
+    if !verb.is_quiet() {
         output::check_stdout()?;
     }
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::History(arguments) => cmd::history::run(&arguments)?,
+        #[cfg(feature = "bench")]
         Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
+        #[cfg(feature = "tlb")]
         Verb::Misses(arguments) => cmd::misses::run(&arguments)?,
+        #[cfg(feature = "tlb")]
         Verb::Simulate(arguments) => cmd::simulate::run(&arguments)?,
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Faults(arguments) => cmd::faults::run(&arguments)?,
+        #[cfg(feature = "attribute")]
         Verb::Attribute(arguments) => cmd::attribute::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
+        #[cfg(feature = "advise")]
         Verb::Advise(arguments) => cmd::advise::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
+        #[cfg(feature = "monitor")]
         Verb::Export(arguments) => cmd::export::run(&arguments)?,
+        #[cfg(feature = "fleet")]
         Verb::Fleet(arguments) => cmd::fleet::run(&arguments)?,
+        #[cfg(feature = "monitor")]
         Verb::Watch(arguments) => cmd::watch::run(&arguments)?,
         Verb::Man(arguments) => {
             cmd::man::run(&arguments, cli::command())?;

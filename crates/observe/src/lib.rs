@@ -18,3 +18,7 @@ pub mod machine;
 pub mod stat;
 /// Where the kernel stalls: what can be traced there, and what was seen.
 pub mod trace;
+
+#[cfg(test)]
+#[path = "../../experiment/src/run/test_host.rs"]
+mod test_host;

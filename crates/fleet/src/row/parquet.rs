@@ -245,7 +245,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-#[cfg(all(test, feature = "parquet"))]
+#[cfg(test)]
+#[cfg(feature = "parquet")]
 mod tests {
     use bytes::Bytes;
 

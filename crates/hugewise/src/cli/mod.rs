@@ -10,6 +10,7 @@ use crate::stderr::{lines, message};
 use crate::{cmd, options, output};
 
 mod examples;
+mod groups;
 mod tips;
 
 /// What `--version` says: a report of a fault needs the commit and the target as well.
@@ -27,8 +28,6 @@ const VERSION: &str = concat!(
 #[command(
     name = "hugewise",
     version = VERSION,
-    help_template = "{about}\n{usage-heading} {usage}, one of\n{subcommands}\n\
-                     Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program{after-help}",
     after_long_help = "Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
                        \x20            4 not possible on this machine, 5 a --fail-if condition\n\
                        \x20            holds or advise --check fails, 6 another experiment\n\
@@ -51,19 +50,24 @@ pub enum Verb {
     Report(cmd::report::Arguments),
     /// List what was measured here, and where a command changed
     History(cmd::history::Arguments),
-    /// Measure memory itself: speed, latency, prefaulting, by page size
+    /// Measure memory itself, by page size
+    #[cfg(feature = "bench")]
     Bench(Box<cmd::bench::Arguments>),
-    /// Count page walks, faults and huge pages, interval by interval
+    /// Count page walks, faults and huge pages, by interval
     Stat(Box<cmd::stat::Arguments>),
     /// Watch huge pages live, of the machine and each process
+    #[cfg(feature = "monitor")]
     Watch(cmd::watch::Arguments),
     /// Sample where TLB misses come from (experimental)
+    #[cfg(feature = "tlb")]
     Misses(Box<cmd::misses::Arguments>),
     /// Simulate the TLB misses of a command, without counters
+    #[cfg(feature = "tlb")]
     Simulate(cmd::simulate::Arguments),
     /// Time the stalls in kernel memory management
     Trace(cmd::trace::Arguments),
     /// Find which memory earns the effect of huge pages
+    #[cfg(feature = "attribute")]
     Attribute(Box<cmd::attribute::Arguments>),
     /// Make the memory of a running process huge, with proof
     Collapse(cmd::collapse::Arguments),
@@ -74,12 +78,15 @@ pub enum Verb {
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
     /// Say what to set for what runs here, and who says so
+    #[cfg(feature = "advise")]
     Advise(Box<cmd::advise::Arguments>),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
     /// Run one experiment over many hosts
+    #[cfg(feature = "fleet")]
     Fleet(cmd::fleet::Arguments),
     /// Give the huge page state of the machine to Prometheus
+    #[cfg(feature = "monitor")]
     Export(cmd::export::Arguments),
     /// Print the manual page of the program or of a verb
     Man(cmd::man::Arguments),
@@ -87,10 +94,26 @@ pub enum Verb {
     Completions(cmd::completions::Arguments),
 }
 
-/// The command line with the examples in its help.
+impl Verb {
+    /// Returns true for a verb that prints nothing of its own, or only where it is asked to.
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Self::Exec(_) => true,
+            #[cfg(feature = "monitor")]
+            Self::Export(_) => true,
+            #[cfg(feature = "fleet")]
+            Self::Fleet(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The command line with its verbs in groups, and the examples in its help.
 pub fn command() -> Command {
-    let command = Cli::command().mut_subcommand("attribute", cmd::attribute::with_short_help);
-    with_examples(command, "")
+    let command = Cli::command();
+    #[cfg(feature = "attribute")]
+    let command = command.mut_subcommand("attribute", cmd::attribute::with_short_help);
+    with_examples(groups::listed(command), "")
 }
 
 /// Parses the words of the command line, and those of an experiment file that they name. Ends the
@@ -175,6 +198,8 @@ mod tests {
         const LINES_OF_RUN: usize = 40;
         let short = command().term_width(80).render_help().to_string();
         assert!(short.lines().count() <= LINES, "{short}");
+        let wide = short.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "hugewise");
         let mut too_long = Vec::new();
         for (name, mut verb) in verbs(&command(), "") {
             let most = if name == "run" { LINES_OF_RUN } else { LINES };

@@ -14,6 +14,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_text::wrap::quoted;
 use hugewise_text::{page, to_text};
 
+#[cfg(feature = "attribute")]
 use crate::cmd::attribute;
 use crate::exit::{self, Exit};
 use crate::experiment::metrics::check_gates;
@@ -23,7 +24,7 @@ use crate::output::{self, Format, Output};
 use hugewise_text::suggest::nearest;
 
 use crate::experiment::own_setting::beside_knowledge;
-use crate::experiment::{earlier, recorder, records};
+use crate::experiment::{cells, earlier, recorder, records};
 use crate::stderr::message;
 
 /// Flags of `report`.
@@ -119,6 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let parsed = paths.iter().zip(&files);
     let parsed = parsed.map(|(path, bytes)| recorder::parse(path, bytes));
     let records: Vec<Record> = parsed.collect::<Result<_>>()?;
+    #[cfg(feature = "attribute")]
     if let ([record], [path]) = (&records[..], &paths[..])
         && attribute::is_design(record)
     {
@@ -229,12 +231,12 @@ fn compared<'a>(
                 record: after,
                 paths: [name(0), name(1)],
             };
-            Ok(Report::between(before, other, table).with_cells(hugewise_bench::view(before)))
+            Ok(Report::between(before, other, table).with_cells(cells::view(before)))
         }
         [record, ..] => {
             let table = within(record, arguments)?;
             let word = records::word(&paths[0]).filter(|_| !arguments.redact);
-            let report = hugewise_bench::report(record, table, Some(name(0))).called(word);
+            let report = cells::report(record, table, Some(name(0))).called(word);
             Ok(match arguments.redact {
                 true => report,
                 false => beside_knowledge(earlier::beside_earlier(report, &paths[0])),

@@ -19,6 +19,7 @@ use hugewise_linux::undo::LeftBehind;
 
 use super::announcement::announce;
 use super::beginning::Beginning;
+use super::cells;
 use super::earlier;
 use super::fragmentation::Fragmentation;
 use super::own_setting::beside_knowledge;
@@ -71,6 +72,7 @@ pub fn conduct(
 /// # Errors
 ///
 /// As [`conduct`]; what was measured before an error is in the record.
+#[cfg(feature = "attribute")]
 pub fn gather(
     root: &Root,
     options: &Options,
@@ -249,8 +251,8 @@ fn show(
     output: &Output,
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
-    let report = hugewise_bench::report(record, table, Some(path.display().to_string()))
-        .called(records::word(path));
+    let report =
+        cells::report(record, table, Some(path.display().to_string())).called(records::word(path));
     let report = beside_knowledge(earlier::beside_earlier(report, path));
     report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     let exit = report::judge(demands, &report, output);

@@ -1,5 +1,8 @@
 //! An experiment, from its plan to its report: what `run` and `bench` do.
 
+/// The cells of a bench, where the program has benches.
+pub mod cells;
+
 /// The plan: options on a host, checked.
 pub mod plan;
 

@@ -46,6 +46,7 @@ pub struct Entry {
 
 impl Entry {
     /// Whether its command names a program.
+    #[cfg(feature = "advise")]
     pub fn names(&self, program: &str) -> bool {
         let words = self
             .command

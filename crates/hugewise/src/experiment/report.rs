@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_bench::plot;
-use hugewise_bench::plot::render_svg;
 use hugewise_experiment::run::answer::Doubt;
 use hugewise_experiment::run::gate::{Gate, Judgement};
 use hugewise_experiment::run::record::{Record, StopReason};
@@ -13,7 +11,8 @@ use hugewise_experiment::run::trial::Outcome;
 use hugewise_text::wrap::{plain, short_command};
 use hugewise_text::{to_markdown, to_text};
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
+use crate::experiment::cells;
 use crate::options::{Demands, ExportFile, PageFile};
 use crate::output::{self, Format, Output};
 use crate::stderr::message;
@@ -42,7 +41,7 @@ pub fn show(
         output::write_file(&file.path, file.format.render(report, gates)?)?;
     }
     if let Some(path) = files.svg {
-        output::write_file(path, &curves(report)?)?;
+        output::write_file(path, &cells::curves(report)?)?;
     }
     shown
 }
@@ -56,21 +55,6 @@ pub fn write_page(
 ) -> Result<()> {
     let page = || Ok(report.page(&record()?));
     files.page.map_or(Ok(()), |file| file.write(page))
-}
-
-/// The curves of a bench as SVG.
-fn curves(report: &Report<'_>) -> Result<String> {
-    let charts = match report.other {
-        None => plot::charts(report.record),
-        Some(_) => return Err(exit::usage("--svg needs one record; name only one")),
-    };
-    if charts.is_empty() {
-        return Err(exit::usage(
-            "--svg: there is nothing to draw; a bench of at least two sizes has curves",
-        ));
-    }
-    let title = report.record.header.plan.command.join(" ");
-    Ok(render_svg(&charts, &title))
 }
 
 fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Examination, Facts, Feature, Severity, Support, diagnose};
-use hugewise_base::host::test_host::host;
+use crate::test_host::host;
 use hugewise_base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::MIB;

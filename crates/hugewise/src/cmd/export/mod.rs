@@ -20,6 +20,8 @@ use crate::output;
 mod durations;
 mod experiments;
 mod groups;
+#[cfg(not(feature = "fleet"))]
+mod no_arm;
 mod otlp;
 mod sampler;
 mod server;

@@ -12,6 +12,9 @@ use super::Arguments;
 use super::durations::KernelDurations;
 use super::experiments::Experiments;
 use super::groups::Groups;
+#[cfg(not(feature = "fleet"))]
+use super::no_arm::ArmHere;
+#[cfg(feature = "fleet")]
 use crate::cmd::fleet::ArmHere;
 use crate::invoker;
 

@@ -7,11 +7,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_base::units::parse_duration;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{Depth, Thoroughness};
-use hugewise_observe::inspect::view::{Glob, Inspection, map};
-use hugewise_text::Style;
-use hugewise_text::document::Document;
-use hugewise_text::plain_text::level;
+use hugewise_linux::observe::address_space::Thoroughness;
+use hugewise_observe::inspect::view::Glob;
 
 use crate::exit::{self, Exit};
 use crate::forecast;
@@ -20,11 +17,15 @@ use crate::output::Output;
 
 mod benefit;
 mod explain;
+#[cfg(feature = "monitor")]
+mod look;
 mod processes;
 mod results;
 mod target;
 mod watch;
 
+#[cfg(feature = "monitor")]
+pub use look::document;
 use target::Targets;
 
 /// Flags of `inspect`.
@@ -163,21 +164,6 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     // The program ends here: what many mappings hold goes with it, not piece by piece.
     std::mem::forget(inspection);
     Ok(Exit::Done)
-}
-
-/// One look into a process as a document, with its map in so many columns: page frames are not
-/// read.
-///
-/// # Errors
-/// The process is gone, or cannot be read.
-pub fn document(root: &Root, pid: u32, style: &Style) -> Result<Document> {
-    let read = processes::read(root, pid, Depth::Pages, Inspection::in_short)?;
-    let inspection = read.map_err(|why| exit::refused(format!("process {pid}: {why}")))?;
-    let mut document = inspection.document(None, level(style.verbose));
-    document
-        .sections
-        .extend(map(&inspection, style, &|_| false).sections);
-    Ok(document)
 }
 
 /// The pattern of `--mapping`.

@@ -4,8 +4,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use hugewise_observe::stat::{Interval, derive, parse};
-use hugewise_text::wrap::quoted;
-use hugewise_tlb::misses;
 
 use super::Arguments;
 use super::lines::Lines;
@@ -26,10 +24,11 @@ pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
-    if misses::is_recording(&file::first_line(path)) {
+    #[cfg(feature = "tlb")]
+    if hugewise_tlb::misses::is_recording(&file::first_line(path)) {
         return Err(fault(format!(
             "it is a recording of misses; write: hugewise misses --replay {}",
-            quoted(&path.to_string_lossy())
+            hugewise_text::wrap::quoted(&path.to_string_lossy())
         )));
     }
     let bytes = file::read_recording(path).map_err(|error| fault(error.to_string()))?;

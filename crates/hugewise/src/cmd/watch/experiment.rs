@@ -14,7 +14,7 @@ use hugewise_text::wrap::short_command;
 use hugewise_text::{Tone, Verbosity};
 
 use super::looking::sentence;
-use crate::experiment::{recorder, records};
+use crate::experiment::{cells, recorder, records};
 use crate::paths;
 
 /// Columns of the report: those of the smallest terminal that the screen fits.
@@ -72,8 +72,8 @@ fn document(record: &Record, path: &Path, age: Duration) -> Result<Document> {
     }
     let mut document = Document::new([section]);
     let table = compare::table(record, &compare::Options::default())?;
-    let report = hugewise_bench::report(record, table, Some(path.display().to_string()))
-        .called(records::word(path));
+    let report =
+        cells::report(record, table, Some(path.display().to_string())).called(records::word(path));
     document
         .sections
         .extend(report.document(COLUMNS, Verbosity::Verbose).sections);

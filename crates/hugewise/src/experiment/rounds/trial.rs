@@ -14,6 +14,7 @@ use hugewise_text::number::counted;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;
+use crate::experiment::cells;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
@@ -167,7 +168,7 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         readings.insert(printed.name.clone(), printed.read(&output));
     }
     if let Some(bench) = &plan.bench {
-        readings.extend(hugewise_bench::read(bench, &observed.output));
+        readings.extend(cells::read(bench, &observed.output));
     }
     Trial {
         index: place.index.unwrap_or(0),

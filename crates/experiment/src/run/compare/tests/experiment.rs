@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::host::test_host::host;
 use crate::run::compare::*;
 use crate::run::metric::Better;
 use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
+use crate::run::test_host::host;
 use crate::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
 
 pub(super) const MIB: f64 = 1_048_576.0;

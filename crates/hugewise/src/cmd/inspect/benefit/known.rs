@@ -15,7 +15,7 @@ use crate::cmd::advise;
 const RUN: &str = "hugewise run -- CMD";
 
 /// What is known of a process. Where its rules cannot be read, `advise` says why; an inspection goes on.
-pub(super) fn of(root: &Root, pid: u32) -> Benefit {
+pub fn of(root: &Root, pid: u32) -> Benefit {
     let program = advise::of_process(root, pid).ok().flatten();
     let command = program.as_ref().and_then(|it| it.command.as_ref());
     let measure = match command {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
-use crate::missing::Missing;
+use hugewise_base::host::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
 
 /// A root shell on Linux 6.18 with the kernel's defaults and `enabled` as given.
-#[must_use]
 pub fn host(enabled: &str) -> Host {
     Host {
         kernel: "6.18.0".into(),
@@ -62,76 +60,11 @@ fn thp_settings(enabled: &str) -> ThpSettings {
 }
 
 /// Returns a pool of huge pages, all of them free.
-#[must_use]
 pub fn pool(free: u64, overcommit: u64) -> HugetlbPool {
     HugetlbPool {
         total: free,
         free,
         reserved: 0,
         overcommit,
-    }
-}
-
-impl Host {
-    /// The same where a program can be traced.
-    #[must_use]
-    pub fn traceable(self) -> Self {
-        self.with(|host| host.can_trace = true)
-    }
-
-    /// The same where programs can preload a library.
-    #[must_use]
-    pub fn preloading(self) -> Self {
-        self.with(|host| host.library = Some("/tmp/libhugewise.so".to_owned()))
-    }
-
-    /// The same after `change`.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
-
-    /// The same with one per-size file changed.
-    #[must_use]
-    pub fn size(self, kib: u64, mode: &str) -> Self {
-        self.with(|host| {
-            if let Ok(thp) = &mut host.thp {
-                thp.sizes.insert(kib, mode.to_owned());
-            }
-        })
-    }
-
-    /// The same machine as an ordinary user sees it.
-    #[must_use]
-    pub fn unprivileged(self) -> Self {
-        self.with(|host| {
-            host.user = User {
-                uid: 1000,
-                workload_uid: 1000,
-                can_write_thp: false,
-            };
-        })
-    }
-
-    /// A kernel from before `PR_THP_DISABLE_EXCEPT_ADVISED` and per-size settings.
-    #[must_use]
-    pub fn old(self) -> Self {
-        self.with(|host| {
-            host.except_advised = false;
-            host.glibc = Some((2, 31));
-            if let Ok(thp) = &mut host.thp {
-                thp.sizes.clear();
-                thp.shmem_sizes.clear();
-            }
-        })
-    }
-
-    /// A kernel without transparent huge pages.
-    #[must_use]
-    pub fn without_thp(self) -> Self {
-        self.with(|host| {
-            host.thp = Err(Missing::not_supported("transparent huge pages"));
-        })
     }
 }

@@ -1,11 +1,12 @@
 //! `hugewise doctor`: what can be measured here, what will mislead, what is set wrongly, and how
 //! to put back what a killed experiment left.
 
+mod breaking;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_advise::ruling::Standing;
 use hugewise_base::host::Host;
 use hugewise_experiment::run::policy::candidates;
 use hugewise_experiment::run::policy::realise::{Reach, Unreachable};
@@ -13,7 +14,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
-use hugewise_observe::doctor::{self, BreakingState, Diagnosis, PolicyReport};
+use hugewise_observe::doctor::{self, Diagnosis, PolicyReport};
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -47,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let examination = probe::examine(&root, &answers)?;
     let diagnosis = Diagnosis {
         policies: policies(&examination.host),
-        breaking: breaking(&root, &examination.host)?,
+        breaking: breaking::states(&root, &examination.host)?,
         ..doctor::diagnose(&examination)
     };
     output::show(
@@ -60,23 +61,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
-}
-
-/// Processes in a state that breaks programs, by the rules of `advise`.
-fn breaking(root: &Root, host: &Host) -> Result<Vec<BreakingState>> {
-    let advice = super::advise::of_all(root, host)?;
-    let programs = advice.programs.iter();
-    let states = programs.flat_map(|program| {
-        let breaking = program.standing(Standing::Breaks);
-        breaking.map(|ruling| BreakingState {
-            pid: program.pid,
-            program: program.name.clone(),
-            rule: ruling.id.clone(),
-            remedy: ruling.says.clone(),
-            meaning: ruling.why.clone(),
-        })
-    });
-    Ok(states.collect())
 }
 
 /// How `run` without `--system` reaches each policy of huge pages, or what stands in the way.

@@ -1,12 +1,13 @@
 //! `hugewise exec`: run a command under one policy, without measuring.
 
+#[cfg(feature = "attribute")]
+mod sites;
+
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_attribute::{SitesFile, choosing};
 use hugewise_base::host::Host;
 use hugewise_experiment::run::policy::realise::{Reach, Realisation};
 use hugewise_experiment::run::policy::{Policy, left_to_chance};
@@ -23,7 +24,7 @@ use crate::experiment::workload::Workload;
 use crate::interrupt::Relay;
 use crate::stderr::message;
 use crate::turn::{self, Wait};
-use crate::{exit, file, invoker, paths, program};
+use crate::{exit, invoker, paths, program};
 
 /// How each kind of policy is made to last.
 const LASTING: &str = "\
@@ -59,8 +60,9 @@ pub struct Arguments {
     policy: Policy,
 
     /// Make the sites of FILE huge, which `attribute --sites` wrote
+    #[cfg(feature = "attribute")]
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
-    sites: Option<PathBuf>,
+    sites: Option<std::path::PathBuf>,
 
     /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
@@ -76,22 +78,10 @@ pub struct Arguments {
 }
 
 /// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
-pub fn run(mut arguments: Arguments) -> Result<ExitCode> {
-    if let Some(path) = &arguments.sites {
-        arguments.policy = of_sites(path)?;
-    }
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    #[cfg(feature = "attribute")]
+    let arguments = sites::chosen(arguments)?;
     carry_out(&arguments)
-}
-
-/// The policy of a file of sites.
-fn of_sites(path: &Path) -> Result<Policy> {
-    let wrong = |problem: &dyn std::fmt::Display| {
-        exit::usage(format!("--sites {}: {problem}", path.display()))
-    };
-    let bytes = file::read(path).map_err(|error| wrong(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| wrong(&error))?;
-    let file = SitesFile::parse(&text).map_err(|problem| wrong(&problem))?;
-    Ok(choosing("sites", file.sites))
 }
 
 fn carry_out(arguments: &Arguments) -> Result<ExitCode> {

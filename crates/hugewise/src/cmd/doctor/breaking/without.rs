@@ -1,0 +1,12 @@
+use anyhow::Result;
+use hugewise_base::host::Host;
+use hugewise_linux::machine::root::Root;
+use hugewise_observe::doctor::BreakingState;
+
+/// No state is known to break a program.
+///
+/// # Errors
+/// None.
+pub fn states(_root: &Root, _host: &Host) -> Result<Vec<BreakingState>> {
+    Ok(Vec::new())
+}

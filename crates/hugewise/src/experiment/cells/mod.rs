@@ -1,0 +1,14 @@
+//! The cells of a bench, where the program has benches.
+
+#[cfg(feature = "bench")]
+mod drawn;
+#[cfg(feature = "bench")]
+pub use {
+    drawn::curves,
+    hugewise_bench::{read, report, view},
+};
+
+#[cfg(not(feature = "bench"))]
+mod without;
+#[cfg(not(feature = "bench"))]
+pub use without::{curves, read, report, view};

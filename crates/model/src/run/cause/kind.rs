@@ -3,12 +3,11 @@
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
-use super::facts::TooShort;
 use super::{
     Breakdown, CopyOnWriteAfterFork, FilledGaps, GrowthBelowHugePage, HeapGrewInSteps,
     HostColdMemory, HugeAllocationFellBack, KhugepagedHadNoTime, LargeShare, MemoryBloat,
     MemoryLimitReached, MissingInput, NoDifference, ProgramDisablesThp, ReadFirstPrefault,
-    ReadFirstZeroPage, SamePages, SlowRequestsStalled, ThreadStacksGrew, Translation,
+    ReadFirstZeroPage, SamePages, SlowRequestsStalled, ThreadStacksGrew, TooShort, Translation,
     ZeroPageSource,
 };
 
@@ -74,55 +73,36 @@ impl CauseId {
     }
 }
 
-/// The figures of a cause.
+/// The figures of a cause, which has the same name.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
+#[expect(missing_docs, reason = "the types have the documents")]
 pub enum Kind {
     /// A reading that the rule needs is missing.
     Unread {
         /// Which one, and why.
         missing: MissingInput,
     },
-    /// Figures of [`CauseId::ProgramDisablesThp`].
     ProgramDisablesThp(ProgramDisablesThp),
-    /// Figures of [`CauseId::WorkloadTooShort`].
     WorkloadTooShort(TooShort),
-    /// Figures of [`CauseId::MemoryLimitReached`].
     MemoryLimitReached(MemoryLimitReached),
-    /// Figures of [`CauseId::SamePages`].
     SamePages(SamePages),
-    /// Figures of [`CauseId::HeapGrewInSteps`].
     HeapGrewInSteps(HeapGrewInSteps),
-    /// Figures of [`CauseId::Breakdown`].
     Breakdown(Box<Breakdown>),
-    /// Figures of [`CauseId::Translation`].
     Translation(Translation),
-    /// Figures of [`CauseId::SlowRequestsStalled`].
     SlowRequestsStalled(SlowRequestsStalled),
-    /// Figures of [`CauseId::HostColdMemory`].
     HostColdMemory(HostColdMemory),
-    /// Figures of [`CauseId::HugeAllocationFellBack`].
     HugeAllocationFellBack(HugeAllocationFellBack),
-    /// Figures of [`CauseId::KhugepagedHadNoTime`].
     KhugepagedHadNoTime(KhugepagedHadNoTime),
-    /// Figures of [`CauseId::ReadFirstZeroPage`].
     ReadFirstZeroPage(ReadFirstZeroPage),
-    /// Figures of [`CauseId::CopyOnWriteAfterFork`].
     CopyOnWriteAfterFork(CopyOnWriteAfterFork),
-    /// Figures of [`CauseId::MemoryBloat`].
     MemoryBloat(MemoryBloat),
-    /// Figures of [`CauseId::KhugepagedFilledGaps`].
     KhugepagedFilledGaps(FilledGaps),
-    /// Figures of [`CauseId::ThreadStacksGrew`].
     ThreadStacksGrew(ThreadStacksGrew),
-    /// Figures of [`CauseId::NoDifference`].
     NoDifference(NoDifference),
-    /// Figures of [`CauseId::ZeroPageSource`].
     ZeroPageSource(ZeroPageSource),
-    /// Figures of [`CauseId::ReadFirstPrefault`].
     ReadFirstPrefault(ReadFirstPrefault),
-    /// Figures of [`CauseId::GrowthBelowHugePage`].
     GrowthBelowHugePage(GrowthBelowHugePage),
-    /// Figures of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
+    /// Of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
     LargeShare(LargeShare),
 }

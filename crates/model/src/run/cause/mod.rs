@@ -1,29 +1,8 @@
 //! Causes: why an effect is there, or why there is none, as typed figures.
 //!
-//! [`causes`](crate::run::cause::causes) asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences in
-//! seconds by means over paired rounds. It names the cause of a difference only if the comparison is decided.
-//! `answer::words::cause` has the words.
-//!
-//! Facts about arms and trials are no causes. [`facts`](crate::run::cause::facts) has one function for each:
-//!
-//! | function | result |
-//! |---|---|
-//! | `in_force(record, arm)` | `Option<InForce>`: the settings of a policy as they were read back |
-//! | `not_applied(record, arm)` | `Option<NotApplied { trials, of, detail }>` |
-//! | `taken_by_chance(record, table, arm)` | `Option<Taken { taken, of, ratio }>` |
-//! | `load_limits(record)`, `load_limit(record)` | `Vec<LoadLimit>` by arm; the gravest that was not refuted |
-//! | `prices(record, table, arm)`, `losses(…)` | `Vec<&Comparison>`: rows that got worse; prices are without stalls |
-//! | `is_price_of_memory(comparison)` | true when the additional memory is enough to be a price |
-//! | `rested(record, baseline, arm)` | `Option<Rested>`: runs after idle, as shares of the baseline's median |
-//! | `first_touch(record)` | `Option<TouchPrice>`: cold and warm touches of a huge page |
-//! | `uneven(record, baseline, arm)` | `Option<Uneven>`: slow trials in which the host had to back memory |
-//! | `mechanism(record, table, arm)` | `Option<MechanismFacts>`: tracer or preloaded library, and its cost |
-//! | `collapsed_later(record, arm)`, `huge_code(record, arm)` | `Option<MadeHuge>` |
-//! | `pool(record, arm)` | `Option<Pool { bytes, used }>`; `used` is `Some(0.0)` when nobody used it |
-//! | `equal_coverage(record, table, arm)` | `Option<SameCoverage>`, of arms that change more than pages |
-//! | `noise(record, table)` | `Option<Noise>`: the baseline against itself beside the threshold |
-//! | `too_short(record, table)` | `Option<TooShort>` |
-//! | `seconds(record, baseline, arm)` | `Option<Seconds>`: the parts of the change in time, which add up |
+//! [`causes`] asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences
+//! in seconds by means over paired rounds. It names the cause of a difference only if the comparison is decided.
+//! `answer::words::cause` has the words, `explain.toml` the evidence, and [`facts`] has what is no cause.
 
 use serde::Serialize;
 
@@ -36,6 +15,7 @@ mod context;
 mod coverage;
 mod explain;
 pub mod facts;
+mod host_memory;
 mod kind;
 mod paired;
 mod rules;
@@ -49,22 +29,22 @@ pub use breakdown::{
 };
 pub use context::{Context, MissingInput, Pair};
 pub use explain::{Explanation, explanations};
+pub use host_memory::{HostColdMemory, Uneven};
 pub use kind::{CauseId, Kind};
-pub use rules::{
-    CopyOnWriteAfterFork, FilledGaps, GapsDoubt, HeapGrewInSteps, HostColdMemory,
-    HugeAllocationFellBack, KhugepagedHadNoTime, MemoryBloat, MemoryLimitReached, NothingHuge,
-    ProgramDisablesThp, ReadFirstZeroPage, SamePages, Sibling, SlowRequestsStalled,
-    ThreadStacksGrew, Translation,
+pub use rules::kernel::{
+    CopyOnWriteAfterFork, HugeAllocationFellBack, KhugepagedHadNoTime, ReadFirstZeroPage,
 };
+pub use rules::memory::{
+    FilledGaps, GapsDoubt, MemoryBloat, MemoryLimitReached, Sibling, ThreadStacksGrew,
+};
+pub use rules::program::{HeapGrewInSteps, ProgramDisablesThp, TooShort, Translation};
+pub use rules::same_pages::{NothingHuge, SamePages};
+pub use rules::slow_requests::SlowRequestsStalled;
 
 use CauseId as Id;
-use bench::large_share;
 use context::Ask;
-use rules::own_act::is_vain;
-use rules::{
-    after_fork, bloat, fell_back, gaps, heap_steps, host_memory, khugepaged, memory_limit, own_act,
-    same_pages, short, slow_requests, stacks, translation, zero_page,
-};
+use rules::program::is_vain;
+use rules::{kernel, memory, program, same_pages, slow_requests};
 
 /// One cause, as far as the record shows it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -136,32 +116,32 @@ type Found = (Option<String>, Outcome, Kind);
 
 /// The rules about programs, in the order in which their causes are listed.
 static PROGRAM_RULES: &[Rule] = &[
-    any(Id::ProgramDisablesThp, Of::Whole(own_act::check)),
-    any(Id::WorkloadTooShort, Of::Whole(short::check)),
-    any(Id::MemoryLimitReached, Of::All(memory_limit::ask)),
+    any(Id::ProgramDisablesThp, Of::Baseline(program::own_act)),
+    any(Id::WorkloadTooShort, Of::Baseline(program::too_short)),
+    any(Id::MemoryLimitReached, Of::All(memory::limit)),
     pages(Id::SamePages, Of::Arms(same_pages::ask)),
-    pages(Id::HeapGrewInSteps, Of::Arms(heap_steps::ask)),
+    pages(Id::HeapGrewInSteps, Of::Arms(program::heap_steps)),
     any(Id::Breakdown, Of::Arms(breakdown::ask)),
-    pages(Id::Translation, Of::Baseline(translation::ask)),
+    pages(Id::Translation, Of::Baseline(program::translation)),
     any(Id::SlowRequestsStalled, Of::Whole(slow_requests::check)),
     any(Id::HostColdMemory, Of::All(host_memory::ask)),
-    pages(Id::HugeAllocationFellBack, Of::All(fell_back::ask)),
-    pages(Id::KhugepagedHadNoTime, Of::All(khugepaged::ask)),
-    pages(Id::ReadFirstZeroPage, Of::All(zero_page::ask)),
-    any(Id::CopyOnWriteAfterFork, Of::Arms(after_fork::ask)),
-    pages(Id::MemoryBloat, Of::Arms(bloat::ask)),
-    pages(Id::KhugepagedFilledGaps, Of::Arms(gaps::ask)),
-    pages(Id::ThreadStacksGrew, Of::Arms(stacks::ask)),
+    pages(Id::HugeAllocationFellBack, Of::All(kernel::fell_back)),
+    pages(Id::KhugepagedHadNoTime, Of::All(kernel::khugepaged)),
+    pages(Id::ReadFirstZeroPage, Of::All(kernel::zero_page)),
+    any(Id::CopyOnWriteAfterFork, Of::Arms(kernel::after_fork)),
+    pages(Id::MemoryBloat, Of::Arms(memory::bloat)),
+    pages(Id::KhugepagedFilledGaps, Of::Arms(memory::gaps)),
+    pages(Id::ThreadStacksGrew, Of::Arms(memory::stacks)),
 ];
 
 /// The rules about benches. The time of a bench as a whole says nothing, so other rules are not asked.
 static BENCH_RULES: &[Rule] = &[
-    any(Id::NoDifference, Of::Arms(bench::no_difference::ask)),
-    any(Id::ZeroPageSource, Of::All(bench::zero_page::ask)),
-    any(Id::ReadFirstPrefault, Of::All(bench::prefault::ask)),
-    any(Id::GrowthBelowHugePage, Of::All(bench::growth::ask)),
-    any(Id::PageFaultBound, Of::All(large_share::page_faults)),
-    any(Id::ZeroingBound, Of::All(large_share::zeroing)),
+    any(Id::NoDifference, Of::Arms(bench::no_difference)),
+    any(Id::ZeroPageSource, Of::All(bench::zero_page)),
+    any(Id::ReadFirstPrefault, Of::All(bench::prefault)),
+    any(Id::GrowthBelowHugePage, Of::All(bench::growth)),
+    any(Id::PageFaultBound, Of::All(bench::page_faults)),
+    any(Id::ZeroingBound, Of::All(bench::zeroing)),
 ];
 
 const fn any(id: Id, of: Of) -> Rule {
@@ -195,43 +175,40 @@ pub fn causes(record: &Record, table: &Table) -> Vec<Cause> {
 
 impl Rule {
     fn check(&self, context: &Context<'_>) -> Vec<Cause> {
-        let mut told = self.of.told(context);
-        if self.about == About::HugePages {
-            told.retain(|(arm, ..)| !is_vain(context, arm.as_deref()));
-        }
-        let causes = told.into_iter().map(|(arm, outcome, kind)| Cause {
+        let is_for_vain = |arm: Option<&str>| match self.about {
+            About::HugePages => is_vain(context, arm),
+            About::Anything => false,
+        };
+        let told = self.of.told(context).into_iter();
+        let told = told.filter(|(arm, ..)| !is_for_vain(arm.as_deref()));
+        let id = self.id;
+        told.map(|(arm, outcome, kind)| Cause {
             arm,
             outcome,
-            id: self.id,
+            id,
             kind,
-        });
-        causes.collect()
+        })
+        .collect()
     }
 }
 
 impl Of {
     fn told(&self, context: &Context<'_>) -> Vec<Found> {
-        let names = context.policies().iter().map(|policy| policy.name.as_str());
         let baseline = context.baseline();
-        let of = |arm: &str, ask: Ask| {
-            let (outcome, kind) = context.ask(arm, ask)?;
-            Some((Some(arm.to_owned()), outcome, kind))
+        let (ask, is_asked): (Ask, fn(&str, &str) -> bool) = match *self {
+            Self::All(ask) => (ask, |_, _| true),
+            Self::Arms(ask) => (ask, |arm, baseline| arm != baseline),
+            Self::Baseline(ask) => (ask, |arm, baseline| arm == baseline),
+            Self::Whole(check) => return check(context),
         };
-        match *self {
-            Self::All(ask) => names.filter_map(|arm| of(arm, ask)).collect(),
-            Self::Arms(ask) => {
-                let arms = names.filter(|arm| *arm != baseline);
-                arms.filter_map(|arm| of(arm, ask)).collect()
-            }
-            Self::Baseline(ask) => {
-                let whole = names
-                    .filter(|arm| *arm == baseline)
-                    .filter_map(|arm| of(arm, ask));
-                whole
-                    .map(|(_, outcome, kind)| (None, outcome, kind))
-                    .collect()
-            }
-            Self::Whole(check) => check(context),
-        }
+        let names = context.policies().iter().map(|policy| policy.name.as_str());
+        let told = names
+            .filter(|arm| is_asked(arm, baseline))
+            .filter_map(|arm| {
+                let (outcome, kind) = context.ask(arm, ask)?;
+                let arm = (!matches!(self, Self::Baseline(_))).then(|| arm.to_owned());
+                Some((arm, outcome, kind))
+            });
+        told.collect()
     }
 }

@@ -5,6 +5,7 @@
 //! `answer::words::cause` has the words, `explain.toml` the evidence, and [`facts`] has what is no cause.
 
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::run::compare::Table;
 use crate::run::record::Record;
@@ -16,7 +17,6 @@ mod coverage;
 mod explain;
 pub mod facts;
 mod host_memory;
-mod kind;
 mod paired;
 mod rules;
 
@@ -30,7 +30,6 @@ pub use breakdown::{
 pub use context::{Context, MissingInput, Pair};
 pub use explain::{Explanation, explanations};
 pub use host_memory::{HostColdMemory, Uneven};
-pub use kind::{CauseId, Kind};
 pub use rules::kernel::{
     CopyOnWriteAfterFork, HugeAllocationFellBack, KhugepagedHadNoTime, ReadFirstZeroPage,
 };
@@ -40,11 +39,6 @@ pub use rules::memory::{
 pub use rules::program::{HeapGrewInSteps, ProgramDisablesThp, TooShort, Translation};
 pub use rules::same_pages::{NothingHuge, SamePages};
 pub use rules::slow_requests::SlowRequestsStalled;
-
-use CauseId as Id;
-use context::Ask;
-use rules::program::is_vain;
-use rules::{kernel, memory, program, same_pages, slow_requests};
 
 /// One cause, as far as the record shows it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -83,132 +77,111 @@ impl Outcome {
     }
 }
 
-/// A rule that recognises a cause.
-struct Rule {
-    id: CauseId,
-    about: About,
-    of: Of,
-}
-
-/// The subject of a rule.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
-    /// Huge pages that a policy gave. It is not asked of a program that keeps them from its memory.
-    HugePages,
-    /// Anything else.
-    Anything,
-}
-
-/// The arms that a rule is asked about.
-enum Of {
-    /// Every arm except the baseline.
-    Arms(Ask),
-    /// Every arm.
-    All(Ask),
-    /// The baseline, for the whole experiment.
-    Baseline(Ask),
-    /// All arms together.
-    Whole(fn(&Context<'_>) -> Vec<Found>),
-}
-
-/// A result with its arm; `None` for the whole experiment.
-type Found = (Option<String>, Outcome, Kind);
-
-/// The rules about programs, in the order in which their causes are listed.
-static PROGRAM_RULES: &[Rule] = &[
-    any(Id::ProgramDisablesThp, Of::Baseline(program::own_act)),
-    any(Id::WorkloadTooShort, Of::Baseline(program::too_short)),
-    any(Id::MemoryLimitReached, Of::All(memory::limit)),
-    pages(Id::SamePages, Of::Arms(same_pages::ask)),
-    pages(Id::HeapGrewInSteps, Of::Arms(program::heap_steps)),
-    any(Id::Breakdown, Of::Arms(breakdown::ask)),
-    pages(Id::Translation, Of::Baseline(program::translation)),
-    any(Id::SlowRequestsStalled, Of::Whole(slow_requests::check)),
-    any(Id::HostColdMemory, Of::All(host_memory::ask)),
-    pages(Id::HugeAllocationFellBack, Of::All(kernel::fell_back)),
-    pages(Id::KhugepagedHadNoTime, Of::All(kernel::khugepaged)),
-    pages(Id::ReadFirstZeroPage, Of::All(kernel::zero_page)),
-    any(Id::CopyOnWriteAfterFork, Of::Arms(kernel::after_fork)),
-    pages(Id::MemoryBloat, Of::Arms(memory::bloat)),
-    pages(Id::KhugepagedFilledGaps, Of::Arms(memory::gaps)),
-    pages(Id::ThreadStacksGrew, Of::Arms(memory::stacks)),
-];
-
-/// The rules about benches. The time of a bench as a whole says nothing, so other rules are not asked.
-static BENCH_RULES: &[Rule] = &[
-    any(Id::NoDifference, Of::Arms(bench::no_difference)),
-    any(Id::ZeroPageSource, Of::All(bench::zero_page)),
-    any(Id::ReadFirstPrefault, Of::All(bench::prefault)),
-    any(Id::GrowthBelowHugePage, Of::All(bench::growth)),
-    any(Id::PageFaultBound, Of::All(bench::page_faults)),
-    any(Id::ZeroingBound, Of::All(bench::zeroing)),
-];
-
-const fn any(id: Id, of: Of) -> Rule {
-    let about = About::Anything;
-    Rule { id, about, of }
-}
-
-const fn pages(id: Id, of: Of) -> Rule {
-    let about = About::HugePages;
-    Rule { id, about, of }
-}
-
 /// Returns all causes of one experiment: shown first, then those that cannot be told, then those not shown.
 ///
 /// Programs that are compared with each other have none, because rules compare policies.
 #[must_use]
 pub fn causes(record: &Record, table: &Table) -> Vec<Cause> {
-    let plan = &record.header.plan;
-    if !plan.programs.is_empty() {
+    if !record.header.plan.programs.is_empty() {
         return Vec::new();
     }
-    let rules = match plan.bench {
-        Some(_) => BENCH_RULES,
-        None => PROGRAM_RULES,
-    };
-    let context = Context::new(record, table);
-    let mut causes: Vec<Cause> = rules.iter().flat_map(|rule| rule.check(&context)).collect();
+    let mut causes = rules::check(&Context::new(record, table));
     causes.sort_by_key(|cause| cause.outcome);
     causes
 }
 
-impl Rule {
-    fn check(&self, context: &Context<'_>) -> Vec<Cause> {
-        let is_for_vain = |arm: Option<&str>| match self.about {
-            About::HugePages => is_vain(context, arm),
-            About::Anything => false,
-        };
-        let told = self.of.told(context).into_iter();
-        let told = told.filter(|(arm, ..)| !is_for_vain(arm.as_deref()));
-        let id = self.id;
-        told.map(|(arm, outcome, kind)| Cause {
-            arm,
-            outcome,
-            id,
-            kind,
-        })
-        .collect()
+/// The name of a cause.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum CauseId {
+    /// The program keeps huge pages from its own memory.
+    ProgramDisablesThp,
+    /// The workload is too short to say much.
+    WorkloadTooShort,
+    /// The program ran into the memory limit of its policy.
+    MemoryLimitReached,
+    /// The arm changed nothing about the program's pages.
+    SamePages,
+    /// The heap grows in steps smaller than a huge page.
+    HeapGrewInSteps,
+    /// The parts of a change in time.
+    Breakdown,
+    /// The largest share of CPU time that cheaper address translation could save.
+    Translation,
+    /// The slowest requests met stalls of the kernel.
+    SlowRequestsStalled,
+    /// The first touch of memory is dear after the hypervisor took it back.
+    HostColdMemory,
+    /// The kernel tried to allocate huge pages and failed.
+    HugeAllocationFellBack,
+    /// The run was too short for khugepaged.
+    KhugepagedHadNoTime,
+    /// The program read memory that it never wrote.
+    ReadFirstZeroPage,
+    /// Writes after a fork split huge pages.
+    CopyOnWriteAfterFork,
+    /// Huge pages made the program larger.
+    MemoryBloat,
+    /// khugepaged made untouched memory resident.
+    KhugepagedFilledGaps,
+    /// Thread stacks became huge pages.
+    ThreadStacksGrew,
+    /// No cell of a bench differs.
+    NoDifference,
+    /// A cell of a bench read the zero page.
+    ZeroPageSource,
+    /// Prefaulting by reads leaves small pages.
+    ReadFirstPrefault,
+    /// A heap that grows by less than a huge page gets none.
+    GrowthBelowHugePage,
+    /// Page faults are a large share of the time.
+    PageFaultBound,
+    /// Zeroing is a large share of the time.
+    ZeroingBound,
+}
+
+impl CauseId {
+    /// All of them.
+    pub const ALL: &'static [Self] = Self::VARIANTS;
+
+    /// Returns the name in JSON and documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
-impl Of {
-    fn told(&self, context: &Context<'_>) -> Vec<Found> {
-        let baseline = context.baseline();
-        let (ask, is_asked): (Ask, fn(&str, &str) -> bool) = match *self {
-            Self::All(ask) => (ask, |_, _| true),
-            Self::Arms(ask) => (ask, |arm, baseline| arm != baseline),
-            Self::Baseline(ask) => (ask, |arm, baseline| arm == baseline),
-            Self::Whole(check) => return check(context),
-        };
-        let names = context.policies().iter().map(|policy| policy.name.as_str());
-        let told = names
-            .filter(|arm| is_asked(arm, baseline))
-            .filter_map(|arm| {
-                let (outcome, kind) = context.ask(arm, ask)?;
-                let arm = (!matches!(self, Self::Baseline(_))).then(|| arm.to_owned());
-                Some((arm, outcome, kind))
-            });
-        told.collect()
-    }
+/// The figures of a cause, which has the same name.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "the types have the documents")]
+pub enum Kind {
+    /// A reading that the rule needs is missing.
+    Unread {
+        /// Which one, and why.
+        missing: MissingInput,
+    },
+    ProgramDisablesThp(ProgramDisablesThp),
+    WorkloadTooShort(TooShort),
+    MemoryLimitReached(MemoryLimitReached),
+    SamePages(SamePages),
+    HeapGrewInSteps(HeapGrewInSteps),
+    Breakdown(Box<Breakdown>),
+    Translation(Translation),
+    SlowRequestsStalled(SlowRequestsStalled),
+    HostColdMemory(HostColdMemory),
+    HugeAllocationFellBack(HugeAllocationFellBack),
+    KhugepagedHadNoTime(KhugepagedHadNoTime),
+    ReadFirstZeroPage(ReadFirstZeroPage),
+    CopyOnWriteAfterFork(CopyOnWriteAfterFork),
+    MemoryBloat(MemoryBloat),
+    KhugepagedFilledGaps(FilledGaps),
+    ThreadStacksGrew(ThreadStacksGrew),
+    NoDifference(NoDifference),
+    ZeroPageSource(ZeroPageSource),
+    ReadFirstPrefault(ReadFirstPrefault),
+    GrowthBelowHugePage(GrowthBelowHugePage),
+    /// Of [`CauseId::PageFaultBound`] and [`CauseId::ZeroingBound`].
+    LargeShare(LargeShare),
 }

@@ -13,9 +13,6 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Collapsing, Tracing};
 
-/// A larger cost could be taken for an effect of huge pages.
-const NOTABLE: f64 = 0.01;
-
 /// How an arm was put in force.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "by")]
@@ -49,21 +46,6 @@ pub struct MechanismCost {
     pub ratio: f64,
     /// Both ends of its interval.
     pub interval: Option<[f64; 2]>,
-}
-
-impl MechanismCost {
-    /// Returns true when it costs more than 1 % for certain.
-    #[must_use]
-    pub fn is_notable(&self) -> bool {
-        self.interval.is_some_and(|[low, _]| low - 1.0 > NOTABLE)
-    }
-
-    /// Returns true when it may cost nothing.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.interval
-            .is_none_or(|[low, high]| low <= 1.0 && high >= 1.0)
-    }
 }
 
 /// Returns `None` for an arm that needs neither.

@@ -7,11 +7,11 @@ mod settings;
 
 pub use super::breakdown::seconds;
 pub use super::host_memory::{Rested, rested};
-pub use load::{Limit, LoadLimit, load_limit, load_limits};
+pub use load::{Limit, LoadLimit, load_limit};
 pub use means::{
     MadeHuge, MechanismCost, MechanismFacts, NothingMade, collapsed_later, huge_code, mechanism,
 };
-pub use prices::{is_price_of_memory, losses, prices};
+pub use prices::{is_price_of_memory, prices};
 pub use settings::{
     InForce, NotApplied, Pool, Taken, in_force, not_applied, pool, taken_by_chance,
 };

@@ -62,43 +62,43 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
     let set = record.header.realisations.get(arm);
     let trials: Vec<&Trial> = arm_trials(record, arm).collect();
     let of = trials.len();
-    let differing = trials.iter().map(|trial| differences(trial, set));
-    let differing: Vec<Vec<String>> = differing.filter(|all| !all.is_empty()).collect();
-    let count = |set| trials.iter().filter(|it| was_read_back(it, set)).count();
     if of == 0 {
         return None;
     }
+    let differing = trials.iter().map(|trial| differences(trial, set));
+    let differing: Vec<Vec<String>> = differing.filter(|all| !all.is_empty()).collect();
     // The first by the alphabet, so that it does not depend on the order of trials.
     if let Some(detail) = differing.iter().flatten().min().cloned() {
         let trials = differing.len();
         return Some(InForce::Not(NotApplied { trials, of, detail }));
     }
-    Some(match set.filter(|set| can_be_read_back(set)).map(count) {
-        None => InForce::NotReadable,
-        Some(0) => InForce::Unread { of },
-        Some(read) => InForce::ReadBack { read, of },
+    let read_back = |trial: &&Trial| set.map(|set| read_back(trial, set)).unwrap_or_default();
+    let seen: Vec<Vec<bool>> = trials.iter().map(read_back).collect();
+    let is_whole = |seen: &&Vec<bool>| seen.iter().all(|is_read| *is_read);
+    Some(match seen.iter().filter(is_whole).count() {
+        _ if seen.iter().all(Vec::is_empty) => InForce::NotReadable,
+        0 => InForce::Unread { of },
+        read => InForce::ReadBack { read, of },
     })
 }
 
-/// Returns true when a policy sets anything that can be seen from outside; a variable cannot.
-fn can_be_read_back(set: &Realisation) -> bool {
-    let of_program = set.prctl != ThpPrctl::Leave
-        || set.preload.is_some()
-        || set.library.is_some()
-        || set.numa.is_some();
-    !set.files.is_empty() || !set.limits.is_none() || of_program
-}
-
-/// Returns true when everything that a policy sets, and that can be read, was read back.
-fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
+/// Returns true or false for each setting that can be seen from outside, when it was read back; a variable cannot be seen.
+fn read_back(trial: &Trial, set: &Realisation) -> Vec<bool> {
     let read = &trial.read_back;
     let mut files = set.files.iter();
-    files.all(|file| read.files.contains_key(&file.path))
-        && (set.prctl == ThpPrctl::Leave || read.thp_disable.is_some())
-        && (set.preload.is_none() || read.allocator.is_some())
-        && (set.limits.is_none() || read.cgroup.is_some())
-        && (set.numa.is_none() || read.numa.is_some())
-        && (set.library.is_none() || read.library.is_some())
+    let parts = [
+        (
+            !set.files.is_empty(),
+            files.all(|file| read.files.contains_key(&file.path)),
+        ),
+        (set.prctl != ThpPrctl::Leave, read.thp_disable.is_some()),
+        (set.preload.is_some(), read.allocator.is_some()),
+        (!set.limits.is_none(), read.cgroup.is_some()),
+        (set.numa.is_some(), read.numa.is_some()),
+        (set.library.is_some(), read.library.is_some()),
+    ];
+    let set = parts.into_iter().filter(|(is_set, _)| *is_set);
+    set.map(|(_, is_read)| is_read).collect()
 }
 
 fn differences(trial: &Trial, set: Option<&Realisation>) -> Vec<String> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::paired::good_trials;
-use super::super::{Context, Found, Kind, Outcome};
+use super::super::{Context, Kind, Outcome};
+use super::Found;
 use crate::run::stats::{ALPHA, holm};
 use crate::run::timeline::{Pooled, pool};
 use crate::run::trial::Trial;

@@ -85,18 +85,17 @@ pub(super) fn zero_page(view: &View<'_, '_>) -> Told {
     let shares = cells.filter_map(|cell| Some((cell, zero_share(view, cell)?)));
     let shares: Vec<(&Cell, f64)> = shares.collect();
     let zero = shares.iter().filter(|(_, share)| *share >= 0.5);
-    let zero: Result<Vec<Misread>, MissingInput> =
-        zero.map(|(cell, _)| Misread::of(view, cell)).collect();
-    let zero = zero?;
+    let zero = zero.map(|(cell, _)| Misread::of(view, cell));
+    let zero = zero.collect::<Result<Vec<Misread>, MissingInput>>()?;
+    let (reading, of_zero_page) = (shares.len(), zero.len());
+    let larger = |a: &Misread, b: &Misread| a.excess().total_cmp(&b.excess());
     let found = ZeroPageSource {
-        reading: shares.len(),
-        of_zero_page: zero.len(),
-        worst: zero
-            .into_iter()
-            .max_by(|a, b| a.excess().total_cmp(&b.excess())),
+        reading,
+        of_zero_page,
+        worst: zero.into_iter().max_by(larger),
     };
-    let outcome = Outcome::shown_if(found.of_zero_page > 0);
-    Ok((found.reading > 0).then_some((outcome, Kind::ZeroPageSource(found))))
+    let outcome = Outcome::shown_if(of_zero_page > 0);
+    Ok((reading > 0).then_some((outcome, Kind::ZeroPageSource(found))))
 }
 
 impl Misread {

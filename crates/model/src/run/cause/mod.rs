@@ -34,9 +34,9 @@ pub use rules::kernel::{
     CopyOnWriteAfterFork, HugeAllocationFellBack, KhugepagedHadNoTime, ReadFirstZeroPage,
 };
 pub use rules::memory::{
-    FilledGaps, GapsDoubt, MemoryBloat, MemoryLimitReached, Sibling, ThreadStacksGrew,
+    GapsDoubt, KhugepagedFilledGaps, MemoryBloat, MemoryLimitReached, Sibling, ThreadStacksGrew,
 };
-pub use rules::program::{HeapGrewInSteps, ProgramDisablesThp, TooShort, Translation};
+pub use rules::program::{HeapGrewInSteps, ProgramDisablesThp, Translation, WorkloadTooShort};
 pub use rules::same_pages::{NothingHuge, SamePages};
 pub use rules::slow_requests::SlowRequestsStalled;
 
@@ -152,7 +152,7 @@ impl CauseId {
     }
 }
 
-/// The figures of a cause, which has the same name.
+/// The figures of a cause: their type has its name.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
 #[expect(missing_docs, reason = "the types have the documents")]
@@ -163,7 +163,7 @@ pub enum Kind {
         missing: MissingInput,
     },
     ProgramDisablesThp(ProgramDisablesThp),
-    WorkloadTooShort(TooShort),
+    WorkloadTooShort(WorkloadTooShort),
     MemoryLimitReached(MemoryLimitReached),
     SamePages(SamePages),
     HeapGrewInSteps(HeapGrewInSteps),
@@ -176,7 +176,7 @@ pub enum Kind {
     ReadFirstZeroPage(ReadFirstZeroPage),
     CopyOnWriteAfterFork(CopyOnWriteAfterFork),
     MemoryBloat(MemoryBloat),
-    KhugepagedFilledGaps(FilledGaps),
+    KhugepagedFilledGaps(KhugepagedFilledGaps),
     ThreadStacksGrew(ThreadStacksGrew),
     NoDifference(NoDifference),
     ZeroPageSource(ZeroPageSource),

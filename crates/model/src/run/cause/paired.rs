@@ -22,11 +22,9 @@ pub(super) fn baseline_runs<'a>(
     baseline: &str,
     round: u32,
 ) -> impl Iterator<Item = &'a Trial> {
-    let runs = record
-        .trials
-        .iter()
-        .filter(move |trial| trial.round == round);
-    runs.filter(move |trial| trial.policy == baseline && trial.succeeded())
+    let runs = record.trials.iter();
+    let runs = runs.filter(move |it| it.round == round && it.policy == baseline);
+    runs.filter(|it| it.succeeded())
 }
 
 /// Trials of the baseline with those of an arm in the same rounds.

@@ -42,8 +42,8 @@ impl Share {
     /// Returns its interval, when that is narrow enough to say more than "part".
     #[must_use]
     pub fn narrow(&self) -> Option<[f64; 2]> {
-        self.interval
-            .filter(|[low, high]| high - low <= Self::WIDEST)
+        let is_narrow = |[low, high]: &[f64; 2]| high - low <= Self::WIDEST;
+        self.interval.filter(is_narrow)
     }
 }
 
@@ -107,8 +107,8 @@ fn runs_alone(view: &View<'_, '_>) -> bool {
     [view.context.baseline(), view.arm].into_iter().all(|arm| {
         let trials = good_trials(view.context.record, arm);
         let used: Option<Vec<f64>> = trials.map(used).collect();
-        used.and_then(|used| median(&used))
-            .is_some_and(|used| used <= ALONE)
+        let used = used.and_then(|used| median(&used));
+        used.is_some_and(|used| used <= ALONE)
     })
 }
 

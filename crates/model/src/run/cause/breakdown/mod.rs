@@ -191,9 +191,8 @@ impl Breakdown {
 
 /// Returns the part that changed most in a direction, if one did.
 fn largest(parts: &[(Part, Option<f64>)], sign: f64) -> Option<Part> {
-    let towards = parts
-        .iter()
-        .filter_map(|(part, change)| Some((*part, (*change)? * sign)));
+    let parts = parts.iter();
+    let towards = parts.filter_map(|(part, change)| Some((*part, (*change)? * sign)));
     let positive = towards.filter(|(_, towards)| *towards > 0.0);
     let most = positive.max_by(|(_, a), (_, b)| a.total_cmp(b));
     most.map(|(part, _)| part)

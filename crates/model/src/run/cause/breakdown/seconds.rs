@@ -67,11 +67,9 @@ impl Seconds {
     fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
         let times = pairs.times()?;
         let causes = CAUSES.map(|cause| pairs.change(cause));
-        let timed = CAUSES
-            .into_iter()
-            .zip(causes)
-            .filter(|(_, change)| change.is_some());
-        let timed: Vec<MetricId> = timed.map(|(cause, _)| cause).collect();
+        let timed = CAUSES.into_iter().zip(causes);
+        let timed = timed.filter_map(|(cause, change)| change.map(|_| cause));
+        let timed: Vec<MetricId> = timed.collect();
         let hold = pairs.trials().all(|trial| faults_hold(trial, &timed));
         let faults = pairs.change(MetricId::PageFaultSeconds).filter(|_| hold);
         let caused: f64 = causes.iter().flatten().sum();
@@ -124,10 +122,10 @@ impl Seconds {
 /// Otherwise some of them were system calls, and nobody knows how much. The same holds after long waits for a lock.
 fn faults_hold(trial: &Trial, causes: &[MetricId]) -> bool {
     let seconds = causes.iter().filter_map(|cause| trial.value(*cause));
+    let seconds: f64 = seconds.sum();
     let waited = trial.value(MetricId::MmapLockWaitSeconds).unwrap_or(0.0);
-    trial
-        .value(MetricId::PageFaultSeconds)
-        .is_some_and(|faults| seconds.sum::<f64>() <= faults && waited <= NEGLIGIBLE * faults)
+    let faults = trial.value(MetricId::PageFaultSeconds);
+    faults.is_some_and(|faults| seconds <= faults && waited <= NEGLIGIBLE * faults)
 }
 
 /// Returns true when somebody else used the processors: a thread that sleeps then looks like one that waits.

@@ -28,8 +28,8 @@ pub fn prices<'a>(record: &Record, table: &'a Table, arm: &str) -> Vec<&'a Compa
     let is_judged =
         |row: &Comparison| row.metric == table.verdict.metric && row.statistic == Statistic::Center;
     let rows = table.comparisons.iter().filter(|row| row.policy == arm);
-    rows.filter(|row| !is_judged(row) && is_loss(record, row))
-        .collect()
+    let losses = rows.filter(|row| !is_judged(row) && is_loss(record, row));
+    losses.collect()
 }
 
 fn is_loss(record: &Record, row: &Comparison) -> bool {

@@ -15,8 +15,7 @@ use crate::run::stats::median;
 use crate::run::trial::{Mark, Trial};
 
 /// The settings of a policy as they were read back.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InForce {
     /// Everything was as set, in so many trials that were read back.
     ReadBack {
@@ -37,7 +36,7 @@ pub enum InForce {
 }
 
 /// Trials in which a policy was not in force.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotApplied {
     /// How many.
     pub trials: usize,
@@ -86,11 +85,9 @@ pub fn in_force(record: &Record, arm: &str) -> Option<InForce> {
 fn read_back(trial: &Trial, set: &Realisation) -> Vec<bool> {
     let read = &trial.read_back;
     let mut files = set.files.iter();
+    let has_files = files.all(|file| read.files.contains_key(&file.path));
     let parts = [
-        (
-            !set.files.is_empty(),
-            files.all(|file| read.files.contains_key(&file.path)),
-        ),
+        (!set.files.is_empty(), has_files),
         (set.prctl != ThpPrctl::Leave, read.thp_disable.is_some()),
         (set.preload.is_some(), read.allocator.is_some()),
         (!set.limits.is_none(), read.cgroup.is_some()),
@@ -138,7 +135,7 @@ fn word(switch: ThpDisable) -> &'static str {
 }
 
 /// Trials of an arm that ran with its setting, which the C library takes in some starts only.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
     /// Trials with more huge memory than any of the baseline.
     pub taken: usize,
@@ -152,22 +149,15 @@ pub struct Taken {
 #[must_use]
 pub fn taken_by_chance(record: &Record, table: &Table, arm: &str) -> Option<Taken> {
     advice_by_chance(policy(record, arm)?, &record.header.host)?;
-    let huge = |arm: &str| -> Vec<(&Trial, f64)> {
-        let huge = |trial: &Trial| trial.value(MetricId::HugeAnonPeakBytes);
-        let trials = good_trials(record, arm);
-        trials
-            .filter_map(|trial| Some((trial, huge(trial)?)))
-            .collect()
-    };
     let baseline = table.verdict.baseline.as_str();
-    let usual = huge(baseline)
-        .iter()
-        .map(|(_, bytes)| *bytes)
-        .fold(0.0, f64::max);
-    let own = huge(arm);
-    let with_it = own.iter().filter(|(_, bytes)| *bytes > usual);
-    let with_it: Vec<&Trial> = with_it.map(|(trial, _)| *trial).collect();
-    let (taken, of) = (with_it.len(), own.len());
+    let bytes = |trial: &Trial| trial.value(MetricId::HugeAnonPeakBytes);
+    let usual = good_trials(record, baseline).filter_map(bytes);
+    let usual = usual.fold(0.0, f64::max);
+    let own: Vec<&Trial> = good_trials(record, arm).collect();
+    let of = own.iter().filter(|trial| bytes(trial).is_some()).count();
+    let is_more = |trial: &&Trial| bytes(trial).is_some_and(|bytes| bytes > usual);
+    let with_it: Vec<&Trial> = own.into_iter().filter(is_more).collect();
+    let taken = with_it.len();
     let ratio = ratio(record, table, &with_it).filter(|_| taken < of);
     (taken > 0 && arm != baseline).then_some(Taken { taken, of, ratio })
 }

@@ -130,9 +130,8 @@ fn is_larger(view: &View<'_, '_>, other: &str) -> bool {
     let comparison = |arm: &str| view.context.comparison(PEAK, arm);
     let low = comparison(view.arm).and_then(|it| it.low);
     let high = comparison(other).and_then(|it| it.high);
-    let threshold = view.context.table.verdict.threshold;
-    low.zip(high)
-        .is_some_and(|(low, high)| low - high > threshold)
+    let gap = low.zip(high).map(|(low, high)| low - high);
+    gap.is_some_and(|gap| gap > view.context.table.verdict.threshold)
 }
 
 /// Returns the sibling with the least huge memory: at most 5 % of the additional one.
@@ -154,7 +153,7 @@ fn sibling(view: &View<'_, '_>, more: f64) -> Result<Option<Sibling>, MissingInp
 
 /// Memory that khugepaged may have filled.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
-pub struct FilledGaps {
+pub struct KhugepagedFilledGaps {
     /// Huge pages that khugepaged made, machine-wide.
     pub collapsed: f64,
     /// Empty pages that it may fill in one huge page; `None` when that is not known.
@@ -186,7 +185,7 @@ pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
     let (Some(huge_page), true) = (view.context.host().pmd_bytes(), collapsed > 0.0) else {
         return Ok(None);
     };
-    let mut found = FilledGaps {
+    let mut found = KhugepagedFilledGaps {
         collapsed,
         max_ptes_none: view.context.khugepaged(view.arm, "max_ptes_none"),
         peak_bytes: None,

@@ -94,26 +94,22 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Cause> {
 
 impl Rule {
     fn check(&self, context: &Context<'_>) -> Vec<Cause> {
-        let is_for_vain = |arm: Option<&str>| match self.about {
-            About::HugePages => is_vain(context, arm),
-            About::Anything => false,
-        };
-        let told = self.of.told(context).into_iter();
-        let told = told.filter(|(arm, ..)| !is_for_vain(arm.as_deref()));
-        let id = self.id;
-        told.map(|(arm, outcome, kind)| Cause {
+        let mut told = self.of.told(context);
+        if self.about == About::HugePages {
+            told.retain(|(arm, ..)| !is_vain(context, arm.as_deref()));
+        }
+        let causes = told.into_iter().map(|(arm, outcome, kind)| Cause {
             arm,
             outcome,
-            id,
+            id: self.id,
             kind,
-        })
-        .collect()
+        });
+        causes.collect()
     }
 }
 
 impl Of {
     fn told(&self, context: &Context<'_>) -> Vec<Found> {
-        let baseline = context.baseline();
         let (ask, is_asked): (Ask, fn(&str, &str) -> bool) = match *self {
             Self::All(ask) => (ask, |_, _| true),
             Self::Arms(ask) => (ask, |arm, baseline| arm != baseline),
@@ -121,13 +117,12 @@ impl Of {
             Self::Whole(check) => return check(context),
         };
         let names = context.policies().iter().map(|policy| policy.name.as_str());
-        let told = names
-            .filter(|arm| is_asked(arm, baseline))
-            .filter_map(|arm| {
-                let (outcome, kind) = context.ask(arm, ask)?;
-                let arm = (!matches!(self, Self::Baseline(_))).then(|| arm.to_owned());
-                Some((arm, outcome, kind))
-            });
+        let asked = names.filter(|arm| is_asked(arm, context.baseline()));
+        let told = asked.filter_map(|arm| {
+            let (outcome, kind) = context.ask(arm, ask)?;
+            let arm = (!matches!(self, Self::Baseline(_))).then(|| arm.to_owned());
+            Some((arm, outcome, kind))
+        });
         told.collect()
     }
 }

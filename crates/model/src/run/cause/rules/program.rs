@@ -95,7 +95,7 @@ fn acts<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = OwnAct<'a>> {
 
 /// A workload of which process start and exit may be a large part.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
-pub struct TooShort {
+pub struct WorkloadTooShort {
     /// Median wall time under the baseline, in seconds.
     pub wall_seconds: f64,
     /// Returns true when start and exit may be most of it: below 10 ms.
@@ -107,14 +107,15 @@ pub struct TooShort {
 /// The workload is too short to say much: it takes less than 50 ms.
 pub(in super::super) fn too_short(view: &View<'_, '_>) -> Told {
     let wall = view.here(MetricId::WallSeconds).ok();
-    let found = wall
-        .filter(|wall| *wall < 0.05)
-        .map(|wall_seconds| TooShort {
-            wall_seconds,
-            is_very_short: wall_seconds < 0.01,
-            samples: view.here(MetricId::SamplesTotal).ok(),
-        });
-    Ok(found.map(|it| (Outcome::Shown, Kind::WorkloadTooShort(it))))
+    let Some(wall_seconds) = wall.filter(|wall| *wall < 0.05) else {
+        return Ok(None);
+    };
+    let found = WorkloadTooShort {
+        wall_seconds,
+        is_very_short: wall_seconds < 0.01,
+        samples: view.here(MetricId::SamplesTotal).ok(),
+    };
+    Ok(Some((Outcome::Shown, Kind::WorkloadTooShort(found))))
 }
 
 /// Huge memory by malloc beside that of the whole machine's setting.

@@ -57,11 +57,11 @@ pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     }
     let p: Vec<f64> = held.iter().map(|(.., pooled)| pooled.p).collect();
     let held = held.into_iter().zip(holm(&p));
-    held.map(|((arm, held, pooled), p)| {
+    let found = held.map(|((arm, held, pooled), p)| {
         let kind = Kind::SlowRequestsStalled(figures(&held, &pooled, p));
         (Some(arm), Outcome::shown_if(p <= ALPHA), kind)
-    })
-    .collect()
+    });
+    found.collect()
 }
 
 fn figures(held: &[&Held], pooled: &Pooled, p: f64) -> SlowRequestsStalled {
@@ -97,12 +97,11 @@ fn slowest(trial: &Trial) -> Option<&Slowest> {
 /// Returns why nothing can be told, when somebody might expect that it can: the requests have times.
 fn why_not(context: &Context<'_>) -> Option<Unrelated> {
     let trials = context.record.trials.iter().filter(|it| it.succeeded());
-    let mut whys = trials
-        .filter_map(slowest)
-        .filter_map(|slowest| match slowest {
-            Slowest::CannotTell(why) => Some(why),
-            Slowest::Held(_) => None,
-        });
+    let slowest = trials.filter_map(slowest);
+    let mut whys = slowest.filter_map(|slowest| match slowest {
+        Slowest::CannotTell(why) => Some(why),
+        Slowest::Held(_) => None,
+    });
     let is_usual = |why: &&Unrelated| {
         matches!(why, Unrelated::NotAsked | Unrelated::Unread)
             || matches!(

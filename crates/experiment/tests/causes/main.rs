@@ -25,6 +25,8 @@ mod trust;
 mod walks;
 mod wins;
 
+use std::collections::BTreeSet;
+
 use hugewise_experiment::run::cause::{CauseId, Outcome, causes, explanations};
 use judged::{always, judge};
 use sample::{huge_pages, table, with};
@@ -64,16 +66,20 @@ fn a_cause_is_one_flat_object() {
 }
 
 #[test]
-fn every_fact_and_cause_is_explained() {
-    let names: Vec<String> = explanations()
-        .unwrap()
-        .into_iter()
-        .map(|it| it.name)
-        .collect();
-    for id in CauseId::ALL {
-        assert!(names.iter().any(|name| name == id.name()), "{id:?}");
+fn every_fact_and_cause_is_explained_once_and_in_full() {
+    let all = explanations().expect("a good file");
+    let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+    let once: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(once.len(), all.len(), "each once");
+    let causes: Vec<&str> = CauseId::ALL.iter().map(|id| id.name()).collect();
+    assert_eq!(names[..causes.len()], causes);
+    assert!(once.contains("in_force"));
+    for it in &all {
+        for text in [&it.claims, &it.evidence, &it.refuted, &it.next] {
+            let is_full = text.len() > 10 && text.ends_with('.');
+            assert!(is_full, "{}: {text}", it.name);
+        }
     }
-    assert!(names.iter().any(|name| name == "in_force"));
 }
 
 /// The tests in which rules are tried.

@@ -1,12 +1,11 @@
 //! Policies that changed nothing, and why.
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::facts::equal_coverage;
 use hugewise_experiment::run::cause::{CauseId, NothingHuge, causes};
 use hugewise_experiment::run::policy::{Policy, Settings, Thp};
 
 use super::judged::{always, figures, is_silent, near, no_effect, unread};
-use crate::sample::{self, huge_pages, small_pages, table, thp, with};
+use crate::sample::{self, small_pages, thp, with};
 
 #[test]
 fn no_effect_has_a_reason() {
@@ -112,30 +111,4 @@ fn no_effect_without_the_pages_cannot_be_explained() {
         SamePages
     );
     assert_eq!((found.arm.as_str(), found.reason), ("as-is", refused));
-}
-
-#[test]
-fn an_allocator_that_changes_no_page_is_no_verdict() {
-    let policy = |figures| {
-        let settings = Settings {
-            env: [("ARENAS".to_owned(), "1".to_owned())].into(),
-            ..Settings::default()
-        };
-        let policy = Policy {
-            name: "env.ARENAS=1".to_owned(),
-            settings,
-        };
-        let record = sample::record(&[(Policy::as_is(), small_pages()), (policy, figures)], 12);
-        equal_coverage(&record, &table(&record, 0.005), "env.ARENAS=1").expect("an environment")
-    };
-    let equal = policy(small_pages());
-    assert!(equal.is_equal && equal.huge_bytes.arm == 0.0);
-    let more = policy(huge_pages());
-    assert!(!more.is_equal);
-    near(more.huge_bytes.arm, 806.0 * 1_048_576.0, 1.0);
-    let record = always(small_pages());
-    assert_eq!(
-        equal_coverage(&record, &table(&record, 0.005), "thp=always"),
-        None
-    );
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::facts::{Limit, load_limit, load_limits};
+use hugewise_experiment::run::cause::facts::{Limit, load_limit};
 use hugewise_experiment::run::cause::{CauseId, GapsDoubt, Outcome};
 use hugewise_experiment::run::plan::service::{
     CommandLine, Interleave, LoadPolicy, Service, StopSignal,
@@ -51,29 +51,17 @@ fn a_load_at_its_limit_is_named() {
     };
     let bound = limit(Some(vec![1]), 0.97, 0.5).expect("a limit");
     assert_eq!(
-        (bound.arm.as_str(), bound.outcome),
-        ("thp=always", Outcome::Shown)
+        (bound.arm.as_str(), bound.limit),
+        ("thp=always", Limit::Load)
     );
-    assert_eq!(
-        (bound.limit, bound.bound_cpus),
-        (Some(Limit::Load), Some(1))
-    );
+    assert_eq!((bound.bound_cpus, bound.parted), (Some(1), false));
     near(bound.load_cpus, 0.97, 1e-9);
     let shared = limit(None, 0.8, 1.1).expect("a limit");
-    assert_eq!(
-        (shared.limit, shared.machine_cpus),
-        (Some(Limit::Shared), 2)
-    );
-    let thread = limit(None, 0.99, 0.5).expect("a limit");
-    assert_eq!(
-        (thread.limit, thread.outcome),
-        (Some(Limit::OneThread), Outcome::CannotTell)
-    );
+    assert_eq!((shared.limit, shared.bound_cpus), (Limit::Shared, None));
+    assert_eq!(limit(None, 0.99, 0.5), None, "one thread may want no more");
     assert_eq!(limit(Some(vec![1, 2]), 0.5, 1.0), None);
-    let all = load_limits(&served(Some(vec![1, 2]), &[]));
-    let outcomes: Vec<Outcome> = all.iter().map(|it| it.outcome).collect();
-    assert_eq!(outcomes, [Outcome::NotShown; 2]);
-    assert_eq!(load_limits(&always(huge_pages())), []);
+    assert_eq!(load_limit(&served(Some(vec![1, 2]), &[])), None);
+    assert_eq!(load_limit(&always(huge_pages())), None, "no service");
 }
 
 #[test]

@@ -1,41 +1,12 @@
-//! Facts about whether a run can be believed: noise, its start, what was read back.
+//! Facts about whether a run can be believed: its start, what was read back.
 
-use std::collections::BTreeMap;
-
-use hugewise_experiment::run::cause::facts::{InForce, in_force, noise, not_applied};
-use hugewise_experiment::run::cause::{CauseId, Outcome};
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::cause::CauseId;
+use hugewise_experiment::run::cause::facts::{InForce, in_force, not_applied};
 use hugewise_experiment::run::policy::{Policy, Thp};
-use hugewise_experiment::run::trial::{Mark, ReadBack};
+use hugewise_experiment::run::trial::ReadBack;
 
-use super::judged::{always, figures, is_silent, judge, near, near_of};
-use crate::sample::{self, huge_pages, small_pages, table, thp, with};
-
-#[test]
-fn noise_that_hides_the_threshold_is_found() {
-    let mut record = always(huge_pages());
-    let quiet = noise(&record, &table(&record, 0.005)).expect("a control");
-    assert_eq!(quiet.outcome, Outcome::NotShown);
-    near_of(quiet.floor, 0.005, 1e-9);
-
-    sample::mark(&mut record, 2, Mark::Steal { permille: 31 });
-    sample::mark(&mut record, 3, Mark::OtherLoad { permille: 400 });
-    let mut table = table(&record, 0.04);
-    let decided = noise(&record, &table).expect("a control");
-    assert_eq!(
-        decided.outcome,
-        Outcome::NotShown,
-        "a clear effect stands out from it"
-    );
-    let answers = &mut table.verdict.policies;
-    answers.insert("thp=always".to_owned(), Answer::NotDecided);
-    let hiding = noise(&record, &table).expect("a control");
-    assert_eq!(hiding.outcome, Outcome::Shown);
-    near_of(hiding.floor, 0.04, 1e-9);
-    near(hiding.threshold, 0.01, 0.0);
-    let disturbed = BTreeMap::from([("other load", 1), ("steal", 1)]);
-    assert_eq!(hiding.disturbed, disturbed);
-}
+use super::judged::{always, figures, is_silent, judge, near};
+use crate::sample::{self, huge_pages, small_pages, thp, with};
 
 #[test]
 fn short_workloads_are_mostly_their_start() {

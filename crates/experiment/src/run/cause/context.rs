@@ -6,12 +6,11 @@ use super::paired::PairedRounds;
 use super::{Kind, Outcome};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
-use crate::run::compare::medians::{Medians, arm_trials};
+use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic, Table};
 use crate::run::policy::defaults::mode_in_force;
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::Record;
-use crate::run::trial::Trial;
 
 /// One experiment, as rules see it.
 #[derive(Debug)]
@@ -84,8 +83,8 @@ impl<'a> Context<'a> {
 
     /// Returns the settings of an arm; none for a name that is not in the plan.
     pub(in crate::run) fn settings(&self, arm: &str) -> Settings {
-        let found = self.policies().iter().find(|known| known.name == arm);
-        found.map_or_else(Settings::default, |policy| policy.settings.clone())
+        let found = policy(self.record, arm).map(|policy| policy.settings.clone());
+        found.unwrap_or_default()
     }
 
     /// Returns the mode of anonymous huge pages in force under an arm.
@@ -127,7 +126,22 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Returns the policy of an arm.
+pub(super) fn policy<'a>(record: &'a Record, arm: &str) -> Option<&'a Policy> {
+    let mut policies = record.header.plan.policies.iter();
+    policies.find(|policy| policy.name == arm)
+}
+
 impl MissingInput {
+    fn of(metric: &str, arm: &str, reason: Missing) -> Self {
+        let [metric, arm] = [metric, arm].map(str::to_owned);
+        Self {
+            metric,
+            arm,
+            reason,
+        }
+    }
+
     /// Returns true when no trial succeeded.
     pub(super) fn is_of_failed_trials(&self) -> bool {
         matches!(self.reason, Missing::TrialFailed | Missing::NotRun)
@@ -164,32 +178,18 @@ impl<'a> View<'_, 'a> {
     pub(super) fn median(&self, arm: &str, metric: impl AsRef<str>) -> Result<f64, MissingInput> {
         let metric = metric.as_ref();
         let median = self.context.medians.get(arm, metric);
-        median.map_err(|reason| self.missing(metric, arm, reason))
+        median.map_err(|reason| MissingInput::of(metric, arm, reason))
     }
 
     /// Returns the means over the rounds in which both arms succeeded.
     pub(super) fn means(&self, metric: impl AsRef<str>) -> Result<Pair, MissingInput> {
         let metric = metric.as_ref();
         let means = self.paired().means(metric);
-        means.map_err(|reason| self.missing(metric, self.arm, reason))
-    }
-
-    fn missing(&self, metric: &str, arm: &str, reason: Missing) -> MissingInput {
-        let [metric, arm] = [metric, arm].map(str::to_owned);
-        MissingInput {
-            metric,
-            arm,
-            reason,
-        }
+        means.map_err(|reason| MissingInput::of(metric, self.arm, reason))
     }
 
     pub(super) fn paired(&self) -> PairedRounds<'a> {
         PairedRounds::of(self.context.record, self.context.baseline(), self.arm)
-    }
-
-    /// Returns the trials of this arm that succeeded.
-    pub(super) fn good_trials(&self, arm: &str) -> impl Iterator<Item = &'a Trial> {
-        arm_trials(self.context.record, arm).filter(|trial| trial.succeeded())
     }
 
     /// Returns how a metric changed from the baseline to this arm.

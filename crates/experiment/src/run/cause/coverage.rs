@@ -1,10 +1,10 @@
-//! Huge memory by kind, under an arm and under the baseline.
+//! Huge memory of all kinds, under an arm and under the baseline.
 
 use super::Pair;
 use super::context::{MissingInput, View};
 use crate::run::metric::MetricId;
 
-/// The kinds of huge memory that are measured as bytes at their peak; anonymous memory first.
+/// The kinds of huge memory that are measured as bytes at their peak.
 const KINDS: [MetricId; 4] = [
     MetricId::HugeAnonPeakBytes,
     MetricId::HugeFilePeakBytes,
@@ -12,39 +12,33 @@ const KINDS: [MetricId; 4] = [
     MetricId::HugetlbPeakBytes,
 ];
 
-/// Memory in huge pages.
-pub(super) struct Coverage {
-    /// Bytes at the peak, all kinds together.
-    pub(super) bytes: Pair,
-    /// Huge pages made at faults, by anybody on the machine.
-    pub(super) faults: Option<Pair>,
-    /// Returns true when no kind differs, and as many huge pages were made.
-    pub(super) is_equal: bool,
+/// Returns the bytes of each kind. Anonymous memory must have been read; another kind that was not read is left out.
+fn kinds(view: &View<'_, '_>) -> Result<Vec<Pair>, MissingInput> {
+    view.both(KINDS[0])?;
+    let kinds = KINDS.into_iter().filter_map(|kind| view.both(kind).ok());
+    Ok(kinds.collect())
 }
 
-/// Compares the huge bytes of an arm with those of the baseline.
+/// Returns the huge bytes at the peak, all kinds together.
+pub(super) fn huge_bytes(view: &View<'_, '_>) -> Result<Pair, MissingInput> {
+    let kinds = kinds(view)?;
+    Ok(Pair {
+        baseline: kinds.iter().map(|it| it.baseline).sum(),
+        arm: kinds.iter().map(|it| it.arm).sum(),
+    })
+}
+
+/// Returns true when more memory is huge than under the baseline, by the bytes of a kind or by the pages that were made.
 ///
-/// Anonymous memory must have been read; another kind that was not read is left out. Sampling may miss the peak by a
-/// little: one huge page, or 1 % of peak memory, is equal.
-pub(super) fn compare(view: &View<'_, '_>) -> Result<Coverage, MissingInput> {
+/// Sampling may miss the peak by a little: one huge page, or 1 % of peak memory, is equal.
+pub(super) fn is_more_huge(view: &View<'_, '_>) -> Result<bool, MissingInput> {
     let huge_page = view.context.host().pmd_bytes().unwrap_or(0) as f64;
     let peak = view.both(MetricId::PeakRssBytes);
     let peak = peak.map_or(0.0, |it| it.baseline.max(it.arm));
-    let allowed = huge_page.max(0.01 * peak);
-    let faults = view.both(MetricId::ThpFaultAllocTotal).ok();
+    let differs = |bytes: f64| bytes.abs() > huge_page.max(0.01 * peak);
     // A page that came and went between two samples was still counted when it was made.
-    let mut is_equal = faults.is_none_or(|it| it.change().abs() * huge_page <= allowed);
-    let mut bytes = view.both(KINDS[0])?;
-    is_equal &= bytes.change().abs() <= allowed;
-    for kind in KINDS.into_iter().skip(1) {
-        let Ok(both) = view.both(kind) else { continue };
-        is_equal &= both.change().abs() <= allowed;
-        bytes.baseline += both.baseline;
-        bytes.arm += both.arm;
-    }
-    Ok(Coverage {
-        bytes,
-        faults,
-        is_equal,
-    })
+    let made = view.both(MetricId::ThpFaultAllocTotal);
+    let is_other = made.is_ok_and(|it| differs(it.change() * huge_page))
+        || kinds(view)?.iter().any(|it| differs(it.change()));
+    Ok(huge_bytes(view)?.change() > 0.0 && is_other)
 }

@@ -31,34 +31,3 @@ pub fn explanations() -> Result<Vec<Explanation>, toml::de::Error> {
     let file: File = toml::from_str(include_str!("explain.toml"))?;
     Ok(file.explanation)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::super::CauseId;
-    use super::*;
-
-    #[test]
-    fn every_cause_is_explained_once_and_in_full() {
-        let all = explanations().expect("a good file");
-        let names: BTreeSet<&str> = all.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names.len(), all.len(), "each once");
-        let causes: Vec<&str> = CauseId::ALL.iter().map(|id| id.name()).collect();
-        let listed: Vec<&str> = all
-            .iter()
-            .map(|it| it.name.as_str())
-            .take(causes.len())
-            .collect();
-        assert_eq!(listed, causes);
-        for it in &all {
-            for text in [&it.claims, &it.evidence, &it.refuted, &it.next] {
-                assert!(
-                    text.len() > 10 && text.ends_with('.'),
-                    "{}: {text}",
-                    it.name
-                );
-            }
-        }
-    }
-}

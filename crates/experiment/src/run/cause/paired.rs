@@ -11,6 +11,22 @@ use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial};
 
+/// Returns the trials of an arm that succeeded, without the control.
+pub(super) fn good_trials<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = &'a Trial> {
+    arm_trials(record, arm).filter(|trial| trial.succeeded())
+}
+
+/// Returns the runs of the baseline in one round that succeeded, with that of the control.
+pub(super) fn baseline_runs<'a>(
+    record: &'a Record,
+    baseline: &str,
+    round: u32,
+) -> impl Iterator<Item = &'a Trial> {
+    let runs = record.trials.iter();
+    let runs = runs.filter(move |it| it.round == round && it.policy == baseline);
+    runs.filter(|it| it.succeeded())
+}
+
 /// Trials of the baseline with those of an arm in the same rounds.
 #[derive(Debug)]
 pub(super) struct PairedRounds<'a> {
@@ -28,15 +44,13 @@ pub(super) struct Times {
 impl<'a> PairedRounds<'a> {
     pub(super) fn of(record: &'a Record, baseline: &str, arm: &str) -> Self {
         let of = |arm: &str| -> BTreeMap<u32, &'a Trial> {
-            let trials = arm_trials(record, arm).filter(|trial| trial.succeeded());
+            let trials = good_trials(record, arm);
             trials.map(|trial| (trial.round, trial)).collect()
         };
-        let here = of(arm);
-        let there = of(baseline).into_iter();
+        let (here, there) = (of(arm), of(baseline).into_iter());
         let both = there.filter_map(|(round, base)| Some((base, *here.get(&round)?)));
-        Self {
-            rounds: both.collect(),
-        }
+        let rounds = both.collect();
+        Self { rounds }
     }
 
     /// Returns all trials, those of the baseline and those of the arm.

@@ -8,7 +8,7 @@ use super::word::Decision;
 use crate::run::answer::{
     Against, Budget, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
 };
-use crate::run::cause::{Outcome, facts};
+use crate::run::cause::facts;
 use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host_differences};
 use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
@@ -319,7 +319,7 @@ fn left_out(work: &Work<'_>) -> Vec<Doubt> {
 }
 
 fn load(work: &Work<'_>) -> Option<Doubt> {
-    let limit = facts::load_limit(work.record()).filter(|it| it.outcome == Outcome::Shown)?;
+    let limit = facts::load_limit(work.record())?;
     Some(Doubt::LoadIsTheLimit {
         share: limit
             .bound_cpus

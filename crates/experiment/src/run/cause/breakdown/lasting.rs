@@ -2,14 +2,11 @@
 
 use serde::Serialize;
 
-use super::super::context::{MissingInput, View};
+use super::super::context::View;
 use super::super::{Outcome, Pair};
 use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
-
-/// A shorter time is too short for a clock of 10 ms, in seconds.
-const LEAST_AFTER: f64 = 1.0;
 
 /// Changes that come once, and changes that last. Kernel time is mostly that of bringing memory in, user time that of work.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
@@ -61,14 +58,14 @@ pub struct Arrival {
     pub faults_per_second: Pair,
 }
 
-pub(super) fn of(view: &View<'_, '_>) -> PartTold<Lasting> {
+pub(super) fn lasting(view: &View<'_, '_>) -> PartTold<Lasting> {
     // The readings of a service are those of its load: nothing in them comes once.
     if view.context.record.header.plan.service.is_some() {
         return Ok(None);
     }
-    let system = view.means(MetricId::SystemSeconds)?.change();
+    let once_seconds = view.means(MetricId::SystemSeconds)?.change();
     let user = view.means(MetricId::UserSeconds)?.change();
-    let wall = view.means(MetricId::WallSeconds)?.baseline;
+    let wall_seconds = view.means(MetricId::WallSeconds)?.baseline;
     let row = view.context.comparison(MetricId::UserSeconds, view.arm);
     let Some(lasting_ratio) = row.and_then(|row| row.ratio) else {
         return Ok(None);
@@ -82,10 +79,10 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<Lasting> {
         outcome: Outcome::shown_if(is_shown),
         once,
         lasting,
-        once_seconds: system,
+        once_seconds,
         lasting_ratio,
-        wall_seconds: wall,
-        break_even_seconds: is_opposed.then(|| system.abs() * wall / user.abs()),
+        wall_seconds,
+        break_even_seconds: is_opposed.then(|| once_seconds.abs() * wall_seconds / user.abs()),
         arrival: arrival(view).ok().flatten().filter(|_| is_shown),
     }))
 }
@@ -101,43 +98,28 @@ fn way(change: Option<Change>) -> Option<Way> {
 }
 
 fn arrival(view: &View<'_, '_>) -> PartTold<Arrival> {
+    /// A shorter time is too short for a clock of 10 ms, in seconds.
+    const LEAST_AFTER: f64 = 1.0;
+
     let seconds = view.means(MetricId::ArrivalSeconds)?;
     let early = view.means(MetricId::ArrivalFaultsTotal)?;
     let faults = view.means(MetricId::MinorFaultsTotal)?;
     let wall = view.means(MetricId::WallSeconds)?;
-    let (system_until, system_after) = split(
-        view,
-        MetricId::ArrivalSystemSeconds,
-        MetricId::SystemSeconds,
-    )?;
-    let (user_until, user_after) =
-        split(view, MetricId::ArrivalUserSeconds, MetricId::UserSeconds)?;
-    let after = Pair {
-        baseline: wall.baseline - seconds.baseline,
-        arm: wall.arm - seconds.arm,
-    };
+    let after = [wall.baseline - seconds.baseline, wall.arm - seconds.arm];
     let rate = |faults: f64, seconds: f64| (faults / seconds).max(0.0).round();
-    Ok(
-        (after.baseline.min(after.arm) >= LEAST_AFTER).then(|| Arrival {
-            seconds,
-            system_until,
-            system_after,
-            user_until,
-            user_after,
-            faults_per_second: Pair {
-                baseline: rate(faults.baseline - early.baseline, after.baseline),
-                arm: rate(faults.arm - early.arm, after.arm),
-            },
-        }),
-    )
-}
-
-/// Returns the change of a time until memory was in, and after that.
-fn split(
-    view: &View<'_, '_>,
-    until: MetricId,
-    whole: MetricId,
-) -> Result<(f64, f64), MissingInput> {
-    let until = view.means(until)?.change();
-    Ok((until, view.means(whole)?.change() - until))
+    let change = |metric: MetricId| Ok(view.means(metric)?.change());
+    let system_until = change(MetricId::ArrivalSystemSeconds)?;
+    let user_until = change(MetricId::ArrivalUserSeconds)?;
+    let found = Arrival {
+        seconds,
+        system_until,
+        system_after: change(MetricId::SystemSeconds)? - system_until,
+        user_until,
+        user_after: change(MetricId::UserSeconds)? - user_until,
+        faults_per_second: Pair {
+            baseline: rate(faults.baseline - early.baseline, after[0]),
+            arm: rate(faults.arm - early.arm, after[1]),
+        },
+    };
+    Ok((after[0].min(after[1]) >= LEAST_AFTER).then_some(found))
 }

@@ -3,29 +3,20 @@
 use serde::Serialize;
 
 use super::context::{MissingInput, Told, View};
-use super::rules::own_act::is_vain;
+use super::rules::program::is_vain;
 use super::{Kind, Outcome, Pair};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-mod alone;
-mod faults;
+mod costs;
+mod gains;
 mod lasting;
 mod seconds;
-mod stalls;
-mod start;
-mod user_time;
-mod walks;
-mod zeroing;
 
-pub use faults::{FewerFaults, Share};
+pub use costs::{MovedToStart, Stalls, Zeroing};
+pub use gains::{FewerFaults, Share, UserTime, Walks, WalksFell};
 pub use lasting::{Arrival, Lasting, Way};
 pub use seconds::{Seconds, seconds};
-pub use stalls::Stalls;
-pub use start::MovedToStart;
-pub use user_time::UserTime;
-pub use walks::{Walks, WalksFell};
-pub use zeroing::Zeroing;
 
 /// The parts of a change in time, each as far as it is shown.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
@@ -85,18 +76,17 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
     };
     let mut breakdown = Breakdown {
         dominant: None,
-        seconds: seconds::of(view),
+        seconds: seconds(view.context.record, view.context.baseline(), view.arm),
         faults: view.both(MetricId::MinorFaultsTotal).ok(),
-        fewer_faults: parts.of_pages(faults::of),
-        walks: parts.of_pages(walks::of),
-        user_time: parts.of_pages(user_time::of),
-        zeroing: parts.of_pages(zeroing::of),
-        stalls: parts.any(stalls::of),
-        start: parts.any(start::of),
-        lasting: parts.of_pages(lasting::of),
-        missing: Vec::new(),
+        fewer_faults: parts.of_pages(gains::fewer_faults),
+        walks: parts.of_pages(gains::walks),
+        user_time: parts.of_pages(gains::user_time),
+        zeroing: parts.of_pages(costs::zeroing),
+        stalls: parts.any(costs::stalls),
+        start: parts.any(costs::start),
+        lasting: parts.of_pages(lasting::lasting),
+        missing: parts.missing,
     };
-    breakdown.missing = parts.missing;
     breakdown.dominant = breakdown.dominant(view);
     let outcome = breakdown.outcome();
     Ok(outcome.map(|outcome| (outcome, Kind::Breakdown(Box::new(breakdown)))))
@@ -132,15 +122,15 @@ impl Breakdown {
     fn outcome(&self) -> Option<Outcome> {
         let parts = [
             self.dominant.map(|_| Outcome::Shown),
-            self.fewer_faults.as_ref().map(|it| it.outcome),
-            self.walks.as_ref().map(|it| it.outcome),
+            self.fewer_faults.map(|it| it.outcome),
+            self.walks.map(|it| it.outcome),
             self.user_time.as_ref().map(|_| Outcome::Shown),
             self.zeroing.as_ref().map(|it| it.outcome),
-            self.stalls.as_ref().map(|it| it.outcome),
-            self.start.as_ref().map(|it| it.outcome),
-            self.lasting.as_ref().map(|it| it.outcome),
+            self.stalls.map(|it| it.outcome),
+            self.start.map(|it| it.outcome),
+            self.lasting.map(|it| it.outcome),
             self.missing.first().map(|_| Outcome::CannotTell),
-            self.seconds.as_ref().map(|_| Outcome::NotShown),
+            self.seconds.map(|_| Outcome::NotShown),
         ];
         parts.into_iter().flatten().min()
     }
@@ -152,70 +142,58 @@ impl Breakdown {
     /// the parts add up in each round, so that the largest is known without that; off-CPU time has no row of its own.
     fn dominant(&self, view: &View<'_, '_>) -> Option<Part> {
         let whole = view.change(MetricId::WallSeconds)?;
-        let seconds = self.seconds.as_ref()?;
+        let seconds = self.seconds?;
         let sign = match whole {
             Change::Lower => -1.0,
             Change::Higher => 1.0,
             Change::NoDifference | Change::CannotTell => return None,
         };
         let is_sure = |metric| seconds.is_timed() || view.change(metric) == Some(whole);
+        let user = is_sure(MetricId::UserSeconds).then_some(seconds.user);
+        let system = is_sure(MetricId::SystemSeconds).then_some(seconds.system);
+        let off_cpu = seconds.is_timed().then_some(seconds.off_cpu);
         let parts = [
-            (Part::UserMode, seconds.user, is_sure(MetricId::UserSeconds)),
-            (
-                Part::Kernel,
-                seconds.system,
-                is_sure(MetricId::SystemSeconds),
-            ),
-            (Part::OffCpu, seconds.off_cpu, seconds.is_timed()),
+            (Part::UserMode, user),
+            (Part::Kernel, system),
+            (Part::OffCpu, off_cpu),
         ];
-        let known = parts.into_iter().filter(|(.., is_sure)| *is_sure);
-        let towards = known.map(|(part, change, _)| (part, change * sign));
-        let (part, _) = largest(towards)?;
-        Some(match part {
-            Part::UserMode => self.within_user_mode(sign),
-            Part::Kernel => self.within_kernel(seconds, sign),
+        Some(match largest(&parts, sign)? {
+            Part::UserMode if sign < 0.0 && self.has_cheaper_walks() => Part::PageWalks,
+            Part::Kernel => self.within_kernel(&seconds, sign),
             other => other,
         })
     }
 
-    fn within_user_mode(&self, sign: f64) -> Part {
-        let fell = self
-            .walks
-            .as_ref()
-            .is_some_and(|it| it.outcome == Outcome::Shown && it.effect == WalksFell::Cheaper);
-        match fell && sign < 0.0 {
-            true => Part::PageWalks,
-            false => Part::UserMode,
-        }
+    fn has_cheaper_walks(&self) -> bool {
+        let walks = self.walks.filter(|it| it.outcome == Outcome::Shown);
+        walks.is_some_and(|it| it.effect == WalksFell::Cheaper)
     }
 
     fn within_kernel(&self, seconds: &Seconds, sign: f64) -> Part {
-        let shown = |outcome: Option<Outcome>| outcome == Some(Outcome::Shown);
-        if sign < 0.0 && shown(self.fewer_faults.as_ref().map(|it| it.outcome)) {
+        let is_shown = |outcome: Outcome| outcome == Outcome::Shown;
+        if sign < 0.0 && self.fewer_faults.is_some_and(|it| is_shown(it.outcome)) {
             return Part::PageFaults;
         }
-        let stalled = self.stalls.as_ref().filter(|it| shown(Some(it.outcome)));
-        let stalled = stalled.map_or_else(|| seconds.stalled(), Stalls::seconds);
+        let stalled = self.stalls.filter(|it| is_shown(it.outcome));
+        let stalled = stalled.map_or_else(|| seconds.stalled(), |it| it.seconds());
         // Untimed, zeroing is the usual cost of huge pages whose faults cost more than they saved.
-        let made = self
-            .zeroing
-            .as_ref()
-            .filter(|it| shown(Some(it.outcome)) && it.is_dearer);
+        let made = self.zeroing.as_ref();
+        let made = made.filter(|it| is_shown(it.outcome) && it.is_dearer);
         let growth = made.map(|it| it.system_seconds.change() - stalled);
         let parts = [
             (Part::CompactionAndReclaim, Some(stalled)),
             (Part::Zeroing, seconds.zeroing.or(growth)),
             (Part::Splits, seconds.splits),
         ];
-        let parts = parts
-            .into_iter()
-            .filter_map(|(part, it)| Some((part, it? * sign)));
-        largest(parts).map_or(Part::Kernel, |(part, _)| part)
+        largest(&parts, sign).unwrap_or(Part::Kernel)
     }
 }
 
-/// Returns the largest of the parts above zero.
-fn largest(parts: impl Iterator<Item = (Part, f64)>) -> Option<(Part, f64)> {
-    let positive = parts.filter(|(_, towards)| *towards > 0.0);
-    positive.max_by(|(_, a), (_, b)| a.total_cmp(b))
+/// Returns the part that changed most in a direction, if one did.
+fn largest(parts: &[(Part, Option<f64>)], sign: f64) -> Option<Part> {
+    let parts = parts.iter();
+    let towards = parts.filter_map(|(part, change)| Some((*part, (*change)? * sign)));
+    let positive = towards.filter(|(_, towards)| *towards > 0.0);
+    let most = positive.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    most.map(|(part, _)| part)
 }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::super::context::View;
 use super::super::paired::PairedRounds;
 use crate::run::metric::MetricId;
 use crate::run::record::Record;
@@ -64,19 +63,13 @@ pub fn seconds(record: &Record, baseline: &str, arm: &str) -> Option<Seconds> {
     Seconds::of(&PairedRounds::of(record, baseline, arm))
 }
 
-pub(super) fn of(view: &View<'_, '_>) -> Option<Seconds> {
-    Seconds::of(&view.paired())
-}
-
 impl Seconds {
     fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
         let times = pairs.times()?;
         let causes = CAUSES.map(|cause| pairs.change(cause));
-        let timed: Vec<MetricId> = CAUSES
-            .into_iter()
-            .zip(causes)
-            .filter_map(|(cause, change)| change.map(|_| cause))
-            .collect();
+        let timed = CAUSES.into_iter().zip(causes);
+        let timed = timed.filter_map(|(cause, change)| change.map(|_| cause));
+        let timed: Vec<MetricId> = timed.collect();
         let hold = pairs.trials().all(|trial| faults_hold(trial, &timed));
         let faults = pairs.change(MetricId::PageFaultSeconds).filter(|_| hold);
         let caused: f64 = causes.iter().flatten().sum();
@@ -100,21 +93,16 @@ impl Seconds {
         })
     }
 
-    fn causes(&self) -> [Option<f64>; 5] {
-        let reclaim = [self.compaction, self.reclaim, self.cgroup_reclaim];
-        [
-            reclaim[0],
-            reclaim[1],
-            reclaim[2],
-            self.zeroing,
-            self.splits,
-        ]
+    fn stalls(&self) -> [Option<f64>; 3] {
+        [self.compaction, self.reclaim, self.cgroup_reclaim]
     }
 
     /// Returns the number of causes of kernel time that could not be timed, of five.
     #[must_use]
     pub fn untimed_causes(&self) -> usize {
-        self.causes().iter().filter(|it| it.is_none()).count()
+        let stalls = self.stalls().into_iter();
+        let causes = stalls.chain([self.zeroing, self.splits]);
+        causes.filter(Option::is_none).count()
     }
 
     /// Returns true when anything in the kernel was timed.
@@ -125,7 +113,7 @@ impl Seconds {
 
     /// Returns the change of compaction and reclaim.
     pub(super) fn stalled(&self) -> f64 {
-        self.causes()[..3].iter().flatten().sum()
+        self.stalls().iter().flatten().sum()
     }
 }
 
@@ -134,10 +122,10 @@ impl Seconds {
 /// Otherwise some of them were system calls, and nobody knows how much. The same holds after long waits for a lock.
 fn faults_hold(trial: &Trial, causes: &[MetricId]) -> bool {
     let seconds = causes.iter().filter_map(|cause| trial.value(*cause));
+    let seconds: f64 = seconds.sum();
     let waited = trial.value(MetricId::MmapLockWaitSeconds).unwrap_or(0.0);
-    trial
-        .value(MetricId::PageFaultSeconds)
-        .is_some_and(|faults| seconds.sum::<f64>() <= faults && waited <= NEGLIGIBLE * faults)
+    let faults = trial.value(MetricId::PageFaultSeconds);
+    faults.is_some_and(|faults| seconds <= faults && waited <= NEGLIGIBLE * faults)
 }
 
 /// Returns true when somebody else used the processors: a thread that sleeps then looks like one that waits.

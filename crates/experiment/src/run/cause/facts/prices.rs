@@ -6,7 +6,7 @@ use crate::run::metric::requests::suffix_metric;
 use crate::run::metric::{Better, MetricId};
 use crate::run::record::Record;
 
-/// Losses beside tails, stalls and printed metrics; the time, when something else is judged.
+/// Losses beside tails and printed metrics; the time, when something else is judged.
 ///
 /// The sampled peaks of a tree are none: samples are fewer if pages are small, so small pages would seem to take less.
 const COSTS: &[MetricId] = &[
@@ -17,36 +17,19 @@ const COSTS: &[MetricId] = &[
     MetricId::SwappedPagesTotal,
 ];
 
-/// Costs that are waits of the program itself.
-const STALLS: &[MetricId] = &[
-    MetricId::AllocstallTotal,
-    MetricId::CompactStallTotal,
-    MetricId::DirectCompactionSeconds,
-    MetricId::DirectReclaimSeconds,
-    MetricId::CgroupReclaimSeconds,
-];
-
 /// A smaller growth of memory is no price: rounding to huge pages alone takes as much.
 const PRICE_OF_MEMORY: f64 = 0.05;
 
-/// Returns the losses that are a price of the answer.
+/// Returns the rows that an arm makes worse, except for the judged one.
 ///
 /// Stalls are none: their time is inside the judged time, and inside the tails.
 #[must_use]
 pub fn prices<'a>(record: &Record, table: &'a Table, arm: &str) -> Vec<&'a Comparison> {
-    let mut prices = losses(record, table, arm);
-    prices.retain(|row| !is_one_of(STALLS, row));
-    prices
-}
-
-/// Returns the rows that an arm makes worse, except for the judged one.
-#[must_use]
-pub fn losses<'a>(record: &Record, table: &'a Table, arm: &str) -> Vec<&'a Comparison> {
     let is_judged =
         |row: &Comparison| row.metric == table.verdict.metric && row.statistic == Statistic::Center;
     let rows = table.comparisons.iter().filter(|row| row.policy == arm);
-    rows.filter(|row| !is_judged(row) && is_loss(record, row))
-        .collect()
+    let losses = rows.filter(|row| !is_judged(row) && is_loss(record, row));
+    losses.collect()
 }
 
 fn is_loss(record: &Record, row: &Comparison) -> bool {
@@ -55,8 +38,7 @@ fn is_loss(record: &Record, row: &Comparison) -> bool {
     let counts = row.statistic != Statistic::Center
         || printed.is_some()
         || suffix_metric(&row.metric).is_some()
-        || is_one_of(COSTS, row)
-        || is_one_of(STALLS, row);
+        || is_one_of(COSTS, row);
     let better = match printed {
         Some(printed) => printed.better,
         None => metric::find(&row.metric).map_or(Better::Neither, |metric| metric.better),

@@ -1,32 +1,128 @@
-//! The rules about programs, one file each. A file opens with the claim; `explain.toml` has the evidence.
+//! The rules, in the order in which their causes are listed. Each opens with the claim; `explain.toml` has the evidence.
 
-pub(super) mod after_fork;
-pub(super) mod bloat;
-pub(super) mod fell_back;
-pub(super) mod gaps;
-pub(super) mod heap_steps;
-pub(super) mod host_memory;
-pub(super) mod khugepaged;
-pub(super) mod memory_limit;
-pub(super) mod own_act;
+use super::context::Ask;
+use super::{Cause, CauseId, Context, Kind, Outcome};
+use super::{bench, breakdown, host_memory};
+use CauseId as Id;
+use program::is_vain;
+
+pub(super) mod kernel;
+pub(super) mod memory;
+pub(super) mod program;
 pub(super) mod same_pages;
-pub(super) mod short;
 pub(super) mod slow_requests;
-pub(super) mod stacks;
-pub(super) mod translation;
-pub(super) mod zero_page;
 
-pub use after_fork::CopyOnWriteAfterFork;
-pub use bloat::{MemoryBloat, Sibling};
-pub use fell_back::HugeAllocationFellBack;
-pub use gaps::{FilledGaps, GapsDoubt};
-pub use heap_steps::HeapGrewInSteps;
-pub use host_memory::HostColdMemory;
-pub use khugepaged::KhugepagedHadNoTime;
-pub use memory_limit::MemoryLimitReached;
-pub use own_act::ProgramDisablesThp;
-pub use same_pages::{NothingHuge, SamePages};
-pub use slow_requests::SlowRequestsStalled;
-pub use stacks::ThreadStacksGrew;
-pub use translation::Translation;
-pub use zero_page::ReadFirstZeroPage;
+/// A rule that recognises a cause.
+struct Rule {
+    id: CauseId,
+    about: About,
+    of: Of,
+}
+
+/// The subject of a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// Huge pages that a policy gave. It is not asked of a program that keeps them from its memory.
+    HugePages,
+    /// Anything else.
+    Anything,
+}
+
+/// The arms that a rule is asked about.
+enum Of {
+    /// Every arm except the baseline.
+    Arms(Ask),
+    /// Every arm.
+    All(Ask),
+    /// The baseline, for the whole experiment.
+    Baseline(Ask),
+    /// All arms together.
+    Whole(fn(&Context<'_>) -> Vec<Found>),
+}
+
+/// A result with its arm; `None` for the whole experiment.
+pub(super) type Found = (Option<String>, Outcome, Kind);
+
+/// The rules about programs.
+static PROGRAM_RULES: &[Rule] = &[
+    any(Id::ProgramDisablesThp, Of::Baseline(program::own_act)),
+    any(Id::WorkloadTooShort, Of::Baseline(program::too_short)),
+    any(Id::MemoryLimitReached, Of::All(memory::limit)),
+    pages(Id::SamePages, Of::Arms(same_pages::ask)),
+    pages(Id::HeapGrewInSteps, Of::Arms(program::heap_steps)),
+    any(Id::Breakdown, Of::Arms(breakdown::ask)),
+    pages(Id::Translation, Of::Baseline(program::translation)),
+    any(Id::SlowRequestsStalled, Of::Whole(slow_requests::check)),
+    any(Id::HostColdMemory, Of::All(host_memory::ask)),
+    pages(Id::HugeAllocationFellBack, Of::All(kernel::fell_back)),
+    pages(Id::KhugepagedHadNoTime, Of::All(kernel::khugepaged)),
+    pages(Id::ReadFirstZeroPage, Of::All(kernel::zero_page)),
+    any(Id::CopyOnWriteAfterFork, Of::Arms(kernel::after_fork)),
+    pages(Id::MemoryBloat, Of::Arms(memory::bloat)),
+    pages(Id::KhugepagedFilledGaps, Of::Arms(memory::gaps)),
+    pages(Id::ThreadStacksGrew, Of::Arms(memory::stacks)),
+];
+
+/// The rules about benches. The time of a bench as a whole says nothing, so other rules are not asked.
+static BENCH_RULES: &[Rule] = &[
+    any(Id::NoDifference, Of::Arms(bench::no_difference)),
+    any(Id::ZeroPageSource, Of::All(bench::zero_page)),
+    any(Id::ReadFirstPrefault, Of::All(bench::prefault)),
+    any(Id::GrowthBelowHugePage, Of::All(bench::growth)),
+    any(Id::PageFaultBound, Of::All(bench::page_faults)),
+    any(Id::ZeroingBound, Of::All(bench::zeroing)),
+];
+
+const fn any(id: Id, of: Of) -> Rule {
+    let about = About::Anything;
+    Rule { id, about, of }
+}
+
+const fn pages(id: Id, of: Of) -> Rule {
+    let about = About::HugePages;
+    Rule { id, about, of }
+}
+
+/// Asks every rule about one experiment.
+pub(super) fn check(context: &Context<'_>) -> Vec<Cause> {
+    let rules = match context.record.header.plan.bench {
+        Some(_) => BENCH_RULES,
+        None => PROGRAM_RULES,
+    };
+    rules.iter().flat_map(|rule| rule.check(context)).collect()
+}
+
+impl Rule {
+    fn check(&self, context: &Context<'_>) -> Vec<Cause> {
+        let mut told = self.of.told(context);
+        if self.about == About::HugePages {
+            told.retain(|(arm, ..)| !is_vain(context, arm.as_deref()));
+        }
+        let causes = told.into_iter().map(|(arm, outcome, kind)| Cause {
+            arm,
+            outcome,
+            id: self.id,
+            kind,
+        });
+        causes.collect()
+    }
+}
+
+impl Of {
+    fn told(&self, context: &Context<'_>) -> Vec<Found> {
+        let (ask, is_asked): (Ask, fn(&str, &str) -> bool) = match *self {
+            Self::All(ask) => (ask, |_, _| true),
+            Self::Arms(ask) => (ask, |arm, baseline| arm != baseline),
+            Self::Baseline(ask) => (ask, |arm, baseline| arm == baseline),
+            Self::Whole(check) => return check(context),
+        };
+        let names = context.policies().iter().map(|policy| policy.name.as_str());
+        let asked = names.filter(|arm| is_asked(arm, context.baseline()));
+        let told = asked.filter_map(|arm| {
+            let (outcome, kind) = context.ask(arm, ask)?;
+            let arm = (!matches!(self, Self::Baseline(_))).then(|| arm.to_owned());
+            Some((arm, outcome, kind))
+        });
+        told.collect()
+    }
+}

@@ -86,7 +86,7 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
     if view.context.answer(view.arm) != Some(Answer::NoEffect) {
         return Ok(None);
     }
-    let huge_bytes = coverage::compare(view)?.bytes;
+    let huge_bytes = coverage::huge_bytes(view)?;
     let faults = view.both(MetricId::MinorFaultsTotal)?;
     let is_none = huge_bytes.arm == 0.0 && huge_bytes.baseline == 0.0;
     let kind = Kind::SamePages(SamePages {
@@ -98,63 +98,50 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
 }
 
 fn reason(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
-    let pool = pool_bytes(&view.context.settings(view.arm));
-    if let Some(other) = other_kind(view) {
-        return Ok(other);
+    if let Some((metric, bytes)) = other_kind(view) {
+        let metric = metric.to_owned();
+        return Ok(NothingHuge::OtherKind { metric, bytes });
     }
-    match too_small(view)? {
-        Some(too_small) => Ok(too_small),
-        None => match pool {
-            Some(pool_bytes) => Ok(NothingHuge::PoolNotAsked { pool_bytes }),
-            None => why_none(view),
-        },
-    }
-}
-
-fn other_kind(view: &View<'_, '_>) -> Option<NothingHuge> {
-    let kinds = huge_kinds(view.context.record).into_iter();
-    let read = kinds.filter_map(|metric| Some((metric, view.both(metric).ok()?)));
-    let most =
-        read.max_by(|(_, a), (_, b)| a.arm.max(a.baseline).total_cmp(&b.arm.max(b.baseline)));
-    let (metric, bytes) = most.filter(|(_, it)| it.arm > 0.0 || it.baseline > 0.0)?;
-    Some(NothingHuge::OtherKind {
-        metric: metric.to_owned(),
-        bytes,
-    })
-}
-
-/// Returns a reason for a program smaller than one huge page.
-fn too_small(view: &View<'_, '_>) -> Result<Option<NothingHuge>, MissingInput> {
     let Some(huge_page_bytes) = view.context.host().pmd_bytes() else {
-        return Ok(Some(NothingHuge::NotInKernel));
+        return Ok(NothingHuge::NotInKernel);
     };
     let peak = view.both(MetricId::PeakRssBytes)?;
     let peak_bytes = peak.baseline.max(peak.arm);
-    Ok(
-        (peak_bytes < huge_page_bytes as f64).then_some(NothingHuge::TooSmall {
+    if peak_bytes < huge_page_bytes as f64 {
+        return Ok(NothingHuge::TooSmall {
             peak_bytes,
             huge_page_bytes,
-        }),
-    )
+        });
+    }
+    if let Some(pool_bytes) = pool_bytes(&view.context.settings(view.arm)) {
+        return Ok(NothingHuge::PoolNotAsked { pool_bytes });
+    }
+    match why_nothing(view.context.record, view.arm) {
+        Some(reason) => Ok(NothingHuge::NothingMade { reason }),
+        None => why_none(view),
+    }
+}
+
+/// Returns the kind with the most huge memory.
+fn other_kind<'a>(view: &View<'_, 'a>) -> Option<(&'a str, Pair)> {
+    let kinds = huge_kinds(view.context.record).into_iter();
+    let read = kinds.filter_map(|metric| Some((metric, view.both(metric).ok()?)));
+    let larger = |(_, it): &(_, Pair)| it.arm.max(it.baseline);
+    let most = read.max_by(|a, b| larger(a).total_cmp(&larger(b)));
+    most.filter(|(_, it)| it.arm > 0.0 || it.baseline > 0.0)
 }
 
 /// Returns why none was huge by the wider of the two modes: the narrower gives no more.
 fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
     let context = view.context;
-    if let Some(reason) = why_nothing(context.record, view.arm) {
-        return Ok(NothingHuge::NothingMade { reason });
-    }
-    let rank = |arm: &str| match context.mode(arm) {
+    let rank = |arm: &&str| match context.mode(arm) {
         "always" => 2,
         "madvise" => 1,
         _ => 0,
     };
-    let baseline = context.baseline();
-    let wider = if rank(baseline) > rank(view.arm) {
-        baseline
-    } else {
-        view.arm
-    };
+    // The last of equal ones.
+    let arms = [context.baseline(), view.arm].into_iter();
+    let wider = arms.max_by_key(rank).unwrap_or(view.arm);
     let mode = context.mode(wider);
     let shared = mostly_shared(view, wider).filter(|_| matches!(mode, "always" | "madvise"));
     if let Some(shared) = shared {

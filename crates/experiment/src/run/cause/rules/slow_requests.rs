@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::{Context, Found, Kind, Outcome};
-use crate::run::compare::medians::arm_trials;
+use super::super::paired::good_trials;
+use super::super::{Context, Kind, Outcome};
+use super::Found;
 use crate::run::stats::{ALPHA, holm};
 use crate::run::timeline::{Pooled, pool};
+use crate::run::trial::Trial;
 use crate::run::trial::timeline::{Held, Slowest, Unrelated};
 
 /// The slowest thousandth of requests beside stalls of the service's own threads.
@@ -47,63 +49,65 @@ pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     });
     let held: Vec<(String, Vec<&Held>, Pooled)> = held.collect();
     if held.is_empty() {
-        let why = why_not(context).into_iter();
-        let kind =
-            |unrelated| Kind::SlowRequestsStalled(SlowRequestsStalled::Unrelated { unrelated });
-        return why
-            .map(|why| (None, Outcome::CannotTell, kind(why)))
-            .collect();
+        let why = why_not(context).map(|unrelated| {
+            let found = SlowRequestsStalled::Unrelated { unrelated };
+            (None, Outcome::CannotTell, Kind::SlowRequestsStalled(found))
+        });
+        return why.into_iter().collect();
     }
     let p: Vec<f64> = held.iter().map(|(.., pooled)| pooled.p).collect();
     let held = held.into_iter().zip(holm(&p));
-    held.map(|((arm, held, pooled), p)| of(arm, &held, &pooled, p))
-        .collect()
+    let found = held.map(|((arm, held, pooled), p)| {
+        let kind = Kind::SlowRequestsStalled(figures(&held, &pooled, p));
+        (Some(arm), Outcome::shown_if(p <= ALPHA), kind)
+    });
+    found.collect()
 }
 
-fn of(arm: String, held: &[&Held], pooled: &Pooled, p: f64) -> Found {
+fn figures(held: &[&Held], pooled: &Pooled, p: f64) -> SlowRequestsStalled {
     let mut by_cause = BTreeMap::<String, u64>::new();
     for (metric, count) in held.iter().flat_map(|held| &held.slow_by_cause) {
         *by_cause.entry(metric.clone()).or_default() += count;
     }
-    let outcome = Outcome::shown_if(p <= ALPHA);
-    let kind = Kind::SlowRequestsStalled(SlowRequestsStalled::Held {
+    SlowRequestsStalled::Held {
         slow: pooled.slow,
         slow_from_seconds: pooled.slow_from_seconds,
         in_stall: pooled.slow_in_stall,
         by_chance: pooled.by_chance,
-        chance_range: [pooled.chance_range.0, pooled.chance_range.1],
+        chance_range: pooled.chance_range.into(),
         p,
         by_cause,
-    });
-    (Some(arm), outcome, kind)
+    }
 }
 
 /// Returns the requests of an arm's trials that succeeded.
 fn held<'a>(context: &Context<'a>, arm: &str) -> Vec<&'a Held> {
-    let trials = arm_trials(context.record, arm).filter(|trial| trial.succeeded());
-    trials
-        .filter_map(|trial| match &trial.timeline.as_ref()?.slowest {
-            Slowest::Held(held) => Some(held),
-            Slowest::CannotTell(_) => None,
-        })
-        .collect()
+    let slowest = good_trials(context.record, arm).filter_map(slowest);
+    let held = slowest.filter_map(|slowest| match slowest {
+        Slowest::Held(held) => Some(held),
+        Slowest::CannotTell(_) => None,
+    });
+    held.collect()
+}
+
+fn slowest(trial: &Trial) -> Option<&Slowest> {
+    Some(&trial.timeline.as_ref()?.slowest)
 }
 
 /// Returns why nothing can be told, when somebody might expect that it can: the requests have times.
 fn why_not(context: &Context<'_>) -> Option<Unrelated> {
     let trials = context.record.trials.iter().filter(|it| it.succeeded());
-    let mut whys = trials.filter_map(|trial| match &trial.timeline.as_ref()?.slowest {
+    let slowest = trials.filter_map(slowest);
+    let mut whys = slowest.filter_map(|slowest| match slowest {
         Slowest::CannotTell(why) => Some(why),
         Slowest::Held(_) => None,
     });
-    let expected = |why: &&Unrelated| {
-        !matches!(
-            why,
-            Unrelated::NotAsked
-                | Unrelated::Unread
-                | Unrelated::NoTimes { .. }
-                | Unrelated::LongIntervals { .. }
-        )
+    let is_usual = |why: &&Unrelated| {
+        matches!(why, Unrelated::NotAsked | Unrelated::Unread)
+            || matches!(
+                why,
+                Unrelated::NoTimes { .. } | Unrelated::LongIntervals { .. }
+            )
     };
-    whys.find(expected).cloned()
+    whys.find(|why| !is_usual(why)).cloned()
 }

@@ -1,4 +1,4 @@
-//! Making huge pages, above all zeroing them, against the faults that they saved.
+//! The costs of an arm: making huge pages, stalls for them, and faults that come earlier.
 
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct Zeroing {
     pub hypervisor: Option<String>,
 }
 
-pub(super) fn of(view: &View<'_, '_>) -> PartTold<Zeroing> {
+pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
     let faults = view.both(MetricId::MinorFaultsTotal);
     let is_halved =
         view.fell(MetricId::MinorFaultsTotal) && faults.is_ok_and(|it| it.arm * 2.0 <= it.baseline);
@@ -67,5 +67,82 @@ pub(super) fn of(view: &View<'_, '_>) -> PartTold<Zeroing> {
         compaction_stalls: here(MetricId::CompactStallTotal),
         reclaim_stalls: here(MetricId::AllocstallTotal),
         hypervisor: view.context.host().hypervisor.clone(),
+    }))
+}
+
+/// Compaction and reclaim beside a loss, by medians.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Stalls {
+    /// Shown from a tenth of the loss.
+    pub outcome: Outcome,
+    /// Wall time that was lost, in seconds.
+    pub lost_seconds: f64,
+    /// Growth of direct compaction, in seconds; `None` when it was not timed.
+    pub compaction_seconds: Option<f64>,
+    /// Growth of direct reclaim, in seconds.
+    pub reclaim_seconds: Option<f64>,
+    /// Growth of reclaim at a cgroup's limit, in seconds.
+    pub cgroup_reclaim_seconds: Option<f64>,
+    /// All these over the loss.
+    pub share_of_loss: f64,
+}
+
+impl Stalls {
+    pub(super) fn seconds(&self) -> f64 {
+        self.share_of_loss * self.lost_seconds
+    }
+}
+
+pub(super) fn stalls(view: &View<'_, '_>) -> PartTold<Stalls> {
+    /// The share of the loss from which stalls are a cause worth naming.
+    const WORTH: f64 = 0.1;
+
+    if !view.rose(MetricId::WallSeconds) {
+        return Ok(None);
+    }
+    let lost_seconds = view.both(MetricId::WallSeconds)?.change();
+    let timed = [
+        MetricId::DirectCompactionSeconds,
+        MetricId::DirectReclaimSeconds,
+        MetricId::CgroupReclaimSeconds,
+    ];
+    let risen = timed.map(|metric| Some(view.both(metric).ok()?.change()));
+    let stalled: f64 = risen.iter().flatten().sum();
+    if risen.iter().all(Option::is_none) || lost_seconds <= 0.0 {
+        return Ok(None);
+    }
+    let [compaction_seconds, reclaim_seconds, cgroup_reclaim_seconds] = risen;
+    Ok(Some(Stalls {
+        outcome: Outcome::shown_if(stalled >= WORTH * lost_seconds),
+        lost_seconds,
+        compaction_seconds,
+        reclaim_seconds,
+        cgroup_reclaim_seconds,
+        share_of_loss: stalled / lost_seconds,
+    }))
+}
+
+/// The start of a service beside the faults under its load.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct MovedToStart {
+    /// Shown when the service is ready later and its load has fewer faults.
+    pub outcome: Outcome,
+    /// Seconds until the service is ready.
+    pub ready_seconds: Pair,
+    /// Minor faults while the load runs.
+    pub faults: Pair,
+}
+
+pub(super) fn start(view: &View<'_, '_>) -> PartTold<MovedToStart> {
+    if view.context.record.header.plan.service.is_none() {
+        return Ok(None);
+    }
+    let ready_seconds = view.both(MetricId::ServiceReadySeconds)?;
+    let faults = view.both(MetricId::MinorFaultsTotal)?;
+    let is_later = view.rose(MetricId::ServiceReadySeconds);
+    Ok(Some(MovedToStart {
+        outcome: Outcome::shown_if(is_later && view.fell(MetricId::MinorFaultsTotal)),
+        ready_seconds,
+        faults,
     }))
 }

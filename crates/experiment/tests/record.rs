@@ -372,11 +372,14 @@ fn collapsing() -> impl Strategy<Value = Collapsing> {
 }
 
 fn tree() -> impl Strategy<Value = ProcessTree> {
-    let advice = any::<[u64; 3]>().prop_map(|[anon_bytes, huge_bytes, no_huge_bytes]| Advice {
-        anon_bytes,
-        huge_bytes,
-        no_huge_bytes,
-    });
+    let advice = any::<[u64; 4]>().prop_map(
+        |[anon_bytes, huge_bytes, no_huge_bytes, stack_bytes]| Advice {
+            anon_bytes,
+            huge_bytes,
+            no_huge_bytes,
+            stack_bytes,
+        },
+    );
     let process = (
         (".*", ".*", any::<u64>()),
         any::<Option<bool>>(),

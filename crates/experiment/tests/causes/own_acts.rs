@@ -85,6 +85,7 @@ fn advice_against_huge_pages_is_an_act_as_well() {
             anon_bytes: 100 << 20,
             huge_bytes: 0,
             no_huge_bytes: 93 << 20,
+            stack_bytes: 0,
         }),
         ..Process::default()
     };
@@ -92,6 +93,26 @@ fn advice_against_huge_pages_is_an_act_as_well() {
     let found = figures!(causes, ProgramDisablesThp, Shown);
     near_of(found.advised_against_share, 0.93, 1e-9);
     assert!(found.earlier_huge_bytes.is_empty() && found.remedy.is_none());
+}
+
+/// The kernel keeps them small: no setting of the program leaves huge pages on.
+#[test]
+fn thread_stacks_are_no_act_of_the_program() {
+    let process = Process {
+        name: "redis-server".to_owned(),
+        thp_enabled: Some(true),
+        advice: Some(Advice {
+            anon_bytes: 100 << 20,
+            huge_bytes: 0,
+            no_huge_bytes: 0,
+            stack_bytes: 93 << 20,
+        }),
+        ..Process::default()
+    };
+    let causes = judge(&with_process(always(huge_pages()), &process));
+    let found = figures!(causes, ProgramDisablesThp, Shown);
+    near_of(found.stacks_share, 0.93, 1e-9);
+    assert_eq!((found.advised_against_share, found.remedy), (None, None));
 }
 
 #[test]

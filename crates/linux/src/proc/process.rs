@@ -121,13 +121,19 @@ pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
 /// Anonymous memory by the flags of its mappings in `/proc/PID/smaps`, where `VmFlags` is the last
 /// line of each.
 ///
+/// A stack is excluded memory (`nh`) above a guard that is excluded too: the C library maps both together.
+///
 /// # Errors
 /// A field is not a number.
 pub fn parse_advice(bytes: &[u8]) -> Parsed<Advice> {
     let mut advice = Advice::default();
     let mut anon = 0;
+    let mut place = Place::default();
+    let mut guard_end = None;
     for (at, line) in lines(bytes) {
-        if let Some(value) = line.strip_prefix("Anonymous:") {
+        if let Some(header) = Place::of(&line) {
+            place = header;
+        } else if let Some(value) = line.strip_prefix("Anonymous:") {
             anon = kib(at, "Anonymous", value)?;
         } else if let Some(flags) = line.strip_prefix("VmFlags:") {
             let has = |flag: &str| flags.split_ascii_whitespace().any(|word| word == flag);
@@ -136,12 +142,40 @@ pub fn parse_advice(bytes: &[u8]) -> Parsed<Advice> {
             if has("hg") {
                 advice.huge_bytes = advice.huge_bytes.saturating_add(bytes);
             }
+            let excluded = match guard_end == Some(place.start) {
+                true => &mut advice.stack_bytes,
+                false => &mut advice.no_huge_bytes,
+            };
             if has("nh") {
-                advice.no_huge_bytes = advice.no_huge_bytes.saturating_add(bytes);
+                *excluded = excluded.saturating_add(bytes);
             }
+            guard_end = (has("nh") && place.is_guard).then_some(place.end);
         }
     }
     Ok(advice)
+}
+
+/// The first line of a mapping in smaps.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    start: u64,
+    end: u64,
+    /// Returns true when nothing may touch it.
+    is_guard: bool,
+}
+
+impl Place {
+    /// Returns `None` for a line of another kind.
+    fn of(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let (start, end) = words.next()?.split_once('-')?;
+        let address = |text| u64::from_str_radix(text, 16).ok();
+        Some(Self {
+            start: address(start)?,
+            end: address(end)?,
+            is_guard: words.next()?.starts_with("---"),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +189,12 @@ VmFlags: rd wr mr mw me ac hg
 7f00-7f10 rw-p 00000000 00:00 0
 Anonymous:            20 kB
 VmFlags: rd wr mr mw me ac nh
+7f14-7f15 ---p 00000000 00:00 0
+Anonymous:             0 kB
+VmFlags: mr mw me nr nh
+7f15-7f16 rw-p 00000000 00:00 0
+Anonymous:             8 kB
+VmFlags: rd wr mr mw me nr nh
 7f20-7f30 r--p 00000000 fe:00 12                         /usr/lib/libc.so.6
 Anonymous:             4 kB
 VmFlags: rd mr mw me
@@ -163,9 +203,10 @@ VmFlags: rd mr mw me
     #[test]
     fn advice_is_by_mapping() {
         let wanted = Advice {
-            anon_bytes: 124 << 10,
+            anon_bytes: 132 << 10,
             huge_bytes: 100 << 10,
             no_huge_bytes: 20 << 10,
+            stack_bytes: 8 << 10,
         };
         assert_eq!(parse_advice(SMAPS), Ok(wanted));
         assert!(parse_advice(b"Anonymous: many kB\n").is_err());

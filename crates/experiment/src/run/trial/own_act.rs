@@ -18,6 +18,15 @@ pub enum OwnAct<'a> {
         /// All of its anonymous memory, in bytes.
         of: u64,
     },
+    /// None of the program: the kernel keeps thread stacks small, and most of its anonymous memory is stacks.
+    ThreadStacks {
+        /// Whose.
+        process: &'a Process,
+        /// Anonymous memory of stacks, in bytes.
+        bytes: u64,
+        /// All of its anonymous memory, in bytes.
+        of: u64,
+    },
 }
 
 /// Programs with a setting for it: the name of the process, and what leaves huge pages on.
@@ -40,7 +49,9 @@ impl<'a> OwnAct<'a> {
     #[must_use]
     pub fn process(self) -> &'a Process {
         match self {
-            Self::SwitchedOff(process) | Self::AdvisedAgainst { process, .. } => process,
+            Self::SwitchedOff(process)
+            | Self::AdvisedAgainst { process, .. }
+            | Self::ThreadStacks { process, .. } => process,
         }
     }
 
@@ -48,6 +59,9 @@ impl<'a> OwnAct<'a> {
     #[must_use]
     pub fn remedy(self) -> Option<String> {
         let process = self.process();
+        if matches!(self, Self::ThreadStacks { .. }) {
+            return None;
+        }
         if let Some(remedy) = remedy(&process.name) {
             return Some(remedy.to_owned());
         }
@@ -70,6 +84,12 @@ impl fmt::Display for OwnAct<'_> {
                 "{} advised MADV_NOHUGEPAGE on {:.0} % of its anonymous memory",
                 process.name,
                 *bytes as f64 / (*of).max(1) as f64 * 100.0
+            ),
+            Self::ThreadStacks { process, bytes, of } => write!(
+                f,
+                "{:.0} % of the anonymous memory of {} is thread stacks, which the kernel keeps small (MAP_STACK)",
+                *bytes as f64 / (*of).max(1) as f64 * 100.0,
+                process.name
             ),
         }
     }
@@ -124,6 +144,7 @@ mod tests {
                 anon_bytes: 100 << 20,
                 huge_bytes: 0,
                 no_huge_bytes: 93 << 20,
+                stack_bytes: 0,
             });
         });
         let act = read.own_act().expect("an act");

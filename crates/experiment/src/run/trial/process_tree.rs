@@ -60,8 +60,11 @@ pub struct Advice {
     pub anon_bytes: u64,
     /// `hg`: `MADV_HUGEPAGE`.
     pub huge_bytes: u64,
-    /// `nh`: `MADV_NOHUGEPAGE`.
+    /// `nh`: `MADV_NOHUGEPAGE`, without thread stacks.
     pub no_huge_bytes: u64,
+    /// `nh` of mappings above a guard: thread stacks, which the kernel keeps small (`MAP_STACK`, since Linux 6.7).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub stack_bytes: u64,
 }
 
 impl ProcessTree {
@@ -75,15 +78,31 @@ impl ProcessTree {
 }
 
 impl Process {
-    /// The anonymous memory that `MADV_NOHUGEPAGE` took from huge pages and all of it, in bytes,
-    /// where that is more than half. Less than 2 MiB is no huge page's worth and does not count.
+    /// Returns the anonymous memory with `MADV_NOHUGEPAGE` and all of it, in bytes, if that is most of it.
     #[must_use]
     pub fn advised_against(&self) -> Option<(u64, u64)> {
+        self.mostly(|advice| advice.no_huge_bytes)
+    }
+
+    /// Returns the anonymous memory of thread stacks and all of it, in bytes, if that is most of it.
+    #[must_use]
+    pub fn thread_stacks(&self) -> Option<(u64, u64)> {
+        self.mostly(|advice| advice.stack_bytes)
+    }
+
+    /// Returns a part of the anonymous memory beside all of it, if it is more than half. Less than 2 MiB holds no
+    /// huge page and does not count.
+    fn mostly(&self, part: impl Fn(Advice) -> u64) -> Option<(u64, u64)> {
         let advice = self.advice?;
         let least = (2 * MIB).max(advice.anon_bytes / 2);
-        let mostly = advice.no_huge_bytes > least;
-        mostly.then_some((advice.no_huge_bytes, advice.anon_bytes))
+        let part = part(advice);
+        (part > least).then_some((part, advice.anon_bytes))
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -117,6 +136,7 @@ mod tests {
                 anon_bytes: 100 * MIB,
                 huge_bytes: 0,
                 no_huge_bytes,
+                stack_bytes: 0,
             }),
             ..Process::default()
         };

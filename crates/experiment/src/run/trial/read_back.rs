@@ -91,7 +91,11 @@ impl ReadBack {
         if process.thp_enabled == Some(false) && !inherited {
             return Some(OwnAct::SwitchedOff(process));
         }
-        let (bytes, of) = process.advised_against()?;
-        Some(OwnAct::AdvisedAgainst { process, bytes, of })
+        let advised = process.advised_against();
+        let advised = advised.map(|(bytes, of)| OwnAct::AdvisedAgainst { process, bytes, of });
+        advised.or_else(|| {
+            let (bytes, of) = process.thread_stacks()?;
+            Some(OwnAct::ThreadStacks { process, bytes, of })
+        })
     }
 }

@@ -67,7 +67,13 @@ fn shown(cause: &Cause) -> String {
         Kind::Breakdown(it) => breakdown(it),
         Kind::SamePages(it) => same_pages(it),
         Kind::HostColdMemory(it) => host_memory(it),
-        Kind::ProgramDisablesThp(it) => format!("{} keeps huge pages from its memory", it.process),
+        Kind::ProgramDisablesThp(it) => match it.stacks_share {
+            Some(stacks) => {
+                let share = share(stacks);
+                format!("{share} of its memory is thread stacks, which the kernel keeps small")
+            }
+            None => format!("{} keeps huge pages from its memory", it.process),
+        },
         Kind::WorkloadTooShort(it) => format!("a run takes only {}", seconds(it.wall_seconds)),
         Kind::MemoryLimitReached(it) => format!("{} trials reached the memory limit", it.reached),
         Kind::HeapGrewInSteps(it) => format!(

@@ -308,7 +308,7 @@ pub(super) fn why(answer: &Answer, why: &Why) -> String {
         Why::AsMuchHuge { .. } => format!("no page differs from {baseline}"),
         Why::NothingHuge { .. } => format!("no page was huge, as under {baseline}"),
         Why::ReadBackDiffers { detail } => format!("not in effect: {detail}"),
-        Why::ProgramRefuses { act } => format!("the program refuses huge pages: {act}"),
+        Why::ProgramRefuses { act } => format!("out of reach: {act}"),
         Why::EveryTrialFailed { first } => format!("every trial failed: {first}"),
         Why::NotMeasured { reason } => format!("not measured: {reason}"),
         Why::NoDirection => "neither direction of this metric is better".to_owned(),

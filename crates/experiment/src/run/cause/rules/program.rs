@@ -24,6 +24,9 @@ pub struct ProgramDisablesThp {
     pub program: String,
     /// The share of anonymous memory with `MADV_NOHUGEPAGE`; `None` when it called `prctl(PR_SET_THP_DISABLE)`.
     pub advised_against_share: Option<f64>,
+    /// The share of anonymous memory in thread stacks, which the kernel keeps small, if that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stacks_share: Option<f64>,
     /// The setting that leaves huge pages on, when one is known.
     pub remedy: Option<String>,
     /// Trials in which this was seen and all trials, by arm.
@@ -34,7 +37,7 @@ pub struct ProgramDisablesThp {
     pub earlier_huge_bytes: BTreeMap<String, f64>,
 }
 
-/// The program keeps huge pages from its own memory, whatever the policy.
+/// The program, or the kernel for its thread stacks, keeps huge pages from its memory, whatever the policy.
 pub(in super::super) fn own_act(view: &View<'_, '_>) -> Told {
     let (context, record) = (view.context, view.context.record);
     let shut = || arms(context).filter(|arm| is_shut_out(record, arm));
@@ -53,8 +56,12 @@ pub(in super::super) fn own_act(view: &View<'_, '_>) -> Told {
         process: process.name.clone(),
         program: process.program.clone(),
         advised_against_share: match act {
-            OwnAct::SwitchedOff(_) => None,
             OwnAct::AdvisedAgainst { bytes, of, .. } => Some(bytes as f64 / of.max(1) as f64),
+            _ => None,
+        },
+        stacks_share: match act {
+            OwnAct::ThreadStacks { bytes, of, .. } => Some(bytes as f64 / of.max(1) as f64),
+            _ => None,
         },
         remedy: act.remedy(),
         trials: shut().map(|arm| (arm.to_owned(), trials(arm))).collect(),

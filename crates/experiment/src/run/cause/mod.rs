@@ -1,8 +1,9 @@
 //! Causes: why an effect is there, or why there is none, as typed figures.
 //!
-//! [`causes`] asks every rule of one experiment. A rule speaks of medians over successful trials, and of differences
-//! in seconds by means over paired rounds. It names the cause of a difference only if the comparison is decided.
-//! `answer::words::cause` has the words, `explain.toml` the evidence, and [`facts`] has what is no cause.
+//! [`causes`](crate::run::cause::causes) asks every rule of one experiment. A rule speaks of medians over successful
+//! trials, and of differences in seconds by means over paired rounds. It names the cause of a difference only if the
+//! comparison is decided. `answer::words::cause` has the words, `explain.toml` the evidence.
+//! [`facts`](crate::run::cause::facts) are no causes.
 
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};

@@ -1,5 +1,8 @@
 //! The experiment files of `examples/`, short, with the real programs. They are not part of the usual
 //! tests: `make test-services` runs them.
+//!
+//! To add an example, add a folder `examples/NAME` with an experiment file and a README, a line to `examples/README.md`,
+//! a test here, and its packages to `SERVICE_TOOLS` or `SERVICE_LIBRARIES` in `xtask`.
 
 use std::path::{Path, PathBuf};
 

@@ -24,6 +24,9 @@
 //! | `noise(record, table)` | `Option<Noise>`: the baseline against itself beside the threshold |
 //! | `too_short(record, table)` | `Option<TooShort>` |
 //! | `seconds(record, baseline, arm)` | `Option<Seconds>`: the parts of the change in time, which add up |
+//!
+//! To add a cause, add a file to `rules/`, a name in `kind.rs`, a line in `PROGRAM_RULES` or `BENCH_RULES`,
+//! its words in `answer::words::cause`, and its explanation in `explain.toml`. A fact is a function in `facts/`.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
 //! The experiment files of `examples/`, short, with the real programs. They are not part of the usual
-//! tests: `make test-services` runs them.
+//! tests: `cargo xtask test-services` runs them.
 //!
 //! To add an example, add a folder `examples/NAME` with an experiment file and a README, a line to `examples/README.md`,
 //! a test here, and its packages to `SERVICE_TOOLS` or `SERVICE_LIBRARIES` in `xtask`.
@@ -34,7 +34,7 @@ impl Example {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn redis() {
     measures(&Example {
         name: "redis",
@@ -56,7 +56,7 @@ fn redis() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn jvm() {
     measures(&Example {
         name: "jvm",
@@ -75,7 +75,7 @@ fn jvm() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn postgres() {
     measures(&Example {
         name: "postgres",
@@ -89,7 +89,7 @@ fn postgres() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn go() {
     measures(&Example {
         name: "go",
@@ -103,7 +103,7 @@ fn go() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn memcached() {
     measures(&Example {
         name: "memcached",
@@ -117,7 +117,7 @@ fn memcached() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn allocators() {
     measures(&Example {
         name: "allocators",

@@ -79,6 +79,7 @@ const KEPT: &[(&str, &[&str], &[&str])] = &[
         &["format-stat"],
         &["readings", "derived", "scopes"],
     ),
+    ("fixtures/recordings/trace.json", &["format-trace"], &[]),
     (
         "fixtures/recordings/watch.jsonl",
         &["format-watch"],

@@ -47,8 +47,8 @@ pub fn dist(arguments: &Arguments) -> Result<()> {
     let machines = [Machine::x86_64, Machine::aarch64];
     toolchain::build_static(&machines, &arguments.cache, Path::new("target/static"))?;
     install_tool("cargo-cyclonedx", CYCLONEDX)?;
-    with_tools(Command::new("packaging/list-parts").arg("dist"))?;
-    show(Command::new("packaging/pack").args(["target/static", "dist"]))?;
+    with_tools(Command::new("contrib/packaging/list-parts").arg("dist"))?;
+    show(Command::new("contrib/packaging/pack").args(["target/static", "dist"]))?;
     print!("{}", fs::read_to_string("dist/SHA256SUMS")?);
     check_sizes(Path::new("target/static"))
 }
@@ -160,7 +160,7 @@ pub fn test_packages(arguments: &Packages) -> Result<()> {
     let root = debian::make_root(cache, "bookworm")?;
     // One of the roots is that in which programs for aarch64 are built.
     show(
-        Command::new("packaging/try")
+        Command::new("contrib/packaging/try")
             .arg(packages)
             .arg(root)
             .arg(cache.join("arm64-root")),
@@ -180,6 +180,10 @@ fn packed(cache: &Path) -> Result<PathBuf> {
     if packages.exists() {
         fs::remove_dir_all(&packages)?;
     }
-    show(Command::new("packaging/pack").arg(programs).arg(&packages))?;
+    show(
+        Command::new("contrib/packaging/pack")
+            .arg(programs)
+            .arg(&packages),
+    )?;
     Ok(packages)
 }

@@ -1,4 +1,4 @@
-//! Checks besides `make test`: each installs its tools, builds the programs, and runs one script or test.
+//! Checks that `make test` leaves out: each installs its tools, builds the programs, and runs one script or test.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::setup::{build, build_for_tests, build_release, install, install_if_po
 use crate::skips::Skips;
 use crate::vm;
 
-/// What the kernel matrix needs.
+/// The tools of the kernel matrix.
 const MATRIX_TOOLS: [&str; 6] = [
     "qemu-system-x86_64:qemu-system-x86",
     "qemu-system-aarch64:qemu-system-arm",
@@ -20,7 +20,7 @@ const MATRIX_TOOLS: [&str; 6] = [
     "dpkg-deb:dpkg",
 ];
 
-/// What the examples of servers under load run; a missing one is a skip with a name.
+/// The servers and loads of the examples; a missing one is a skip with a name.
 const SERVICE_TOOLS: [&str; 7] = [
     "redis-server:redis-server",
     "redis-benchmark:redis-tools",
@@ -31,14 +31,14 @@ const SERVICE_TOOLS: [&str; 7] = [
     "memcached:memcached",
 ];
 
-/// Allocators, which no command stands for.
+/// Allocators: libraries without a command.
 const SERVICE_LIBRARIES: [&str; 3] = [
     "libjemalloc.so.2:libjemalloc2",
     "libmimalloc.so.2:libmimalloc2.0",
     "libtcmalloc_minimal.so.4:libtcmalloc-minimal4",
 ];
 
-/// What scrapes the exporter.
+/// The tools that scrape the exporter.
 const OBSERVE_TOOLS: [&str; 5] = [
     "prometheus:prometheus",
     "promtool:prometheus",
@@ -47,7 +47,7 @@ const OBSERVE_TOOLS: [&str; 5] = [
     "victoria-metrics:victoria-metrics",
 ];
 
-/// What carries out a fleet experiment.
+/// The tools that carry out a fleet experiment.
 const FLEET_TOOLS: [&str; 13] = [
     "prometheus:prometheus",
     "promtool:prometheus",

@@ -54,13 +54,13 @@ const PAGES: [(&str, &[&str]); 14] = [
     ),
 ];
 
-/// What looks at pages.
+/// The browsers, and the source of their driver.
 const BROWSERS: [&str; 3] = ["chromium:chromium", "firefox-esr:firefox-esr", "npm:npm"];
 
 /// Makes one page of each kind
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Where they go
+    /// Folder of the pages
     #[arg(default_value = "target/gallery", value_name = "FOLDER")]
     folder: PathBuf,
 }

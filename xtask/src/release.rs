@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::setup::install;
 use crate::{debian, toolchain};
 
-/// What a release is packed with.
+/// The tools that pack a release.
 const DIST_TOOLS: [&str; 4] = [
     "/usr/sbin/debootstrap:debootstrap",
     "dpkg-deb:dpkg",
@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 12 << 20;
 /// Makes a release in `dist/`: static programs, packages, image, list of parts and `SHA256SUMS`
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Where the root for cross-building is kept
+    /// Folder of the root for cross-building
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
 }
@@ -66,7 +66,7 @@ fn remove_old(cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses programs that are larger than a release may be.
+/// Refuses programs above the limit of a release.
 fn check_sizes(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -115,7 +115,7 @@ pub fn dist_twice(arguments: &Arguments) -> Result<()> {
 pub fn publish_check() -> Result<()> {
     install(&[])?;
     let publish = "publish --dry-run --locked --workspace";
-    // Where rustup can choose it.
+    // Only rustup heeds the variable.
     show(
         Command::new("cargo")
             .args(publish.split(' '))
@@ -137,7 +137,7 @@ fn oldest_rust() -> Result<String> {
 pub struct Packages {
     /// The packages; without them those of the programs that `test-kernels` built
     packages: Option<PathBuf>,
-    /// Where roots and programs are kept
+    /// Folder of roots and programs
     #[arg(long, default_value = ".cache/matrix")]
     cache: PathBuf,
 }

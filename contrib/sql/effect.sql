@@ -1,6 +1,6 @@
 -- The effect of an arm on each metric: a difference within strata, with the units' own past taken
 -- out, and an error by clusters. The same as `hugewise fleet analyse`, for DuckDB, ClickHouse and
--- Spark. `fleet_rows` is a table or view of the rows of agents (FORMAT.md); name the arms here.
+-- Spark. `fleet_rows` is a table or view of the rows of agents (docs/reference/format-fleet.md); name the arms here.
 -- Units must keep one arm: arms that take turns need the program.
 WITH asked AS (SELECT 'control' AS control_arm, 'treated' AS treated_arm),
 unit_means AS (

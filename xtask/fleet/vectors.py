@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes fixtures/fleet/vectors.csv: arms of units by the description in FORMAT.md, without the
+"""Writes fixtures/fleet/vectors.csv: arms of units by the description in docs/reference/format-fleet.md, without the
 program. Arms are worked out with fractions, so that no rounding is shared with the program."""
 
 import csv

@@ -2,6 +2,8 @@
 //!
 //! Only what readers read is copied, and only what they read of it: names of people, programs,
 //! containers and machines stay behind.
+//!
+//! To add a host, run `cargo xtask capture NAME` on that machine and commit `fixtures/hosts/NAME`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -29,6 +29,16 @@ pub fn said(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs a command whose output goes to the terminal.
+pub fn show(command: &mut Command) -> Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("starting {name}"))?;
+    ensure!(status.success(), "{name} ended with {status}");
+    Ok(())
+}
+
 /// Whether a program is on the `PATH`, or in a folder that only root has there.
 pub fn is_installed(name: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();

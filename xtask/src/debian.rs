@@ -29,10 +29,19 @@ pub struct Arguments {
 /// # Errors
 /// This is not root, debootstrap is missing, or the mirror does not answer.
 pub fn run_root(arguments: &Arguments) -> Result<()> {
-    let folder = arguments.cache.join(format!("{}-root", arguments.suite));
-    make(&folder, &arguments.suite, |_| Ok(()))?;
-    println!("{}", folder.canonicalize()?.display());
+    let folder = make_root(&arguments.cache, &arguments.suite)?;
+    println!("{}", folder.display());
     Ok(())
+}
+
+/// Makes the root of a release in a cache, and returns its folder.
+///
+/// # Errors
+/// As [`run_root`].
+pub fn make_root(cache: &Path, suite: &str) -> Result<PathBuf> {
+    let folder = cache.join(format!("{suite}-root"));
+    make(&folder, suite, |_| Ok(()))?;
+    Ok(folder.canonicalize()?)
 }
 
 /// The mirror of Debian that this machine uses.

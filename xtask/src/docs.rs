@@ -36,7 +36,7 @@ pub struct Arguments {
 /// A page: its file, its title, and what it says.
 type Page = (&'static str, &'static str, fn() -> Document);
 
-const PAGES: [Page; 8] = [
+const PAGES: [Page; 7] = [
     ("exit-codes.md", "Exit codes", exit_codes),
     ("policies.md", "Policies", policies),
     ("metrics.md", "Metrics", all_metrics),
@@ -44,11 +44,6 @@ const PAGES: [Page; 8] = [
     ("reasons.md", "Reasons", all_reasons),
     ("events.md", "Hardware events", hardware_events),
     ("rules.md", "Rules", all_rules),
-    (
-        "format-report.md",
-        "The answer in a report as JSON",
-        types_of_the_answer,
-    ),
 ];
 
 /// The page that lists the crates.
@@ -62,6 +57,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (file, title, document) in PAGES {
         let text = page(title, &document());
         arguments.put(&arguments.out.join(file), &text)?;
+    }
+    for (types, document) in schema::documents()? {
+        let body = to_markdown(&document, Verbosity::Verbose);
+        let text = headed(types.title, &format!("{}\n{body}", types.lead));
+        arguments.put(&arguments.out.join(types.file), &text)?;
     }
     for dashboard in dashboards::all()? {
         let path = Path::new(dashboards::FOLDER).join(dashboard.file);
@@ -96,7 +96,10 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 fn page(title: &str, document: &Document) -> String {
-    let body = to_markdown(document, Verbosity::Verbose);
+    headed(title, &to_markdown(document, Verbosity::Verbose))
+}
+
+fn headed(title: &str, body: &str) -> String {
     format!(
         "<!-- Made by `cargo xtask docs`; edit the table, not this page. -->\n\n# {title}\n\n{body}"
     )
@@ -180,10 +183,6 @@ fn all_causes() -> Document {
         Section::titled("Causes").with(explanation_table("cause", causes)),
         Section::titled("Facts").with(explanation_table("fact", facts)),
     ])
-}
-
-fn types_of_the_answer() -> Document {
-    schema::document().unwrap_or_else(|mistake| panic!("{mistake:#}"))
 }
 
 fn explanation_table(subject: &str, all: Vec<Explanation>) -> Grid {

@@ -6,16 +6,21 @@ mod bench;
 mod bpf;
 mod calibrate;
 mod capture;
+mod checks;
 mod command;
 mod confusion;
 mod crates;
 mod dashboards;
 mod debian;
 mod docs;
+mod gallery;
 mod machine;
 mod program;
+mod release;
 mod rooms;
 mod schema;
+mod setup;
+mod skips;
 mod test;
 mod toolchain;
 mod vm;
@@ -34,10 +39,20 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
+    /// Makes a release in `dist/`: static programs, packages, image, list of parts and `SHA256SUMS`.
+    Dist(release::Arguments),
+    /// Makes a release in two folders, which must have the same bytes.
+    DistTwice(release::Arguments),
     /// Writes the reference pages and the dashboards from the tables of the program.
     Docs(docs::Arguments),
+    /// Runs each fuzz target for an hour of processor time, from the kept corpora.
+    Fuzz(checks::Fuzz),
+    /// Makes one page of each kind that `--html` writes.
+    Gallery(gallery::Arguments),
     /// Makes guests that are hosts of a fleet, and prints how each is started.
     Hosts(vm::host::Arguments),
+    /// Asks the crates index what it would take; nothing is uploaded.
+    PublishCheck,
     /// Checks that crates build on one another in one direction, and the modules of each crate import likewise.
     Rooms(rooms::Arguments),
     /// Makes a root of a release of Debian and prints its folder.
@@ -46,6 +61,30 @@ enum Task {
     Static(toolchain::Arguments),
     /// Runs all tests, and those that failed once more, alone.
     Test(test::Arguments),
+    /// Repeats the experiments of the rules of advise, beside their kept answers (more than an hour).
+    TestAdvice,
+    /// Runs hugewise in containers of podman, with and without ptrace.
+    TestContainers,
+    /// Has pprof, Firefox Profiler and benchstat read their exports.
+    TestExports,
+    /// Lets each system call of the program fail once; nothing may be left behind (minutes).
+    TestFaults,
+    /// Runs agents on QEMU guests, by Ansible, podman, Slurm, Kubernetes and containerd (a quarter of an hour).
+    TestFleet(checks::Fleet),
+    /// Runs the tests on other kernels and on Arm, under QEMU, and installs what they need.
+    TestKernels(vm::Arguments),
+    /// Scrapes 200 exporters by one Prometheus, and asks one all the time (a quarter of an hour).
+    TestLoad,
+    /// Tries `export`, its alerts and its dashboards with the real Prometheus (three minutes).
+    TestObserve,
+    /// Installs `.deb`, `.rpm` and image, and runs them.
+    TestPackages(release::Packages),
+    /// Makes the gallery, and looks at it in Chromium and Firefox.
+    TestPages,
+    /// Runs one round of the examples with the real Redis, Java, PostgreSQL, Go and memcached.
+    TestServices,
+    /// Starts Go and Java a thousand times under each means; STARTS=N for another number (half an hour).
+    TestStarts,
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
 }
@@ -57,12 +96,29 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
+        Task::Dist(arguments) => release::dist(&arguments),
+        Task::DistTwice(arguments) => release::dist_twice(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
+        Task::Fuzz(arguments) => checks::fuzz(&arguments),
+        Task::Gallery(arguments) => gallery::run_gallery(&arguments),
         Task::Hosts(arguments) => vm::host::run(&arguments),
+        Task::PublishCheck => release::publish_check(),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Root(arguments) => debian::run_root(&arguments),
         Task::Static(arguments) => toolchain::run_static(&arguments),
         Task::Test(arguments) => test::run(&arguments),
+        Task::TestAdvice => checks::advice(),
+        Task::TestContainers => checks::containers(),
+        Task::TestExports => checks::exports(),
+        Task::TestFaults => checks::faults(),
+        Task::TestFleet(arguments) => checks::fleet(&arguments),
+        Task::TestKernels(arguments) => checks::kernels(&arguments),
+        Task::TestLoad => checks::load(),
+        Task::TestObserve => checks::observe(),
+        Task::TestPackages(arguments) => release::test_packages(&arguments),
+        Task::TestPages => gallery::test_pages(),
+        Task::TestServices => checks::services(),
+        Task::TestStarts => checks::starts(),
         Task::Vm(arguments) => vm::run(&arguments),
     }
 }

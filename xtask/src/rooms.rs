@@ -71,7 +71,9 @@ fn crates() -> Result<Vec<(String, PathBuf)>> {
     for entry in std::fs::read_dir(root.join("crates")).context("reading crates/")? {
         let entry = entry.context("reading crates/")?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        found.push((name, entry.path()));
+        if entry.path().join("Cargo.toml").exists() {
+            found.push((name, entry.path()));
+        }
     }
     found.sort();
     Ok(found)

@@ -1,6 +1,6 @@
-//! `docs/reference/format-report.md`: every type of the answer in a JSON report, from its source.
+//! `docs/reference/format-*.md`: every type of each document in JSON, from its source.
 //!
-//! The page follows the fields from one type to the next, so it has every key that a report can have.
+//! A page follows the fields from one type to the next, so it has every key that the document can have.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,38 +12,76 @@ use syn::{Fields, Item, Type};
 use names::{Tagging, container, field, variant};
 use source::{Source, TypePath, doc};
 
+pub use pages::{PAGES, Page};
+
 mod names;
+mod pages;
 mod source;
 
-/// The crates whose types a report has, and their sources.
-const CRATES: [(&str, &str); 3] = [
+/// The crates whose types the documents have, and their sources.
+const CRATES: [(&str, &str); 9] = [
+    ("hugewise_advise", "crates/advise/src"),
+    ("hugewise_attribute", "crates/attribute/src"),
     ("hugewise_base", "crates/base/src"),
     ("hugewise_experiment", "crates/experiment/src"),
+    ("hugewise_fleet", "crates/fleet/src"),
+    ("hugewise_monitor", "crates/monitor/src"),
+    ("hugewise_observe", "crates/observe/src"),
     ("hugewise_text", "crates/text/src"),
+    ("hugewise_tlb", "crates/tlb/src"),
 ];
-/// The type with which a reader begins.
-const ROOT: (&str, &str) = ("hugewise_experiment::run::answer", "Answer");
 
-/// Types that write themselves, with the JSON that they write.
-const BY_HAND: [(&str, &str); 4] = [
+/// Types that write themselves or are not in the source, with the JSON that they write.
+const BY_HAND: [(&str, &str); 7] = [
+    ("Code", "name of a reason"),
     ("Duration", "seconds"),
     ("MetricId", "name of a metric"),
+    ("PathBuf", "text"),
+    ("Readings", "Reading, by name of a metric"),
+    ("Value", "any value"),
     ("Warning", "sentence"),
-    ("Readings", "readings by metric"),
 ];
 
-/// Makes the page.
+/// The forms of types that JSON holds as text.
+const TEXTS: [(&str, &str); 11] = [
+    ("Cell", "words joined by /"),
+    (
+        "Choice",
+        "KIND:all, KIND:none, or KIND: and sites joined by +",
+    ),
+    ("Collapse", "after:TIME or every:TIME"),
+    ("Condition", "a comparison of facts"),
+    ("HostMemory", "as-is, warm, or rest:TIME"),
+    ("LatencySource", "as --latency has it"),
+    ("Permissions", "as in /proc/PID/maps"),
+    ("Range", "bounds of a version, as >=7.0"),
+    ("Ready", "as --ready has it"),
+    (
+        "Site",
+        "heap, data, NUMBER-SIZE, xHASH-SIZE, lHASH, or a part of one",
+    ),
+    ("StopSignal", "the name or number of a signal"),
+];
+
+/// Makes each page and its types.
 ///
 /// # Errors
 /// A source file that is no Rust, or a type that is not found.
-pub fn document() -> Result<Document> {
+pub fn documents() -> Result<Vec<(&'static Page, Document)>> {
     let source = Source::read(&CRATES)?;
+    let made = PAGES
+        .iter()
+        .map(|page| Ok((page, document(page, &source)?)));
+    made.collect()
+}
+
+fn document(page: &Page, source: &Source) -> Result<Document> {
     // The second reading knows which names are shared.
-    let first = Reader::of(&source, BTreeSet::new()).all()?;
+    let first = Reader::of(source, page, BTreeSet::new()).all()?;
     let reached = first.into_iter().map(|(path, _)| path).collect();
-    let all = Reader::of(&source, reached).all()?;
-    let how = "The key answer of a report as JSON holds an Answer. Each section is a type, each row a field or a value. \
-               A type in the second column has a section of its own.";
+    let all = Reader::of(source, page, reached).all()?;
+    let how = "Each section below is a type, each row a field or a value. A type in the second column has a section \
+               of its own.";
     let lead = Section::default().with(Paragraph::new(how));
     let sections = all.into_iter().map(|(_, section)| section);
     Ok(Document::new(std::iter::once(lead).chain(sections)))
@@ -58,11 +96,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn of(source: &'a Source, reached: BTreeSet<TypePath>) -> Self {
+    fn of(source: &'a Source, page: &Page, reached: BTreeSet<TypePath>) -> Self {
+        let roots = page.roots.iter();
         Self {
             source,
             reached,
-            open: VecDeque::from([TypePath::new(ROOT.0, ROOT.1)]),
+            open: roots
+                .map(|(module, name)| TypePath::new(module, name))
+                .collect(),
         }
     }
 
@@ -80,11 +121,18 @@ impl<'a> Reader<'a> {
 
     fn section(&mut self, path: &TypePath) -> Result<Section> {
         let item = self.source.item(path)?;
+        ensure!(
+            source::is_serde(item),
+            "{path} writes itself; give it a line in BY_HAND"
+        );
         let mut grid = Grid::headed(&["name", "holds", "meaning"]);
         grid.align = vec![Align::Left, Align::Left, Align::Wrapped];
         let (attributes, how) = match item {
             Item::Struct(item) => {
                 let names = container(&item.attrs)?;
+                if let Some(into) = names.into {
+                    return self.stand_in(path, &item.attrs, &into);
+                }
                 self.fields(&mut grid, path, &item.fields, "", names.rename_all)?;
                 let how = match item.fields {
                     Fields::Unnamed(_) => "In JSON it is the one value that it holds.",
@@ -94,6 +142,9 @@ impl<'a> Reader<'a> {
             }
             Item::Enum(item) => {
                 let names = container(&item.attrs)?;
+                if let Some(into) = names.into {
+                    return self.stand_in(path, &item.attrs, &into);
+                }
                 for it in &item.variants {
                     self.variant(&mut grid, path, it, &names)?;
                 }
@@ -105,6 +156,20 @@ impl<'a> Reader<'a> {
         let lead = Paragraph::new(lead.trim());
         let section = Section::titled(self.title(path)).with(lead);
         Ok(section.with(grid))
+    }
+
+    /// Returns the section of a type that JSON holds as another one.
+    fn stand_in(
+        &mut self,
+        path: &TypePath,
+        attributes: &[syn::Attribute],
+        into: &str,
+    ) -> Result<Section> {
+        let holds = self.holds(path, &syn::parse_str(into)?)?;
+        let form = TEXTS.iter().find(|it| it.0 == path.name);
+        let form = form.map_or_else(String::new, |(_, form)| format!(": {form}"));
+        let lead = format!("{} In JSON it is {holds}{form}.", doc(attributes));
+        Ok(Section::titled(self.title(path)).with(Paragraph::new(lead.trim())))
     }
 
     /// Returns the name of a type, with its module when two types share the name.
@@ -197,9 +262,9 @@ impl<'a> Reader<'a> {
         let of: Vec<&Type> = source::arguments(path);
         let plain = match name.as_str() {
             "f64" | "f32" => Some("number"),
-            "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => Some("whole number"),
+            "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i32" | "i64" => Some("whole number"),
             "bool" => Some("true or false"),
-            "String" | "str" | "Cow" => Some("text"),
+            "String" | "str" | "Cow" | "char" => Some("text"),
             _ => BY_HAND.iter().find(|it| it.0 == name).map(|it| it.1),
         };
         if let Some(plain) = plain {
@@ -209,18 +274,34 @@ impl<'a> Reader<'a> {
             ("Self", []) => Ok(self.title(at)),
             ("Option", [inner]) => Ok(format!("{} or null", self.holds(at, inner)?)),
             ("Box", [inner]) => self.holds(at, inner),
+            ("Result", [inner, _]) | ("Fact", [inner]) => {
+                let inner = self.holds(at, inner)?;
+                Ok(format!(
+                    "{inner}, or an object whose only key missing holds Missing"
+                ))
+            }
             ("Vec" | "BTreeSet", [inner]) => Ok(list_of(&self.holds(at, inner)?)),
             ("BTreeMap", [key, inner]) => {
                 let (key, inner) = (self.holds(at, key)?, self.holds(at, inner)?);
                 Ok(format!("{inner}, by {key}"))
             }
-            _ => {
-                ensure!(of.is_empty(), "{at} names {name}, which has arguments");
-                let found = self.source.resolve(at, path)?;
-                let title = self.title(&found);
-                self.open.push_back(found);
-                Ok(title)
-            }
+            _ if source::is_parameter(self.source.item(at)?, &name) => Ok(name),
+            _ => self.of_source(at, path, &of),
+        }
+    }
+
+    /// Returns the name of a type of the source, which gets a section.
+    fn of_source(&mut self, at: &TypePath, path: &syn::Path, of: &[&Type]) -> Result<String> {
+        let found = self.source.resolve(at, path)?;
+        if let Item::Type(alias) = self.source.item(&found)? {
+            return self.holds(&found, &alias.ty);
+        }
+        let title = self.title(&found);
+        self.open.push_back(found);
+        let of: Result<Vec<String>> = of.iter().map(|it| self.holds(at, it)).collect();
+        match &of?[..] {
+            [] => Ok(title),
+            of => Ok(format!("{title} of {}", of.join(" and "))),
         }
     }
 }

@@ -10,6 +10,8 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::skips::Skips;
+
 /// Run all tests; those that failed once more, alone
 #[derive(Debug, clap::Args)]
 pub struct Arguments {}
@@ -19,7 +21,14 @@ pub struct Arguments {}
 /// # Errors
 /// A test failed twice, or cargo failed for another reason.
 pub fn run(_: &Arguments) -> Result<()> {
-    let (status, said) = cargo(["--all-targets", "--no-fail-fast"])?;
+    let skips = Skips::begin()?;
+    run_tests(&skips)?;
+    skips.print();
+    Ok(())
+}
+
+fn run_tests(skips: &Skips) -> Result<()> {
+    let (status, said) = cargo(skips, ["--all-targets", "--no-fail-fast"])?;
     if status.success() {
         return Ok(());
     }
@@ -30,7 +39,7 @@ pub fn run(_: &Arguments) -> Result<()> {
     );
     let mut twice = Vec::new();
     for failure in &failures {
-        if !again(failure)? {
+        if !again(skips, failure)? {
             twice.push(failure.to_string());
         }
     }
@@ -43,14 +52,14 @@ pub fn run(_: &Arguments) -> Result<()> {
 }
 
 /// Runs what failed alone; whether it passed.
-fn again(failure: &Failure) -> Result<bool> {
+fn again(skips: &Skips, failure: &Failure) -> Result<bool> {
     let mut words = failure.flags();
     // A target with a harness of its own lists no test: all of it runs once more.
     if !failure.tests.is_empty() {
         words.extend(["--", "--exact", "--test-threads=1"]);
         words.extend(failure.tests.iter().map(String::as_str));
     }
-    let (status, _) = cargo(words)?;
+    let (status, _) = cargo(skips, words)?;
     Ok(status.success())
 }
 
@@ -58,10 +67,12 @@ fn again(failure: &Failure) -> Result<bool> {
 /// streams are one pipe, so that the order stays. It is always about the workspace: of one
 /// package cargo chooses other features, and builds half of everything anew.
 fn cargo<S: AsRef<OsStr>>(
+    skips: &Skips,
     arguments: impl IntoIterator<Item = S>,
 ) -> Result<(ExitStatus, Vec<String>)> {
     let (reader, writer) = io::pipe()?;
-    let mut child = Command::new("cargo")
+    let mut child = skips
+        .name_to(&mut Command::new("cargo"))
         .args(["test", "--workspace", "--locked"])
         .args(arguments)
         .stdout(writer.try_clone()?)

@@ -50,20 +50,29 @@ pub struct Arguments {
 /// # Errors
 /// The programs cannot be built here.
 pub fn run_static(arguments: &Arguments) -> Result<()> {
+    let machines = match arguments.machine {
+        Some(machine) => vec![machine],
+        None => vec![Machine::x86_64, Machine::aarch64],
+    };
+    build_static(&machines, &arguments.cache, &arguments.out)
+}
+
+/// Builds the programs for some machines into a folder.
+///
+/// # Errors
+/// The programs cannot be built here.
+pub fn build_static(machines: &[Machine], cache: &Path, out: &Path) -> Result<()> {
     let sources = env::current_dir()?;
-    fs::create_dir_all(&arguments.cache)?;
-    let cache = arguments.cache.canonicalize()?;
-    for machine in [Machine::x86_64, Machine::aarch64] {
-        if arguments.machine.is_some_and(|wanted| wanted != machine) {
-            continue;
-        }
+    fs::create_dir_all(cache)?;
+    let cache = cache.canonicalize()?;
+    for &machine in machines {
         eprintln!("building for {} …", machine.name());
         let words = ["build", "--profile", "dist"].into_iter();
         let words: Vec<&str> = words
             .chain(PROGRAMS.iter().flat_map(|name| ["-p", name]))
             .collect();
         let built = build(machine, &sources, &cache, &words, &NO_UNWINDING)?.join("dist");
-        let folder = arguments.out.join(machine.name());
+        let folder = out.join(machine.name());
         fs::create_dir_all(&folder)?;
         for name in PROGRAMS {
             fs::copy(built.join(name), folder.join(name))

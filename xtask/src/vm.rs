@@ -2,6 +2,9 @@
 //! under QEMU, runs the tests in it as root and as an ordinary user, and prints one table.
 //!
 //! Emulation is for function, never for timing.
+//!
+//! To add a kernel, add a line to `kernels.toml`; `--capture NAME` freezes it.
+//! A test on every kernel is an entry in `crates/hugewise/tests/guest/cases.rs`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

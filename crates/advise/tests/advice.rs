@@ -469,16 +469,14 @@ fn each_claim_says_whose_it_is() {
 }
 
 #[test]
-fn format_md_names_all_fields() {
+fn its_page_names_all_fields() {
     let advice = two(
         "madvise",
         &[("aaa", "always", ALWAYS), ("bbb", "never", NEVER)],
     );
     let advice = serde_json::to_value(advice).expect("JSON");
-    let part = "`hugewise-advice 1`";
     let own = ["host", "facts", "thp"];
-    let unknown =
-        crate::documented::undocumented(&[part, "A file of the knowledge"], &own, &advice);
+    let unknown = crate::documented::undocumented(&["format-advise"], &own, &advice);
     assert_eq!(unknown, BTreeSet::new());
 }
 

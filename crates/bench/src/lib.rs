@@ -4,6 +4,9 @@
 //! trial is one process that goes through all cells under one page policy. It prints one line of
 //! JSON per cell ([`line`](crate::line)), and these become readings of the trial. So cells
 //! are paired within rounds and have a control and intervals, as every metric has.
+//!
+//! To add an allocator, add a line to `slab.rs`. To add a way of growing a heap, add a line to `growth.rs` and one to the
+//! laboratory's `bench/growth/imitation.rs`.
 
 pub mod arms;
 pub mod growth;

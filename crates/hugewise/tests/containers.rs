@@ -1,5 +1,5 @@
 //! hugewise inside of a container, as CI runners start it: an ordinary user without capabilities,
-//! with the usual seccomp profile and no new privileges. `make test-containers` installs podman.
+//! with the usual seccomp profile and no new privileges. `cargo xtask test-containers` installs podman.
 
 #[expect(dead_code, reason = "other tests need the rest of it")]
 mod harness;

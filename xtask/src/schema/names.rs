@@ -51,6 +51,8 @@ pub(super) struct Container {
     pub(super) rename_all: Option<Case>,
     /// The mark of each variant.
     pub(super) tagging: Tagging,
+    /// The type that JSON holds in its place.
+    pub(super) into: Option<String>,
 }
 
 /// One field.
@@ -72,6 +74,10 @@ fn each(attributes: &[Attribute], mut see: impl FnMut(&str, Option<String>)) -> 
                 true => Some(meta.value()?.parse::<LitStr>()?.value()),
                 false => None,
             };
+            if meta.input.peek(syn::token::Paren) {
+                // Bounds of parameters have no name in JSON.
+                meta.input.parse::<proc_macro2::Group>()?;
+            }
             see(&name.unwrap_or_default(), text);
             Ok(())
         })?;
@@ -82,7 +88,9 @@ fn each(attributes: &[Attribute], mut see: impl FnMut(&str, Option<String>)) -> 
 /// Reads the attributes of a type.
 pub(super) fn container(attributes: &[Attribute]) -> Result<Container> {
     let (mut rename, mut tag, mut content, mut untagged) = (None, None, None, false);
+    let mut into = None;
     each(attributes, |name, text| match name {
+        "into" => into = text,
         "rename_all" => rename = text,
         "tag" => tag = text,
         "content" => content = text,
@@ -105,6 +113,7 @@ pub(super) fn container(attributes: &[Attribute]) -> Result<Container> {
     Ok(Container {
         rename_all,
         tagging,
+        into,
     })
 }
 

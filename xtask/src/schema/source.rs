@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use syn::parse::Parser;
 use syn::{Attribute, Expr, GenericArgument, Item, Lit, Meta, PathArguments, Type, UseTree};
 
 /// A type by its module and its name.
@@ -42,6 +43,39 @@ struct Module {
     types: BTreeMap<String, Item>,
     /// Paths by the names that `use` brings in.
     imports: BTreeMap<String, Vec<String>>,
+}
+
+impl Module {
+    /// Keeps the types and imports among some items.
+    fn take_in(&mut self, items: Vec<Item>) {
+        for item in items {
+            match item {
+                Item::Struct(ref it) => {
+                    self.types.insert(it.ident.to_string(), item);
+                }
+                Item::Enum(ref it) => {
+                    self.types.insert(it.ident.to_string(), item);
+                }
+                Item::Type(ref it) => {
+                    self.types.insert(it.ident.to_string(), item);
+                }
+                Item::Use(it) => import(&it.tree, &[], &mut self.imports),
+                Item::Macro(it) if it.mac.path.is_ident("words") => {
+                    let inner = syn::parse2::<syn::ItemEnum>(it.mac.tokens);
+                    self.take_in(inner.ok().map(word).into_iter().collect());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns an enum of words as `run::policy::words` makes it: a value is its name in lower case.
+fn word(mut item: syn::ItemEnum) -> Item {
+    let attribute = "#[derive(Serialize)] #[serde(rename_all = \"lowercase\")]";
+    let added = Attribute::parse_outer.parse_str(attribute);
+    item.attrs.extend(added.into_iter().flatten());
+    Item::Enum(item)
 }
 
 /// The modules of some crates, each behind the name of its crate.
@@ -85,18 +119,7 @@ impl Source {
         let text = fs::read_to_string(path).with_context(reading)?;
         let file = syn::parse_file(&text).with_context(reading)?;
         let mut found = Module::default();
-        for item in file.items {
-            match item {
-                Item::Struct(ref it) => {
-                    found.types.insert(it.ident.to_string(), item);
-                }
-                Item::Enum(ref it) => {
-                    found.types.insert(it.ident.to_string(), item);
-                }
-                Item::Use(it) => import(&it.tree, &[], &mut found.imports),
-                _ => {}
-            }
-        }
+        found.take_in(file.items);
         self.modules.insert(module, found);
         Ok(())
     }
@@ -172,6 +195,33 @@ fn import(tree: &UseTree, lead: &[String], imports: &mut BTreeMap<String, Vec<St
         }
         UseTree::Glob(_) => {}
     }
+}
+
+/// Returns true when a name is a parameter of a type.
+pub(super) fn is_parameter(item: &Item, name: &str) -> bool {
+    let generics = match item {
+        Item::Struct(item) => &item.generics,
+        Item::Enum(item) => &item.generics,
+        _ => return false,
+    };
+    generics.type_params().any(|it| it.ident == name)
+}
+
+/// Returns true when a type derives how it is written or read.
+pub(super) fn is_serde(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Struct(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(|it| {
+        let Meta::List(list) = &it.meta else {
+            return false;
+        };
+        let derived = list.tokens.to_string();
+        list.path.is_ident("derive")
+            && (derived.contains("Serialize") || derived.contains("Deserialize"))
+    })
 }
 
 /// Returns the types between the angle brackets of a path.

@@ -102,10 +102,15 @@ impl Distribution {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    /// The number of values.
     count: u64,
+    /// The largest value, exactly.
     max_ns: u64,
+    /// The smallest step of the source.
     step_ns: u64,
+    /// How exactly the source knew its values.
     grain: Grain,
+    /// The number of each bucket and its count, without empty ones.
     buckets: Vec<(usize, u64)>,
 }
 

@@ -1,4 +1,7 @@
 //! What can be measured: one table, used by the code, the reports, the JSON and the documents.
+//!
+//! To add a metric, add a row to `metric/table.rs` and its arm to `readings.rs` in `linux::collect`.
+//! Neither compiles without the other.
 
 use std::borrow::Cow;
 

@@ -1,14 +1,12 @@
-//! Which fields of a document FORMAT.md does not name in the parts that describe it.
+//! Fields of a document that no page on formats names.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 
-const FORMAT: &str = include_str!("../../../../FORMAT.md");
-
-/// The page that is made from the types of an answer, and the part under which it goes here.
-const REPORT: &str = include_str!("../../../../docs/reference/format-report.md");
-pub const TYPES: &str = "docs/reference/format-report.md";
+/// The page that is written by hand: it is about all documents.
+const GENERAL: &str = "format.md";
 
 /// Fields whose value is a map from names or sizes to things: their keys are data.
 const MAPS: &[&str] = &[
@@ -34,26 +32,23 @@ const MAPS: &[&str] = &[
 /// Fields whose value is a word for a kind.
 const KINDS: &[&str] = &["line", "why", "hazard", "how", "role", "reason"];
 
-/// Names of fields and kinds of a document that none of some parts of FORMAT.md names. A part is
-/// named by a word of its heading. `data` are fields of this document that hold objects with names of
-/// their own.
-pub fn undocumented(parts: &[&str], data: &[&str], document: &Value) -> BTreeSet<String> {
+/// Returns the names of fields and kinds of a document that neither `docs/format.md` nor the given pages of
+/// `docs/reference` name. `data` are fields of this document that hold objects with names of their own.
+pub fn undocumented(pages: &[&str], data: &[&str], document: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     fields(document, data, &mut names);
-    assert!(names.len() > 5, "{parts:?} has few fields: {names:?}");
-    let of_types = parts.contains(&TYPES);
-    let text = parts.iter().filter(|part| **part != TYPES);
-    let text: String = text.map(|part| described(part)).collect();
-    let is_known = |name: &String| names_it(&text, name) || of_types && is_of_a_type(name);
-    names.retain(|name| !is_known(name));
+    assert!(names.len() > 5, "{pages:?} has few fields: {names:?}");
+    let pages = pages.iter().map(|page| format!("reference/{page}.md"));
+    let pages = pages.chain([GENERAL.to_owned()]).map(|page| text_of(&page));
+    let text: String = pages.collect();
+    names.retain(|name| !names_it(&text, name) && !is_of_a_type(&text, name));
     names
 }
 
-/// The part of FORMAT.md under the heading that holds a word.
-fn described(word: &str) -> &'static str {
-    let mut parts = FORMAT.split("\n## ");
-    let part = parts.find(|part| part.lines().next().is_some_and(|it| it.contains(word)));
-    part.unwrap_or_else(|| panic!("FORMAT.md has no heading with {word}"))
+#[expect(clippy::disallowed_methods, reason = "a test reads what is kept")]
+fn text_of(page: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    std::fs::read_to_string(docs.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
 }
 
 /// Whether a name stands in code, alone or in a piece of JSON.
@@ -63,9 +58,16 @@ fn names_it(text: &str, name: &str) -> bool {
         .any(|word| word == name)
 }
 
-/// Returns true for the name of a field or of a variant: the first cell of a row on the page of types.
-fn is_of_a_type(name: &str) -> bool {
-    let rows = REPORT.lines().filter_map(|line| line.strip_prefix("| "));
+/// Returns true for the name of a field or of a variant on a page of types: the first cell of a row, or the field
+/// that names the variant.
+fn is_of_a_type(text: &str, name: &str) -> bool {
+    if text.contains(&format!(
+        " field {} is the name of the value",
+        name.replace('_', "\\_")
+    )) {
+        return true;
+    }
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
     let mut first = rows.filter_map(|row| row.split(" |").next());
     first.any(|cell| cell.replace('\\', "").split(": ").any(|it| it == name))
 }

@@ -1,4 +1,4 @@
-//! Every field of a document is in FORMAT.md.
+//! Every field of a document is on a page on formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use hugewise_experiment::run::trial::{FirstTouch, Mark, Reading};
 use serde_json::Value;
 use strum::IntoEnumIterator;
 
-use crate::format::{TYPES, undocumented};
+use crate::format::undocumented;
 use crate::sample;
 
 #[test]
@@ -65,53 +65,37 @@ fn no_field_of_a_record_is_undocumented() {
     assert_eq!(undocumented(RECORD, &[], &lines.into()), BTreeSet::new());
 }
 
-/// Files that are kept: where they lie, the parts of FORMAT.md that describe them, and their fields
-/// that hold names of their own.
+/// Files that are kept: their place, the pages that describe them, and their fields that hold names of their own.
 const KEPT: &[(&str, &[&str], &[&str])] = &[
     ("docs/records", RECORD, &[]),
     ("examples", RECORD, &["runtimes"]),
     ("fixtures/benches", RECORD, &[]),
     ("fixtures/runs", RECORD, &[]),
-    (
-        "fixtures/golden/where-server.json",
-        &["`hugewise-misses 1`", RECORD[0]],
-        &[],
-    ),
-    (
-        "fixtures/recordings/faults.jsonl",
-        &["`hugewise-faults 1`", RECORD[0], OLD],
-        &[],
-    ),
+    ("fixtures/golden/where-server.json", &["format-misses"], &[]),
+    ("fixtures/recordings/faults.jsonl", &["format-faults"], &[]),
     (
         "fixtures/recordings/stat.jsonl",
-        &["`hugewise-stat 1`", RECORD[0], OLD],
+        &["format-stat"],
         &["readings", "derived", "scopes"],
     ),
+    ("fixtures/recordings/trace.json", &["format-trace"], &[]),
     (
         "fixtures/recordings/watch.jsonl",
-        &["`hugewise-watch 1`", RECORD[0]],
+        &["format-watch"],
         &["sizes", "events", "memory", "pools"],
     ),
-    (
-        "fixtures/spaces",
-        &["`hugewise-inspection 1`", RECORD[0]],
-        &[],
-    ),
+    ("fixtures/spaces", &["format-inspect"], &[]),
 ];
 
-/// The record: also what a report and a recording take from it.
-const RECORD: &[&str] = &["`hugewise-record 1`", OLD];
-
-/// How files of old begin.
-const OLD: &str = "field by field";
+const RECORD: &[&str] = &["format-record"];
 
 #[test]
 fn no_field_of_a_kept_document_is_undocumented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let unknown = KEPT.iter().map(|(place, parts, data)| {
+    let unknown = KEPT.iter().map(|(place, pages, data)| {
         let files = json_files(&root.join(place));
         assert!(!files.is_empty(), "{place} has no JSON");
-        let of_file = |file: &PathBuf| undocumented(parts, data, &read(file));
+        let of_file = |file: &PathBuf| undocumented(pages, data, &read(file));
         (*place, files.iter().flat_map(of_file).collect())
     });
     let mut unknown: BTreeMap<&str, BTreeSet<String>> = unknown.collect();
@@ -131,8 +115,8 @@ fn no_field_of_a_report_is_undocumented() {
         let table = compare::table(&record, &Options::default()).unwrap();
         let json = hugewise_bench::report(&record, table, None).json();
         let json: Value = serde_json::from_str(&json).unwrap();
-        let parts = ["`hugewise-report 2`", RECORD[0], OLD, TYPES];
-        let names = undocumented(&parts, &["metrics", "by_cause", "kinds"], &json);
+        let pages = ["format-report", "format-record"];
+        let names = undocumented(&pages, &["metrics", "by_cause", "kinds"], &json);
         unknown.insert(file.display().to_string(), names);
     }
     assert!(unknown.len() > 18, "{}", unknown.len());
@@ -174,7 +158,7 @@ fn no_field_of_the_knowledge_is_undocumented() {
         .collect();
     assert_eq!(
         undocumented(
-            &["A file of the knowledge"],
+            &["format-advise"],
             &["defaults", "env", "facts", "sysctl", "thp"],
             &subjects
         ),

@@ -134,7 +134,7 @@ fn a_planted_effect_is_covered() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"
@@ -170,7 +170,7 @@ fn ten_thousand_fleets() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"
@@ -188,7 +188,7 @@ fn ten_thousand_forecasts() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"
@@ -289,7 +289,7 @@ fn one_half_of_a_past_says_how_well_the_whole_predicts() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"
@@ -361,7 +361,7 @@ fn a_share_is_compared_as_it_is() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"

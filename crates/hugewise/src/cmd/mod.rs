@@ -1,4 +1,6 @@
 //! One file or folder per verb.
+//!
+//! To add a verb, add a file here, a line to `cli/mod.rs` and `main.rs`, and its examples to `cli/examples.rs`.
 
 #[cfg(feature = "advise")]
 pub mod advise;

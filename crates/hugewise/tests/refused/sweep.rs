@@ -1,4 +1,4 @@
-//! Every place of a use at which a call can fail, its first and its last call: `make test-faults`.
+//! Every place of a use at which a call can fail, its first and its last call: `cargo xtask test-faults`.
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn sweep(verb: Use) {
 macro_rules! sweeps {
     ($($name:ident of $verb:ident),* $(,)?) => {$(
         #[test]
-        #[ignore = "takes minutes: make test-faults"]
+        #[ignore = "takes minutes: cargo xtask test-faults"]
         fn $name() {
             sweep(Use::$verb);
         }

@@ -1,5 +1,8 @@
 //! The experiment files of `examples/`, short, with the real programs. They are not part of the usual
-//! tests: `make test-services` runs them.
+//! tests: `cargo xtask test-services` runs them.
+//!
+//! To add an example, add a folder `examples/NAME` with an experiment file and a README, a line to `examples/README.md`,
+//! a test here, and its packages to `SERVICE_TOOLS` or `SERVICE_LIBRARIES` in `xtask`.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +34,7 @@ impl Example {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn redis() {
     measures(&Example {
         name: "redis",
@@ -53,7 +56,7 @@ fn redis() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn jvm() {
     measures(&Example {
         name: "jvm",
@@ -72,7 +75,7 @@ fn jvm() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn postgres() {
     measures(&Example {
         name: "postgres",
@@ -86,7 +89,7 @@ fn postgres() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn go() {
     measures(&Example {
         name: "go",
@@ -100,7 +103,7 @@ fn go() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn memcached() {
     measures(&Example {
         name: "memcached",
@@ -114,7 +117,7 @@ fn memcached() {
 }
 
 #[test]
-#[ignore = "needs the real programs, and a minute: make test-services"]
+#[ignore = "needs the real programs, and a minute: cargo xtask test-services"]
 fn allocators() {
     measures(&Example {
         name: "allocators",

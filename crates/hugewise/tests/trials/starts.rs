@@ -25,7 +25,7 @@ fn starts() -> u32 {
 }
 
 #[test]
-#[ignore = "takes half an hour: make test-starts"]
+#[ignore = "takes half an hour: cargo xtask test-starts"]
 fn every_start_ends_well() {
     let case = Case::new();
     let runtimes: Vec<Runtime> = [go(&case), java(&case)].into_iter().flatten().collect();

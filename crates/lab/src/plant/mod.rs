@@ -12,6 +12,9 @@
 //!
 //! Exit status: 0, or 3 where the premise did not come true or did not last, or 4 where this
 //! machine cannot have such a plant.
+//!
+//! To add a plant, add a function to its family and a line with its needs to `table.rs`.
+//! If less than its code is enough, a line in `tests/confusion/expected.rs` of the program gives the reason.
 
 use std::any::Any;
 use std::io::Read;

@@ -4,6 +4,9 @@
 //! A hypervisor may hide the leaves or show those of another processor; what it shows is what
 //! is reported, and `source` names the leaf. A machine with several kinds of cores is described
 //! by the one that this ran on.
+//!
+//! To add an Arm core, add a row to `arm.rs` with its manual. A processor for `simulate --cpu` is a file in `named/`
+//! and a line in its `mod.rs`.
 
 use hugewise_base::missing::Missing;
 use hugewise_base::tlb::Tlb;

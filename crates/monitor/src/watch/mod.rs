@@ -2,6 +2,9 @@
 //!
 //! Samples go in, keys go in, a screen comes out: the state knows which tab is shown, which
 //! process is selected, and how rows are sorted and filtered. Nothing here draws on a terminal.
+//!
+//! To add a tab, add a variant of `Tab` and a file in `view/`. A key is a line in `keys.rs`;
+//! a counter is a line of `COUNTERS` in `rates.rs`.
 
 mod history;
 mod keys;

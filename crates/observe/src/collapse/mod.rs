@@ -4,6 +4,8 @@
 //! `MADV_COLLAPSE` returns success for ranges in which nothing happened, and failure although
 //! part of them was made (mm/khugepaged.c, madvise_collapse). So nothing here rests on its
 //! result: a range is made huge when a second reading shows that a PMD maps it.
+//!
+//! To add a kernel's reason for not collapsing, add its text and meaning to `outcome.rs`; the event's format has its number.
 
 mod document;
 mod outcome;

@@ -4,6 +4,9 @@
 //! beginnings with ends, says of each fault what [`Kind`](crate::faults::Kind) it was, and counts
 //! the [`Shape`](crate::faults::Shape)s that have a name. What comes out is a
 //! [`Summary`](crate::faults::Summary), which is the same for a live run and for a recording.
+//!
+//! To add a kind of fault, add a variant to `kind.rs`. To add a shape, add a variant to `shape.rs`, its counting to
+//! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known stream in `tests.rs` and a workload in the laboratory.
 
 mod analysis;
 mod document;

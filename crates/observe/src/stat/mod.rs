@@ -8,6 +8,9 @@
 //! are counted by the kernel, under the names of [`METRICS`](hugewise_experiment::run::metric::METRICS) where those
 //! exist. Ratios use counts of one group only: the kernel schedules a group as a whole, so numerator
 //! and denominator cover the same time.
+//!
+//! To add a kind of event, add a line to `kind.rs`. To add a figure, add a line to `derive.rs`,
+//! or a row to `reading.rs` and its reading to `linux::observe::stat::kernel`.
 
 use std::collections::BTreeMap;
 

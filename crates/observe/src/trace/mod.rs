@@ -1,4 +1,7 @@
 //! Where the kernel stalls: what can be traced, and what was seen.
+//!
+//! To add a mechanism of tracing, add an `Attachment` here, its programs to `latency.bpf.c`, its attempt to `bpf/ladder.rs`,
+//! and its attachment to `probe/attach.rs`; then run `cargo xtask bpf`. A point is one entry in `points/table.rs`.
 
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};

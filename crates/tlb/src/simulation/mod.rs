@@ -1,6 +1,6 @@
 //! A model of a processor's TLB, fed with a program's accesses, one page size at a time.
 //!
-//! Not a measurement: BIAS.md says how simulated misses differ. The same accesses always give
+//! Not a measurement: docs/bias.md says how simulated misses differ. The same accesses always give
 //! the same numbers.
 
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,9 @@
 //! `Answer` is decided once, from the record and its comparisons. `words` holds every English phrase and
 //! `screen` lays out rows; both see the answer and nothing else. Text, JSON, pages, exports and `--fail-if`
 //! read this one value.
+//!
+//! To add an effect, add a function to `build/claims.rs`. A doubt or a next step is a variant in `doubt.rs` or `next.rs`,
+//! a function in `build/`, and its words in `words/`.
 
 use std::collections::BTreeMap;
 

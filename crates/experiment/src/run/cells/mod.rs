@@ -1,4 +1,7 @@
 //! The cells of a bench: what the laboratory goes through in each trial.
+//!
+//! To add a bench, add a suite to `suite.rs`, its measuring in the laboratory's `bench/`, and a file in the program's
+//! `cmd/bench/` that makes the cells.
 
 use serde::{Deserialize, Serialize};
 

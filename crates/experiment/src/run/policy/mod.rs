@@ -2,6 +2,9 @@
 //!
 //! A policy is data. How it is reached on a given host (by which means, or why it cannot be)
 //! is decided in [`realise`](mod@crate::run::policy::realise), and carried out by `hugewise-linux::apply`.
+//!
+//! To add a key, add a field of `Settings` and a row of `KEYS` in `keys.rs`; a new mechanism is a file in `realise/`.
+//! To refuse a policy for some programs, add a rule to `cannot_act.rs`, and its facts to `linux::apply::executable`.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //!
 //! A record is the header, then a line per trial, then the end. Reports are functions of a
 //! record; a record that was cut off by a crash or a full disk is still a record of the trials
-//! that it holds. FORMAT.md describes every field.
+//! that it holds. docs/reference/format-record.md has every field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -270,8 +270,9 @@ pub fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     records
 }
 
-/// A line of the file. The header begins with its format, others with `line`; reading is in
-/// [`parse`].
+/// A line of the file. The header begins with its format, others with `line`.
+///
+/// [`parse`] reads it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "line")]
 #[expect(clippy::large_enum_variant, reason = "one of each is alive at a time")]

@@ -1,5 +1,8 @@
 //! What a trial of a service was from second to second, and whether its slow requests lay in
 //! stalls of the kernel.
+//!
+//! To add a column, add a field of `trial::timeline::Second`, its reading in `linux::collect::ticker`,
+//! and a line in `document.rs`.
 
 mod chance;
 mod document;

@@ -1,6 +1,8 @@
 //! What was seen: one [`Trial`](crate::run::trial::Trial) per run of the workload, with its readings.
 //!
 //! A reading has a value or a reason why there is none. There is no zero for "unknown".
+//!
+//! To add a program that switches huge pages off by its own setting, add a row to `own_act.rs`.
 
 use std::fmt;
 

@@ -215,7 +215,7 @@ fn whole_hosts_that_go_down_are_no_loss_of_an_arm() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"

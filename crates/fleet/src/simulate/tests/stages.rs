@@ -60,7 +60,7 @@ fn three_looks_claim_nothing_in_at_least_95_percent() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"

@@ -224,7 +224,7 @@ fn few_turns_promise_nothing() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"
@@ -250,7 +250,7 @@ fn ten_thousand_forecasts_of_turns() {
 }
 
 #[test]
-#[ignore = "takes minutes; CONTRIBUTING.md names it"]
+#[ignore = "takes minutes; docs/contributing.md names it"]
 #[expect(
     clippy::disallowed_macros,
     reason = "its figures are what it is run for"

@@ -2,6 +2,9 @@
 //!
 //! A compiler may leave out a loop whose result nobody uses, and may turn one loop into another
 //! or into a call. What is measured here is what is written here.
+//!
+//! To add a loop, add its instructions and a line here, its name to `bench::memory` of the model,
+//! and a row to `tests/disassembly.rs`.
 
 use crate::missing::Reason;
 

@@ -11,6 +11,9 @@
 //!
 //! The decoders were held against the documented forms. No processor of the three sorts was at
 //! hand.
+//!
+//! To add a sampling facility, add a variant of `misses::Facility`, a pure decoder here, its attributes to `open.rs`,
+//! its search to `sampler.rs`, and `[addresses]` to the files of its families.
 
 mod aux;
 mod decoded;

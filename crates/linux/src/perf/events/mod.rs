@@ -4,6 +4,9 @@
 //! (tools/perf/pmu-events). Every entry names the file it was taken from and says what the event
 //! leaves out, and a test holds every entry against the project's copy of those facts
 //! (`fixtures/pmu-events.txt`).
+//!
+//! To add an event, add an entry with its source to the file of its family, and the fact to `fixtures/pmu-events.txt`.
+//! A family is a file and its name in the list below.
 
 use std::sync::LazyLock;
 

@@ -8,6 +8,8 @@
 //!
 //! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
 //! not its own; any other process of the tree runs on.
+//!
+//! To add a call that continues after a stop, add its number to `GO_ON` or `CUT_SHORT` in `threads.rs`.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -7,6 +7,9 @@
 //! ([`Judgement::still`](crate::inspect::reasons::Judgement::still)). And reasons that
 //! cannot be told apart without more capabilities are all named
 //! ([`Certainty::OneOf`]), never guessed.
+//!
+//! To add a reason, add a line to `code.rs` at its place in the order, and its row to the file of its family.
+//! A test fails until `tests/reason/cases.rs` plants it.
 
 mod allocation;
 mod allocator;

@@ -1,4 +1,6 @@
 //! A workload that is a server: how it is known to be ready, what loads it, how it is stopped.
+//!
+//! To add a readiness check, add a variant of `Ready` in `ready.rs` and its question in `linux::collect::service::ready`.
 
 use std::time::Duration;
 

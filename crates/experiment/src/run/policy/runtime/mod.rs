@@ -1,5 +1,8 @@
 //! `java.NAME=`, `go.NAME=`, …: what a runtime or an allocator is told, by which variable, and
 //! whether it took it.
+//!
+//! To add a runtime, add a variant of `Runtime` with its variable, and a row of `KEYS` in `policy::keys`.
+//! `linux::apply::runtime` asks the runtime for the value that it took.
 
 use std::collections::BTreeMap;
 

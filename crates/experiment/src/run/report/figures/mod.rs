@@ -1,4 +1,6 @@
 //! The figures of a report: one file each, all functions of what the report has worked out.
+//!
+//! To add a figure, add a file and a line here. `text::svg` draws it and has the colours; tests keep labels apart.
 
 use super::Report;
 use crate::run::record::Record;

@@ -1,0 +1,108 @@
+//! `xtask gallery`: one page of each kind that `--html` writes, from kept records and recordings.
+//! `xtask test-pages`: these pages, looked at in Chromium and Firefox.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{run, show};
+use crate::setup;
+
+/// The pages: the name of each, and the arguments that make it.
+const PAGES: [(&str, &[&str]); 14] = [
+    (
+        "allocators",
+        &["report", "examples/allocators/record.jsonl"],
+    ),
+    (
+        "attribute",
+        &["attribute", "--from", "examples/attribute/jvm.jsonl"],
+    ),
+    ("bench", &["report", "fixtures/benches/latency.jsonl"]),
+    (
+        "faults",
+        &["faults", "--replay", "fixtures/recordings/faults.jsonl"],
+    ),
+    ("go", &["report", "examples/go/record.jsonl"]),
+    ("history", &["history", "--folder", "examples/history"]),
+    (
+        "inspect",
+        &["inspect", "--from", "fixtures/spaces/grown.json"],
+    ),
+    ("jvm", &["report", "examples/jvm/record.jsonl"]),
+    ("memcached", &["report", "examples/memcached/record.jsonl"]),
+    ("postgres", &["report", "examples/postgres/record.jsonl"]),
+    ("redis", &["report", "examples/redis/record.jsonl"]),
+    (
+        "stat",
+        &["stat", "--replay", "fixtures/recordings/stat.jsonl"],
+    ),
+    (
+        "trace",
+        &["trace", "--replay", "fixtures/recordings/trace.json"],
+    ),
+    (
+        "two-records",
+        &[
+            "report",
+            "--across",
+            "examples/history/05.jsonl",
+            "examples/history/06.jsonl",
+        ],
+    ),
+];
+
+/// The browsers, and the source of their driver.
+const BROWSERS: [&str; 3] = ["chromium:chromium", "firefox-esr:firefox-esr", "npm:npm"];
+
+/// Makes one page of each kind
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Folder of the pages
+    #[arg(default_value = "target/gallery", value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+/// Makes the pages.
+///
+/// # Errors
+/// The program cannot be built, or a page cannot be made.
+pub fn run_gallery(arguments: &Arguments) -> Result<()> {
+    setup::build_release()?;
+    make(&arguments.folder).map(drop)
+}
+
+/// Makes the pages and looks at them in browsers.
+///
+/// # Errors
+/// A page cannot be made, or a browser finds a fault in it.
+pub fn test_pages() -> Result<()> {
+    setup::install(&BROWSERS)?;
+    setup::build_release()?;
+    let pages = make(Path::new("target/pages/gallery"))?;
+    // The packages of npm are fetched for each run, and are no part of the project.
+    let npm =
+        "install --prefix target/pages --no-audit --no-fund --silent axe-core@4 puppeteer-core@24";
+    show(Command::new("npm").args(npm.split(' ')))?;
+    show(
+        Command::new("node")
+            .args(["xtask/pages/look.mjs", "target/pages"])
+            .args(pages),
+    )
+}
+
+/// Makes the pages and returns their files.
+fn make(folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let pages = PAGES.iter().map(|(name, arguments)| {
+        let file = folder.join(format!("{name}.html"));
+        run(Command::new("target/release/hugewise")
+            .args(*arguments)
+            .arg("--html")
+            .arg(&file))?;
+        Ok(file)
+    });
+    pages.collect()
+}

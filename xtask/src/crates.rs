@@ -48,6 +48,17 @@ struct Dependency {
     optional: bool,
 }
 
+impl Dependency {
+    /// Returns its name, slanted where only a feature needs it.
+    fn as_listed(&self) -> String {
+        let name = short(&self.name);
+        match self.optional {
+            true => format!("*{name}*"),
+            false => name.to_owned(),
+        }
+    }
+}
+
 /// The crates of the workspace.
 #[derive(Debug)]
 pub struct Crates {
@@ -166,17 +177,16 @@ impl Crates {
             .into_iter()
             .map(|(_, package)| self.row(package))
             .collect();
-        format!("| crate | contents | part | builds on |\n|---|---|---|---|\n{rows}")
+        format!(
+            "| crate | contents | part | builds on, *by a feature* |\n|---|---|---|---|\n{rows}"
+        )
     }
 
     fn row(&self, package: &Package) -> String {
-        let mut below: Vec<&str> = package
-            .dependencies
-            .iter()
-            .filter(|it| it.kind.is_none() && it.name.starts_with("hugewise-"))
-            .map(|it| short(&it.name))
-            .collect();
-        below.sort_unstable();
+        let below = package.dependencies.iter();
+        let below = below.filter(|it| it.kind.is_none() && it.name.starts_with("hugewise-"));
+        let mut below: Vec<String> = below.map(Dependency::as_listed).collect();
+        below.sort_by_key(|it| it.trim_matches('*').to_owned());
         let folder = package.manifest_path.parent().and_then(Path::file_name);
         let folder = folder.unwrap_or_default().to_string_lossy();
         let folder = match folder.as_ref() {

@@ -1,6 +1,6 @@
 //! Which memory earns the effect: the share of each mapping site, by experiment.
 //!
-//! The runs of a [`Design`](crate::Design) make some sites huge and keep the others small; [`shares`](crate::shares) splits the
+//! The runs of a [`Design`] make some sites huge and keep the others small; [`shares`] splits the
 //! whole effect among them.
 
 mod attribution;

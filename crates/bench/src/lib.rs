@@ -2,7 +2,7 @@
 //!
 //! A bench is an experiment like any other. Its workload is `hugewise-lab bench SUITE --cells …`: a
 //! trial is one process that goes through all cells under one page policy. It prints one line of
-//! JSON per cell ([`line`](crate::line)), and these become readings of the trial. So cells
+//! JSON per cell ([`line`](mod@line)), and these become readings of the trial. So cells
 //! are paired within rounds and have a control and intervals, as every metric has.
 //!
 //! To add an allocator, add a line to `slab.rs`. To add a way of growing a heap, add a line to `growth.rs` and one to the

@@ -9,5 +9,10 @@ pub mod run;
 /// What load generators and benchmarks print of their requests, parsed.
 pub mod loadgen;
 
+#[cfg(test)]
+mod changed_host;
+#[cfg(test)]
+mod test_host;
+
 use hugewise_base as base;
 use hugewise_text as text;

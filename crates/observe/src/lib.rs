@@ -20,5 +20,5 @@ pub mod stat;
 pub mod trace;
 
 #[cfg(test)]
-#[path = "../../experiment/src/run/test_host.rs"]
+#[path = "../../experiment/src/test_host.rs"]
 mod test_host;

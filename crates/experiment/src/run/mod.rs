@@ -39,11 +39,6 @@ pub mod history;
 /// What is said: one report, several renderings.
 pub mod report;
 
-#[cfg(test)]
-mod changed_host;
-#[cfg(test)]
-mod test_host;
-
 /// Why an effect is there, or why there is none, as typed figures.
 pub mod cause;
 

@@ -99,8 +99,8 @@ impl From<HostMemory> for String {
 mod tests {
     use super::*;
     use crate::base::host::Balloon;
-    use crate::run::changed_host::Changed;
-    use crate::run::test_host::host;
+    use crate::changed_host::Changed;
+    use crate::test_host::host;
 
     #[test]
     fn a_state_is_written_as_it_is_read() {

@@ -138,8 +138,8 @@ fn heap_advice(host: &Host, heap: Heap) -> Option<Policy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::changed_host::Changed;
-    use crate::run::test_host::host;
+    use crate::changed_host::Changed;
+    use crate::test_host::host;
 
     fn names(host: &Host, reach: Reach) -> String {
         let names: Vec<String> = defaults(host, reach, Heap::Glibc)

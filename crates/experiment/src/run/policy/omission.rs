@@ -125,8 +125,8 @@ pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::changed_host::Changed;
-    use crate::run::test_host::host;
+    use crate::changed_host::Changed;
+    use crate::test_host::host;
 
     fn said(host: &Host, reach: Reach) -> (String, Option<String>) {
         let made_by = ["target/hugewise", "run", "--", "sort", "a b"].map(str::to_owned);

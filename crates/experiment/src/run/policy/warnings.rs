@@ -163,8 +163,8 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::changed_host::Changed;
-    use crate::run::test_host::host;
+    use crate::changed_host::Changed;
+    use crate::test_host::host;
 
     #[test]
     fn doubts_leave_the_name_to_who_prints_them() {

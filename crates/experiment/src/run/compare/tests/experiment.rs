@@ -7,8 +7,8 @@ use crate::run::metric::Better;
 use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
-use crate::run::test_host::host;
 use crate::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
+use crate::test_host::host;
 
 pub(super) const MIB: f64 = 1_048_576.0;
 

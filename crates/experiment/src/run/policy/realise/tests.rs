@@ -3,10 +3,10 @@ use proptest::sample::select;
 
 use super::*;
 use crate::base::host::ThpDisable;
-use crate::run::changed_host::Changed;
+use crate::changed_host::Changed;
 use crate::run::policy::parse::tests::any_settings;
 use crate::run::policy::words::Word;
-use crate::run::test_host::{host, pool};
+use crate::test_host::{host, pool};
 
 mod surroundings;
 

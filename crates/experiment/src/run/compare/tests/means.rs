@@ -10,6 +10,10 @@ use crate::run::record::Record;
 /// Twelve rounds of `never`, of `always` by a tracer, and of its tracer alone, each so many times
 /// slower than the first.
 fn traced(always: f64, idle: f64) -> Record {
+    traced_in(12, always, idle)
+}
+
+fn traced_in(rounds: u32, always: f64, idle: f64) -> Record {
     let mut alone = policy("tracer=idle", None);
     alone.settings = Settings {
         tracer: Some(Tracer::Idle),
@@ -23,7 +27,7 @@ fn traced(always: f64, idle: f64) -> Record {
         ],
         ..plan()
     };
-    let mut record = record_of(plan, 12, |trial, slot| {
+    let mut record = record_of(plan, rounds, |trial, slot| {
         fast(trial, slot);
         let slower = [1.0, always, idle][slot.policy];
         read(trial, "wall_seconds", wobble(trial) * slower);
@@ -60,6 +64,14 @@ fn what_the_tracer_costs_is_not_what_huge_pages_cost() {
     );
     // As slow as its tracer.
     assert_eq!(always(&traced(1.3, 1.3)).0, Answer::NotDecided);
+}
+
+/// A tracer that costs a third hides no loss of thirty times, as soon as both are known.
+#[test]
+fn a_loss_far_beyond_that_of_its_tracer_is_of_huge_pages() {
+    let decided = (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.3)).0 == Answer::Worse);
+    let least = (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.0)).0 == Answer::Worse);
+    assert_eq!(decided, least);
 }
 
 #[test]

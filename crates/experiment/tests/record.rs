@@ -378,6 +378,7 @@ fn tree() -> impl Strategy<Value = ProcessTree> {
             huge_bytes,
             no_huge_bytes,
             stack_bytes,
+            room_bytes: None,
         },
     );
     let process = (

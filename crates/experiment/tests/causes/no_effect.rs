@@ -48,7 +48,7 @@ fn no_effect_has_a_reason() {
             (Policy::as_is(), pages.clone()),
             (thp("thp=always", Thp::Always), pages),
         ];
-        let record = sample::record(&arms, 12);
+        let record = sample::with_room(sample::record(&arms, 12), 0);
         let found = figures!(
             causes(&record, &no_effect(&record, "thp=always")),
             SamePages,

@@ -85,7 +85,7 @@ fn advice_against_huge_pages_is_an_act_as_well() {
             anon_bytes: 100 << 20,
             huge_bytes: 0,
             no_huge_bytes: 93 << 20,
-            stack_bytes: 0,
+            ..Advice::default()
         }),
         ..Process::default()
     };
@@ -103,9 +103,8 @@ fn thread_stacks_are_no_act_of_the_program() {
         thp_enabled: Some(true),
         advice: Some(Advice {
             anon_bytes: 100 << 20,
-            huge_bytes: 0,
-            no_huge_bytes: 0,
             stack_bytes: 93 << 20,
+            ..Advice::default()
         }),
         ..Process::default()
     };

@@ -156,8 +156,15 @@ fn nothing_more_is_offered_to_a_program_smaller_than_a_page() {
         (Policy::as_is(), small()),
         (thp("thp=never", Thp::Never), small()),
     ];
-    let answer = without_effect(&with_omission(&arms), Some("args=--parallel=2"));
+    let record = sample::with_room(with_omission(&arms), 0);
+    let answer = without_effect(&record, Some("args=--parallel=2"));
     assert_eq!((answer.word, steps(&answer)), (Word::SamePages, Vec::new()));
+    // A large mapping that is hardly touched has room for many huge pages.
+    let sparse = without_effect(
+        &sample::with_room(record, 800 << 20),
+        Some("args=--parallel=2"),
+    );
+    assert!(!steps(&sparse).is_empty());
 }
 
 /// No page was huge under the mode of the machine, for which khugepaged alone was left.

@@ -18,7 +18,9 @@ use hugewise_experiment::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_experiment::run::policy::{Policy, Settings, Thp};
 use hugewise_experiment::run::record::{End, Header, Record, StopReason};
-use hugewise_experiment::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_experiment::run::trial::{
+    Advice, Mark, Outcome, ProcessTree, ReadBack, Reading, Role, Trial,
+};
 
 /// 2026-11-21 00:00 UTC.
 pub const BEGIN_MS: u64 = 1_795_219_200_000;
@@ -187,6 +189,19 @@ pub fn with(figures: &Figures, other: &[(&'static str, f64)]) -> Figures {
         }
     }
     figures
+}
+
+/// The same with so many bytes mapped for huge pages, in each trial.
+pub fn with_room(mut record: Record, room_bytes: u64) -> Record {
+    for trial in &mut record.trials {
+        let mut tree = ProcessTree::default();
+        tree.largest.advice = Some(Advice {
+            room_bytes: Some(room_bytes),
+            ..Advice::default()
+        });
+        trial.read_back.tree = Some(tree);
+    }
+    record
 }
 
 /// A finished record of `rounds` rounds; the times wobble by up to 0.6 % from round to round.

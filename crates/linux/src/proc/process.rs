@@ -82,7 +82,9 @@ pub fn read_libraries(root: &Root, pid: u32, preload: Option<&String>) -> BTreeS
 /// What a process advised the kernel about its anonymous memory: a walk of its page tables.
 #[must_use]
 pub fn read_advice(root: &Root, pid: u32) -> Option<Advice> {
-    parse_advice(&root.read(format!("proc/{pid}/smaps")).ok()?).ok()
+    let size = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
+    let huge_page = root.read_trimmed(size).ok().and_then(|it| it.parse().ok());
+    parse_advice(&root.read(format!("proc/{pid}/smaps")).ok()?, huge_page).ok()
 }
 
 /// The variables of note of `/proc/PID/environ`.
@@ -123,9 +125,11 @@ pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
 ///
 /// A stack is excluded memory (`nh`) above a guard that is excluded too: the C library maps both together.
 ///
+/// `huge_page` is the size of a huge page, in bytes; `None` on a kernel without them.
+///
 /// # Errors
 /// A field is not a number.
-pub fn parse_advice(bytes: &[u8]) -> Parsed<Advice> {
+pub fn parse_advice(bytes: &[u8], huge_page: Option<u64>) -> Parsed<Advice> {
     let mut advice = Advice::default();
     let mut anon = 0;
     let mut place = Place::default();
@@ -133,6 +137,8 @@ pub fn parse_advice(bytes: &[u8]) -> Parsed<Advice> {
     for (at, line) in lines(bytes) {
         if let Some(header) = Place::of(&line) {
             place = header;
+            let room = huge_page.map_or(0, |size| place.room(size));
+            advice.room_bytes = Some(advice.room_bytes.unwrap_or(0).saturating_add(room));
         } else if let Some(value) = line.strip_prefix("Anonymous:") {
             anon = kib(at, "Anonymous", value)?;
         } else if let Some(flags) = line.strip_prefix("VmFlags:") {
@@ -162,6 +168,8 @@ struct Place {
     end: u64,
     /// Returns true when nothing may touch it.
     is_guard: bool,
+    /// Returns true when it is private, writable and has no file.
+    is_own: bool,
 }
 
 impl Place {
@@ -170,11 +178,22 @@ impl Place {
         let mut words = line.split_ascii_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
         let address = |text| u64::from_str_radix(text, 16).ok();
+        let permissions = words.next()?;
+        let inode = words.nth(2)?;
         Some(Self {
             start: address(start)?,
             end: address(end)?,
-            is_guard: words.next()?.starts_with("---"),
+            is_guard: permissions.starts_with("---"),
+            is_own: permissions.starts_with("rw") && permissions.ends_with('p') && inode == "0",
         })
+    }
+
+    /// Returns the bytes of whole aligned huge pages in it; none of a mapping with a file.
+    fn room(self, huge_page: u64) -> u64 {
+        let size = huge_page.max(1);
+        let first = self.start.div_ceil(size);
+        let room = (self.end / size).saturating_sub(first).saturating_mul(size);
+        if self.is_own { room } else { 0 }
     }
 }
 
@@ -207,9 +226,11 @@ VmFlags: rd mr mw me
             huge_bytes: 100 << 10,
             no_huge_bytes: 20 << 10,
             stack_bytes: 8 << 10,
+            // Two mappings of 16 bytes; one byte is no whole page.
+            room_bytes: Some(32),
         };
-        assert_eq!(parse_advice(SMAPS), Ok(wanted));
-        assert!(parse_advice(b"Anonymous: many kB\n").is_err());
+        assert_eq!(parse_advice(SMAPS, Some(16)), Ok(wanted));
+        assert!(parse_advice(b"Anonymous: many kB\n", None).is_err());
     }
 
     #[test]
@@ -236,7 +257,7 @@ VmFlags: rd mr mw me
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, preload in "[ -~]{0,20}") {
-            let _ = parse_advice(&bytes);
+            let _ = parse_advice(&bytes, Some(2 << 20));
             let _ = parse_environment(&bytes);
             let _ = parse_libraries(&bytes, &preload);
         }

@@ -324,7 +324,7 @@ fn is_too_small(record: &Record) -> bool {
     let peak = peaks.and_then(|peaks| median(&peaks));
     plan.bench.is_none()
         && plan.policies.iter().all(only_pages)
-        && peak.is_some_and(|peak| peak < least as f64)
+        && peak.is_some_and(|peak| record.holds_no_huge_page(peak, least))
         && trials().all(has_none)
 }
 

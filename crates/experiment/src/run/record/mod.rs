@@ -50,6 +50,26 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns the most memory of a trial's largest process that could become huge, in bytes: whole aligned huge pages
+    /// of its mappings. `None` when no trial read it.
+    #[must_use]
+    pub fn room_bytes(&self) -> Option<u64> {
+        let trees = self
+            .trials
+            .iter()
+            .filter_map(|it| it.read_back.tree.as_ref());
+        let advice = trees.filter_map(|tree| tree.largest.advice);
+        advice.filter_map(|advice| advice.room_bytes).max()
+    }
+
+    /// Returns true when no huge page fits into the program: neither into its resident memory, nor into its mappings.
+    /// A program that touches little of a large mapping has room for many.
+    #[must_use]
+    pub fn holds_no_huge_page(&self, peak_bytes: f64, huge_page_bytes: u64) -> bool {
+        let has_room = self.room_bytes().is_none_or(|room| room >= huge_page_bytes);
+        peak_bytes < huge_page_bytes as f64 && !has_room
+    }
+
     /// A record that holds nothing but its header.
     #[must_use]
     pub fn begin(header: Header) -> Self {

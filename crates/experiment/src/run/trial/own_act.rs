@@ -144,7 +144,7 @@ mod tests {
                 anon_bytes: 100 << 20,
                 huge_bytes: 0,
                 no_huge_bytes: 93 << 20,
-                stack_bytes: 0,
+                ..Advice::default()
             });
         });
         let act = read.own_act().expect("an act");

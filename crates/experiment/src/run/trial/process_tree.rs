@@ -65,6 +65,10 @@ pub struct Advice {
     /// `nh` of mappings above a guard: thread stacks, which the kernel keeps small (`MAP_STACK`, since Linux 6.7).
     #[serde(default, skip_serializing_if = "is_none")]
     pub stack_bytes: u64,
+    /// Whole aligned huge pages that fit into its private anonymous mappings, touched or not, in bytes: what could
+    /// become huge. `None` in a record from before this was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room_bytes: Option<u64>,
 }
 
 impl ProcessTree {
@@ -136,7 +140,7 @@ mod tests {
                 anon_bytes: 100 * MIB,
                 huge_bytes: 0,
                 no_huge_bytes,
-                stack_bytes: 0,
+                ..Advice::default()
             }),
             ..Process::default()
         };

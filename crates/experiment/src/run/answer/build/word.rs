@@ -314,8 +314,9 @@ pub(super) fn smallness(work: &Work<'_>) -> Option<(f64, f64)> {
         .medians
         .get(work.baseline, MetricId::PeakRssBytes)
         .ok()?;
-    let huge_page = work.context.host().pmd_bytes()? as f64;
-    (peak < huge_page).then_some((peak, huge_page))
+    let huge_page = work.context.host().pmd_bytes()?;
+    let is_small = work.record().holds_no_huge_page(peak, huge_page);
+    is_small.then_some((peak, huge_page as f64))
 }
 
 /// A policy that sets more than pages, changed them by more than one, and is the best or was shown to be worse,

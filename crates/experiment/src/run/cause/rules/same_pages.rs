@@ -107,7 +107,8 @@ fn reason(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
     };
     let peak = view.both(MetricId::PeakRssBytes)?;
     let peak_bytes = peak.baseline.max(peak.arm);
-    if peak_bytes < huge_page_bytes as f64 {
+    let record = view.context.record;
+    if record.holds_no_huge_page(peak_bytes, huge_page_bytes) {
         return Ok(NothingHuge::TooSmall {
             peak_bytes,
             huge_page_bytes,

@@ -4,7 +4,7 @@ use super::experiment::{MIB, fast, plan, read, record_of, row, the_table, wobble
 use crate::run::compare::*;
 use crate::run::plan::{Plan, Slot};
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
-use crate::run::trial::{Mark, Trial};
+use crate::run::trial::{Advice, Mark, ProcessTree, Trial};
 
 /// As the plan is unless more rounds are asked for.
 fn prompt() -> Plan {
@@ -230,6 +230,16 @@ fn an_experiment_ends_at_its_bounds() {
     );
 }
 
+/// Gives a trial so many bytes that are mapped for huge pages.
+fn map(trial: &mut Trial, room_bytes: u64) {
+    let mut tree = ProcessTree::default();
+    tree.largest.advice = Some(Advice {
+        room_bytes: Some(room_bytes),
+        ..Advice::default()
+    });
+    trial.read_back.tree = Some(tree);
+}
+
 #[test]
 fn a_program_smaller_than_a_huge_page_is_not_measured_for_long() {
     let stop = |mib: f64, change: fn(&mut Record)| {
@@ -238,10 +248,13 @@ fn a_program_smaller_than_a_huge_page_is_not_measured_for_long() {
         let mut record = record_of(plan, 2, |trial, _| {
             read(trial, "wall_seconds", wobble(trial));
             read(trial, "peak_rss_bytes", mib * MIB);
+            map(trial, 0);
         });
         change(&mut record);
         progress(&record, 1000).expect("sound").stop
     };
+    let sparse = |record: &mut Record| map(&mut record.trials[0], 800 << 20);
+    assert_eq!(stop(1.9, sparse), None);
     assert_eq!(stop(1.9, |_| ()), Some(StopReason::TooSmall));
     assert_eq!(stop(2.1, |_| ()), None);
     let first = |record: &mut Record| record.trials.truncate(4);

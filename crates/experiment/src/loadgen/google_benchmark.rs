@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, number, text};
-use super::{Load, LoadReport, ReadError};
+use super::{Latency, Load, LoadReport, ReadError};
+use crate::base::missing::Missing;
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
@@ -17,7 +18,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         }
         let name = text(run, "run_name").or_else(|_| text(run, "name"))?;
         let load = named(&mut loads, name);
-        if run.get("error_occurred").and_then(Value::as_bool) == Some(true) {
+        if is_so(run, "skipped") && !is_so(run, "error_occurred") {
+            load.note_skipped(run);
+            continue;
+        }
+        load.sent = Some(load.sent.unwrap_or(0) + 1);
+        if is_so(run, "error_occurred") {
             load.errors = Some(load.errors.unwrap_or(0) + 1);
             continue;
         }
@@ -29,7 +35,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
             load.throughput.push(rate);
         }
     }
-    if !loads.iter().any(|load| load.latency.is_some()) {
+    if loads.is_empty() {
         return Err(ReadError::of(
             "benchmarks",
             "it holds no repetition (--benchmark_report_aggregates_only leaves them out)",
@@ -39,4 +45,22 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         loads,
         pacing: Pacing::Unknown,
     })
+}
+
+fn is_so(run: &Value, field: &str) -> bool {
+    run.get(field).and_then(Value::as_bool) == Some(true)
+}
+
+impl Load {
+    /// Notes a benchmark that skipped itself (from 1.8 on): its time is written as 0.
+    fn note_skipped(&mut self, run: &Value) {
+        let why = run.get("skip_message").and_then(Value::as_str);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        self.latency.get_or_insert_with(|| Latency::Unknown {
+            why: Missing::NotCounted {
+                obstacle: format!("it was skipped{why}"),
+            },
+            quantiles: Vec::new(),
+        });
+    }
 }

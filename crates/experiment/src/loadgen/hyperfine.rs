@@ -19,7 +19,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         let codes = result.get("exit_codes").and_then(Value::as_array);
         let failed = |code: &&Value| code.as_i64() != Some(0);
         let failures = codes.map_or(0, |codes| codes.iter().filter(failed).count());
+        let runs = codes.map_or(0, Vec::len);
         load.errors = Some(load.errors.unwrap_or(0) + failures as u64);
+        load.sent = Some(load.sent.unwrap_or(0) + runs as u64);
     }
     if let [only] = loads.as_mut_slice() {
         only.name = None;

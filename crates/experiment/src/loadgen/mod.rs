@@ -6,10 +6,12 @@
 use std::fmt;
 
 use crate::base::histogram::distribution::Distribution;
+use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
 use crate::run::trial::{Interval, Pacing, Timed};
 
 mod csv;
+mod failures;
 mod go;
 mod google_benchmark;
 mod hdr;
@@ -27,6 +29,7 @@ mod redis;
 mod tests;
 mod wrk;
 
+pub use failures::Failures;
 pub use readings::{Reply, read};
 
 /// What one source report.
@@ -51,6 +54,8 @@ pub struct Load {
     pub requests: Option<u64>,
     /// How many failed.
     pub errors: Option<u64>,
+    /// How many were sent, where failed ones are told beside those that were answered.
+    pub sent: Option<u64>,
     /// Each request with its time, where the source has one; else nothing.
     pub timed: Vec<Timed>,
     /// Requests that were counted together, with their time, where the source has those.
@@ -66,6 +71,13 @@ pub enum Latency {
     Values(Vec<f64>),
     /// Nothing but these percentiles, in seconds.
     Quantiles(Vec<(Quantile, f64)>),
+    /// Nothing.
+    Unknown {
+        /// Why.
+        why: Missing,
+        /// The percentiles that the source has otherwise; none where it has every request.
+        quantiles: Vec<Quantile>,
+    },
 }
 
 /// Why a source could not be read.

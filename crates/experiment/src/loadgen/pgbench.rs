@@ -16,7 +16,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
             log.add(&Transaction::parse(number, words)?)?;
         }
     }
-    if log.all.count() == 0 {
+    if log.all.count() + log.failed + log.skipped == 0 {
         return Err(ReadError::of("log", "it holds no transaction"));
     }
     let pacing = log.pacing();

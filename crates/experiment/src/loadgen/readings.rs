@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh,
+    Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh,
     jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::plan::{LatencySource, Reader};
-use crate::run::stats::Quantile;
 use crate::run::trial::timeline::Unrelated;
 use crate::run::trial::{Pacing, Reading, Times};
 
@@ -22,6 +21,8 @@ pub struct Reply {
     pub pacing: Option<Pacing>,
     /// When the requests were, or why that is not known.
     pub times: Result<Times, Unrelated>,
+    /// The failures, where more requests failed than were answered.
+    pub failures: Option<Failures>,
 }
 
 /// The reply of one trial from what it wrote, each document with its name for errors; or
@@ -33,6 +34,7 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
             readings: readings(&report),
             pacing: Some(report.pacing),
             times: times(source, &mut report),
+            failures: report.failures(),
         },
         Err(error) => {
             let missing = Missing::Unreadable { error };
@@ -43,6 +45,7 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
                     .collect(),
                 pacing: None,
                 times: Err(Unrelated::Unread),
+                failures: None,
             }
         }
     }
@@ -67,19 +70,14 @@ fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrel
 /// The metrics that a reader gives where all is well; the one of all readers where their names
 /// come from the source.
 fn expected(reader: &Reader) -> Vec<String> {
-    let quantile = |quantile: &Quantile| format!("latency_{}_seconds", quantile.word());
+    let of_wrk = |pacing| {
+        let quantiles = wrk::quantiles(pacing).into_iter().map(quantile_end);
+        let throughput = [RequestMetric::Throughput.to_string()];
+        quantiles.chain(throughput).collect()
+    };
     match reader {
-        Reader::Wrk => [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max]
-            .iter()
-            .map(quantile)
-            .chain([RequestMetric::Throughput.to_string()])
-            .collect(),
-        Reader::Wrk2 => Quantile::ALL
-            .iter()
-            .filter(|it| **it != Quantile::P95)
-            .map(quantile)
-            .chain([RequestMetric::Throughput.to_string()])
-            .collect(),
+        Reader::Wrk => of_wrk(Pacing::Closed),
+        Reader::Wrk2 => of_wrk(Pacing::Open),
         Reader::Memtier => vec![
             RequestMetric::Latency.to_string(),
             RequestMetric::Throughput.to_string(),
@@ -100,8 +98,9 @@ fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadRe
             })?,
         });
     }
-    let report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
+    let mut report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
     distinct(&report.loads)?;
+    report.loads = report.loads.into_iter().map(Load::without_silence).collect();
     Ok(report)
 }
 
@@ -140,6 +139,7 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
     a.requests = sum(a.requests, b.requests);
     a.errors = sum(a.errors, b.errors);
+    a.sent = sum(a.sent, b.sent);
     a.throughput = match (a.throughput.as_slice(), b.throughput.as_slice()) {
         ([x], [y]) => vec![x + y],
         _ => Vec::new(),
@@ -198,6 +198,13 @@ fn of_load(load: &Load) -> Vec<(String, Reading)> {
         Some(Latency::Quantiles(quantiles)) => quantiles
             .iter()
             .map(|(quantile, seconds)| called(&quantile_end(*quantile), Reading::of(*seconds)))
+            .collect(),
+        Some(Latency::Unknown { why, quantiles }) if quantiles.is_empty() => {
+            vec![named(RequestMetric::Latency, Reading::missing(why.clone()))]
+        }
+        Some(Latency::Unknown { why, quantiles }) => quantiles
+            .iter()
+            .map(|it| called(&quantile_end(*it), Reading::missing(why.clone())))
             .collect(),
     };
     if !load.throughput.is_empty() {

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-mod times;
-
 use super::{Latency, Load, LoadReport, read};
 use crate::base::missing::Missing;
 use crate::run::plan::LatencySource;
@@ -14,9 +12,28 @@ use crate::run::trial::{Pacing, Reading};
 
 macro_rules! fixture {
     ($name:literal) => {
-        include_bytes!(concat!("../../../../fixtures/readers/", $name))
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/readers/",
+            $name
+        ))
     };
 }
+
+/// Outputs that were posted, or are of the form that a tool documents, cut to the part that was
+/// read wrongly.
+macro_rules! posted {
+    ($name:literal) => {
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/loadgen/",
+            $name
+        ))
+    };
+}
+
+mod failures;
+mod times;
 
 fn source(text: &str) -> LatencySource {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -83,7 +100,11 @@ fn wrk_tells_percentiles_and_errors() {
     assert_eq!(load.throughput, [1072.62]);
     let bad = report("wrk", fixture!("wrk-errors.txt"));
     assert_eq!(bad.loads[0].errors, Some(1090));
-    assert!(fault("wrk", b"Requests/sec: 5\n").contains("--latency"));
+    let rate_alone = report("wrk", b"Requests/sec: 5\n");
+    assert_eq!(rate_alone.loads[0].throughput, [5.0]);
+    assert!(format!("{:?}", rate_alone.loads[0].latency).contains("--latency"));
+    let twice = fault("wrk", posted!("wrk-twice.txt"));
+    assert!(twice.starts_with("line 7, requests: a second run"), "{twice}");
     assert!(fault("wrk", b"").contains("Requests/sec"));
     let broken = b"  Latency Distribution\n  50%  2.87xs\n";
     assert!(fault("wrk", broken).starts_with("line 2, latency"));

@@ -16,6 +16,7 @@ pub mod arguments;
 mod host_memory;
 mod latency_source;
 mod printed;
+mod printed_number;
 mod program;
 /// A workload that is a server under a load.
 pub mod service;

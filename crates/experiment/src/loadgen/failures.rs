@@ -70,9 +70,8 @@ impl Load {
     /// Returns true where the source says that no request was answered.
     fn answered_nothing(&self) -> bool {
         let is_counted = matches!(&self.latency, Some(Latency::Counted(all)) if all.count() == 0);
-        let has_no_rate = || {
-            !self.throughput.is_empty() && self.throughput.iter().all(|rate| *rate == 0.0)
-        };
+        let has_no_rate =
+            || !self.throughput.is_empty() && self.throughput.iter().all(|rate| *rate == 0.0);
         match self.requests {
             Some(requests) => requests == 0,
             None => is_counted || has_no_rate(),

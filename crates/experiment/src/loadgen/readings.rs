@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh,
-    jsonl, memtier, pgbench, redis, wrk,
+    Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm,
+    hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -100,7 +100,11 @@ fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadRe
     }
     let mut report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
     distinct(&report.loads)?;
-    report.loads = report.loads.into_iter().map(Load::without_silence).collect();
+    report.loads = report
+        .loads
+        .into_iter()
+        .map(Load::without_silence)
+        .collect();
     Ok(report)
 }
 

@@ -250,9 +250,30 @@ mod tests {
         assert!(said("0,1,2,HIST!\n").contains("line 1, histogram: it is not base64"));
         assert!(said("0,1,2,AAAA\n").contains("cut off"));
         assert!(said("#\n").contains("no interval"));
-        let cut = &LOG[..LOG.len() - 60];
-        let error = parse_log(cut, TimeUnit::Nanos).unwrap_err();
+        let cut = [&LOG[..LOG.len() - 60], b"\n"].concat();
+        let error = parse_log(&cut, TimeUnit::Nanos).unwrap_err();
         assert_eq!((error.line, error.field.as_str()), (Some(8), "histogram"));
+    }
+
+    #[test]
+    fn a_torn_last_line_leaves_the_whole_intervals() {
+        let intervals = |log: &[u8]| {
+            parse_log(log, TimeUnit::Nanos)
+                .unwrap()
+                .loads
+                .remove(0)
+                .intervals
+        };
+        let all = intervals(LOG);
+        for cut in [60, 100, 2] {
+            assert_eq!(
+                intervals(&LOG[..LOG.len() - cut]),
+                all[..all.len() - 1],
+                "{cut}"
+            );
+        }
+        // A log of nothing but a torn line is none.
+        assert!(parse_log(b"0.000,1.0", TimeUnit::Nanos).is_err());
     }
 
     proptest! {

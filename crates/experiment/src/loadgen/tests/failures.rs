@@ -38,7 +38,10 @@ fn nothing_answered_has_no_latency() {
     assert_eq!(why("memtier", memtier, "latency_p99_seconds"), NO_ANSWER);
     let redis = b"\"test\",\"rps\",\"p50_latency_ms\",\"p99_latency_ms\"\n\"GET\",\"0.00\",\"0.000\",\"0.000\"\n";
     assert_eq!(failures("redis-benchmark", redis), NONE);
-    assert_eq!(why("redis-benchmark", redis, "get_latency_p99_seconds"), NO_ANSWER);
+    assert_eq!(
+        why("redis-benchmark", redis, "get_latency_p99_seconds"),
+        NO_ANSWER
+    );
     let nothing = b"Requests/sec: -nan\n  0 requests in 0.00us\n";
     assert_eq!(failures("wrk", nothing), NONE);
     // Some requests, and only zeros for their times: no failure, but no latency either.
@@ -50,7 +53,10 @@ fn nothing_answered_has_no_latency() {
 #[test]
 fn most_requests_failed() {
     let failed = |failed, sent| Some(Failures { failed, sent });
-    assert_eq!(failures("wrk", fixture!("wrk-errors.txt")), failed(1090, 1090));
+    assert_eq!(
+        failures("wrk", fixture!("wrk-errors.txt")),
+        failed(1090, 1090)
+    );
     assert_eq!(failures("wrk", fixture!("wrk.txt")), None);
     let broken = b"  0 requests in 1s\n  Socket errors: connect 0, read 236, write 0, timeout 0\nRequests/sec: 0\n";
     assert_eq!(failures("wrk", broken), failed(236, 236));
@@ -61,16 +67,24 @@ fn most_requests_failed() {
         );
         failures("wrk", text.as_bytes())
     };
-    assert_eq!((of_wrk(100), of_wrk(101)), (None, failed(101, 201)), "half is not most");
+    assert_eq!(
+        (of_wrk(100), of_wrk(101)),
+        (None, failed(101, 201)),
+        "half is not most"
+    );
     const FIRST: &[u8] = b"0 1 failed 0 1789000000 9\n";
     let log = b"0 1 failed 0 1789000000 9\n0 2 failed 0 1789000000 9\n0 3 5 0 1789000000 9\n";
     assert_eq!(failures("pgbench-log", log), failed(2, 3));
     assert_eq!(failures("pgbench-log", FIRST), failed(1, 1));
     assert_eq!(why("pgbench-log", FIRST, "latency_seconds"), NO_ANSWER);
-    let hyperfine = br#"{"results":[{"command":"a","times":[0.1,0.2,0.1],"exit_codes":[1,137,0]}]}"#;
+    let hyperfine =
+        br#"{"results":[{"command":"a","times":[0.1,0.2,0.1],"exit_codes":[1,137,0]}]}"#;
     assert_eq!(failures("hyperfine", hyperfine), failed(2, 3));
     // One benchmark of several that fails is missing, and the others are measured.
-    assert_eq!(failures("google-benchmark", fixture!("google-benchmark.json")), None);
+    assert_eq!(
+        failures("google-benchmark", fixture!("google-benchmark.json")),
+        None
+    );
     let bad = br#"{"benchmarks":[{"name":"a","error_occurred":true,"error_message":"x"}]}"#;
     assert_eq!(failures("google-benchmark", bad), failed(1, 1));
     assert!(why("google-benchmark", bad, "a_latency_seconds").contains("failed"));

@@ -88,7 +88,9 @@ fn failure_text(record: &Record) -> String {
     };
     let command = short_command(&record.header.plan.command, 60);
     let way_out = match trial.outcome {
-        Outcome::Exited { .. } | Outcome::RequestsFailed { .. } => "; --ignore-failure measures it nevertheless",
+        Outcome::Exited { .. } | Outcome::RequestsFailed { .. } => {
+            "; --ignore-failure measures it nevertheless"
+        }
         _ => "",
     };
     let mut text = format!(
@@ -151,6 +153,7 @@ fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
     // Under --strict an open question ends with its own exit code.
     let (flag, follows) = match demands.strict {
         true => ("--strict: ", ""),
+        false if fails_requests(report.record) => ("", ": requests failed"),
         false => ("", ", so it does not fail"),
     };
     match &judgement {

@@ -22,6 +22,7 @@ mod json;
 mod jsonl;
 mod memtier;
 mod moment;
+mod names;
 mod pgbench;
 mod readings;
 mod redis;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm,
-    hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
+    hyperfine, jmh, jsonl, memtier, names, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -30,8 +30,8 @@ pub struct Reply {
 #[must_use]
 pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
-        Ok(mut report) => Reply {
-            readings: readings(&report),
+        Ok((mut report, prefixes)) => Reply {
+            readings: readings(&report.loads, &prefixes),
             pacing: Some(report.pacing),
             times: times(source, &mut report),
             failures: report.failures(),
@@ -86,7 +86,11 @@ fn expected(reader: &Reader) -> Vec<String> {
     }
 }
 
-fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadReport, String> {
+/// All documents together, and the beginning of the metrics of each load.
+fn all(
+    source: &LatencySource,
+    documents: &[(String, Vec<u8>)],
+) -> Result<(LoadReport, Vec<String>), String> {
     let word = source.reader.word();
     let mut report: Option<LoadReport> = None;
     for (name, bytes) in documents {
@@ -99,13 +103,13 @@ fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadRe
         });
     }
     let mut report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
-    distinct(&report.loads)?;
+    let prefixes = names::prefixes(&report.loads).map_err(|error| format!("{word}: {error}"))?;
     report.loads = report
         .loads
         .into_iter()
         .map(Load::without_silence)
         .collect();
-    Ok(report)
+    Ok((report, prefixes))
 }
 
 pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, ReadError> {
@@ -151,41 +155,13 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     Some(one)
 }
 
-/// Names that would be one metric are refused: two benchmarks are not one.
-fn distinct(loads: &[Load]) -> Result<(), String> {
-    let mut seen: BTreeMap<String, Option<&str>> = BTreeMap::new();
-    for load in loads {
-        let name = load.name.as_deref();
-        if let Some(other) = seen.insert(prefix(load), name) {
-            let [a, b] = [other, name].map(Option::unwrap_or_default);
-            return Err(format!("`{a}` and `{b}` would be one metric; rename one"));
-        }
-    }
-    Ok(())
+fn readings(loads: &[Load], prefixes: &[String]) -> BTreeMap<String, Reading> {
+    let each = loads.iter().zip(prefixes);
+    each.flat_map(|(load, prefix)| of_load(load, prefix))
+        .collect()
 }
 
-/// The beginning of the metrics of one load: `set_` of `SET`.
-fn prefix(load: &Load) -> String {
-    let Some(name) = &load.name else {
-        return String::new();
-    };
-    let mut prefix = String::new();
-    for letter in name.chars() {
-        match letter.to_ascii_lowercase() {
-            letter if letter.is_ascii_alphanumeric() => prefix.push(letter),
-            _ if prefix.ends_with('_') || prefix.is_empty() => {}
-            _ => prefix.push('_'),
-        }
-    }
-    format!("{}_", prefix.trim_end_matches('_'))
-}
-
-fn readings(report: &LoadReport) -> BTreeMap<String, Reading> {
-    report.loads.iter().flat_map(of_load).collect()
-}
-
-fn of_load(load: &Load) -> Vec<(String, Reading)> {
-    let prefix = prefix(load);
+fn of_load(load: &Load, prefix: &str) -> Vec<(String, Reading)> {
     let called = |what: &str, reading| (format!("{prefix}{what}"), reading);
     let named = |what: RequestMetric, reading| called(what.name(), reading);
     let mut readings = match &load.latency {

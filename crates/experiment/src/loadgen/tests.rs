@@ -33,6 +33,7 @@ macro_rules! posted {
 }
 
 mod failures;
+mod named;
 mod times;
 
 fn source(text: &str) -> LatencySource {
@@ -350,7 +351,17 @@ fn several_files_are_one_only_where_requests_were_counted() {
     let twice = b"BenchmarkA/x-2 1 5 ns/op\nBenchmarkA_x-2 1 5 ns/op\n";
     assert!(format!("{:?}", two("go", twice)).contains("cannot be merged"));
     let (one, _) = docs("go", &[("a".into(), twice.as_slice())]);
-    assert!(format!("{one:?}").contains("would be one metric"));
+    assert_eq!(one["a_slash_x_dash_2_latency_seconds"], Reading::of(5e-9));
+    assert_eq!(
+        one["a_underscore_x_dash_2_latency_seconds"],
+        Reading::of(5e-9)
+    );
+    let again = fixture!("redis-benchmark.txt").repeat(2);
+    let (again, _) = docs("redis-benchmark", &[("a".into(), again.as_slice())]);
+    assert!(
+        format!("{again:?}").contains("`SET` is there twice"),
+        "{again:?}"
+    );
 }
 
 proptest! {

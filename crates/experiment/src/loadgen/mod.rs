@@ -26,6 +26,7 @@ mod names;
 mod pgbench;
 mod readings;
 mod redis;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod wrk;
@@ -59,6 +60,8 @@ pub struct Load {
     pub sent: Option<u64>,
     /// Each request with its time, where the source has one; else nothing.
     pub timed: Vec<Timed>,
+    /// Why their times could not be read, where the source has some.
+    pub untimed: Option<String>,
     /// Requests that were counted together, with their time, where the source has those.
     pub intervals: Vec<Interval>,
 }

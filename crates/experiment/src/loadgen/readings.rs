@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::requests::Fields;
 use super::{
     Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm,
     hyperfine, jmh, jsonl, memtier, names, pgbench, redis, wrk,
@@ -63,6 +64,9 @@ fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrel
     if !intervals.is_empty() {
         return Ok(Times::Intervals(intervals));
     }
+    if let Some(error) = report.loads.iter_mut().find_map(|load| load.untimed.take()) {
+        return Err(Unrelated::Unreadable { error });
+    }
     let source = source.reader.program();
     Err(Unrelated::NoTimes { source })
 }
@@ -113,7 +117,13 @@ fn all(
 }
 
 pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, ReadError> {
-    let (unit, stamp) = (source.unit(), source.stamp.as_ref());
+    let bytes = without_mark(bytes)?;
+    let unit = source.unit();
+    let fields = |latency| Fields {
+        latency,
+        unit,
+        rows: &source.rows,
+    };
     match &source.reader {
         Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
         Reader::Wrk2 => wrk::parse(bytes, Pacing::Open),
@@ -126,8 +136,20 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, 
         Reader::GoogleBenchmark => google_benchmark::parse(bytes),
         Reader::Go => go::parse(bytes),
         Reader::Hyperfine => hyperfine::parse(bytes),
-        Reader::Csv(column) => csv::parse(bytes, column, unit, stamp),
-        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit, stamp),
+        Reader::Csv(column) => csv::parse(bytes, fields(column)),
+        Reader::Jsonl(field) => jsonl::parse(bytes, fields(field)),
+    }
+}
+
+/// The text behind the mark of its bytes' order, which programs of Windows write.
+fn without_mark(bytes: &[u8]) -> Result<&[u8], ReadError> {
+    match bytes {
+        [0xef, 0xbb, 0xbf, text @ ..] => Ok(text),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            let problem = "it is UTF-16; let it be written as UTF-8 (iconv -f UTF-16 -t UTF-8)";
+            Err(ReadError::of("text", problem))
+        }
+        text => Ok(text),
     }
 }
 
@@ -142,7 +164,11 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
         return None;
     };
     all.merge(more);
-    a.timed.extend(&b.timed);
+    a.untimed = a.untimed.take().or_else(|| b.untimed.clone());
+    match &a.untimed {
+        Some(_) => a.timed.clear(),
+        None => a.timed.extend(&b.timed),
+    }
     a.intervals.extend(b.intervals.iter().cloned());
     let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
     a.requests = sum(a.requests, b.requests);

@@ -32,8 +32,10 @@ macro_rules! posted {
     };
 }
 
+mod deviations;
 mod failures;
 mod named;
+mod rows;
 mod times;
 
 fn source(text: &str) -> LatencySource {

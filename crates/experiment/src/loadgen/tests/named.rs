@@ -20,7 +20,10 @@ fn packages_of_go_are_told_apart() {
     let both = loads("go", posted!("go-packages.txt"));
     assert_eq!(both[0].0, "Append-4 example.org/cache");
     assert_eq!(both[1].0, "Append-4 example.org/csrf");
-    assert_eq!((values(&both[0].1), values(&both[1].1).len()), (&[5.576e-8][..], 1));
+    assert_eq!(
+        (values(&both[0].1), values(&both[1].1).len()),
+        (&[5.576e-8][..], 1)
+    );
     assert!((values(&both[1].1)[0] - 3.733e-10).abs() < 1e-20);
     // Of names that are there once the package is not needed.
     let text = b"pkg: a/b\nBenchmarkX-2 1 5 ns/op\nBenchmarkX-2 1 6 ns/op\npkg: a/c\nBenchmarkY-2 1 7 ns/op\n";

@@ -18,6 +18,7 @@ mod latency_source;
 mod printed;
 mod printed_number;
 mod program;
+mod rows;
 /// A workload that is a server under a load.
 pub mod service;
 mod sham;
@@ -28,6 +29,7 @@ pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
+pub use rows::{Failed, FailedBy, Only, Rows};
 pub use sham::{asks_of_pages, claims};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;

@@ -287,6 +287,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         Just(Outcome::TimedOut),
         ".*".prop_map(|error| Outcome::NotStarted { error }),
         ".*".prop_map(|error| Outcome::HookFailed { error }),
+        any::<(u64, u64)>().prop_map(|(failed, sent)| Outcome::RequestsFailed { failed, sent }),
     ]
 }
 

@@ -1,35 +1,30 @@
 //! `go test -bench`: lines of `BenchmarkName-8  iterations  value unit …`.
 //!
 //! Source: the benchmark data format of golang.org/design/14313-benchmark-format. Each line is a
-//! mean over its iterations; `-count` gives several.
+//! mean over its iterations; `-count` gives several. A line `pkg:` begins another package.
 
 use super::json::named;
+use super::names::told_apart;
 use super::{Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
-    let mut loads: Vec<Load> = Vec::new();
+    let (mut named_by, mut times) = (Vec::new(), Vec::new());
+    let mut package = String::new();
     for (line_number, line) in lines(bytes) {
+        if let Some(path) = line.strip_prefix("pkg:") {
+            path.trim().clone_into(&mut package);
+        }
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, iterations, measured @ ..] = words.as_slice() else {
-            continue;
-        };
-        // With -v the name stands alone before the line of its result.
-        let Some(name) = name.strip_prefix("Benchmark") else {
-            continue;
-        };
-        if iterations.parse::<u64>().is_err() {
-            continue;
+        if let Some((name, time)) = time(line_number, &words)? {
+            named_by.push((name.to_owned(), package.clone()));
+            times.push(time);
         }
-        for pair in measured.chunks(2) {
-            if let [value, "ns/op"] = pair {
-                let ns = number(value).ok_or_else(|| {
-                    ReadError::at(line_number, "ns/op", format!("`{value}` is no number"))
-                })?;
-                named(&mut loads, name).add_value(TimeUnit::Nanos.to_seconds(ns));
-            }
-        }
+    }
+    let mut loads: Vec<Load> = Vec::new();
+    for (name, seconds) in told_apart(&named_by).iter().zip(times) {
+        named(&mut loads, name).add_value(seconds);
     }
     if loads.is_empty() {
         return Err(ReadError::of("ns/op", "no line of a benchmark has it"));
@@ -38,4 +33,26 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         loads,
         pacing: Pacing::Unknown,
     })
+}
+
+/// The name of a benchmark and its time in seconds, where a line has both.
+fn time<'a>(line: usize, words: &[&'a str]) -> Result<Option<(&'a str, f64)>, ReadError> {
+    let [name, iterations, measured @ ..] = words else {
+        return Ok(None);
+    };
+    // With -v the name stands alone before the line of its result.
+    let Some(name) = name.strip_prefix("Benchmark") else {
+        return Ok(None);
+    };
+    let mut pairs = measured.chunks(2);
+    let found = pairs.find_map(|pair| match pair {
+        [value, "ns/op"] => Some(value),
+        _ => None,
+    });
+    let Some(value) = found.filter(|_| iterations.parse::<u64>().is_ok()) else {
+        return Ok(None);
+    };
+    let ns = number(value)
+        .ok_or_else(|| ReadError::at(line, "ns/op", format!("`{value}` is no number")))?;
+    Ok(Some((name, TimeUnit::Nanos.to_seconds(ns))))
 }

@@ -26,35 +26,108 @@ pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadErro
 }
 
 fn rows(bytes: &[u8], unit: TimeUnit) -> Result<Vec<Row>, ReadError> {
-    let mut rows = Vec::new();
-    let mut before = (0, 0);
-    let mut within = false;
-    for (line_number, line) in lines(bytes) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["Value", "Percentile", "TotalCount", ..] => within = true,
-            [first, ..] if within && first.starts_with('#') => break,
-            [value, percentile, count, ..] if within => {
-                let fault = |field: &str, text: &str| {
-                    ReadError::at(line_number, field, format!("`{text}` does not follow"))
-                };
-                let ns = exact_nanos(value, unit).filter(|ns| *ns >= before.0);
-                let ns = ns.ok_or_else(|| fault("Value", value))?;
-                number(percentile).ok_or_else(|| fault("Percentile", percentile))?;
-                let total = count.parse().ok().filter(|total| *total >= before.1);
-                let total: u64 = total.ok_or_else(|| fault("TotalCount", count))?;
-                rows.push(Row {
-                    after: before.0,
-                    ns,
-                    count: total - before.1,
-                });
-                before = (ns, total);
+    let mut table = Table::default();
+    for (line, text) in lines(bytes) {
+        table.read(line, &text, unit)?;
+    }
+    if table.place == Place::Within && !table.is_whole {
+        let problem =
+            "the table is cut off: neither 100 % nor the line with its Total count follows";
+        return Err(ReadError::of("table", problem));
+    }
+    table.rows.retain(|row| row.count > 0);
+    Ok(table.rows)
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Before,
+    Within,
+    Behind,
+    /// Behind a table, where another one follows that has no corrections (wrk2 -U).
+    Uncorrected,
+}
+
+/// A table of percentiles, as far as it was read.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Row>,
+    place: Place,
+    /// The largest value in nanoseconds, and how many there are up to it.
+    last: (u64, u64),
+    /// Whether the last row is that of 100 %.
+    is_whole: bool,
+}
+
+impl Table {
+    fn read(&mut self, line: usize, text: &str, unit: TimeUnit) -> Result<(), ReadError> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match (self.place, words.as_slice()) {
+            (Place::Before, ["Value", "Percentile", "TotalCount", ..]) => {
+                self.place = Place::Within
+            }
+            (Place::Within | Place::Behind, ["Value", "Percentile", "TotalCount", ..]) => {
+                let problem = "a second table follows; let the load print one";
+                return Err(ReadError::at(line, "table", problem));
+            }
+            (Place::Within | Place::Behind, [first, ..]) if first.starts_with('#') => {
+                self.place = Place::Behind;
+                return self.check_total(line, text);
+            }
+            (Place::Behind, _) if text.contains("Uncorrected") => self.place = Place::Uncorrected,
+            (Place::Within, [value, percentile, count, ..]) => {
+                return self.add(line, [value, percentile, count], unit);
             }
             _ => {}
         }
+        Ok(())
     }
-    rows.retain(|row| row.count > 0);
-    Ok(rows)
+
+    fn add(
+        &mut self,
+        line: usize,
+        [value, percentile, count]: [&str; 3],
+        unit: TimeUnit,
+    ) -> Result<(), ReadError> {
+        let fault = |field: &str, text: &str| {
+            ReadError::at(line, field, format!("`{text}` does not follow"))
+        };
+        // Both have decimals, so a comma in both is that of the locale.
+        let [value, percentile] = match percentile.contains(',') {
+            true => [value, percentile].map(|text| text.replace(',', ".")),
+            false => [value, percentile].map(str::to_owned),
+        };
+        let ns = exact_nanos(&value, unit).filter(|ns| *ns >= self.last.0);
+        let ns = ns.ok_or_else(|| fault("Value", &value))?;
+        let share = number(&percentile).ok_or_else(|| fault("Percentile", &percentile))?;
+        let total = count.parse().ok().filter(|total| *total >= self.last.1);
+        let total: u64 = total.ok_or_else(|| fault("TotalCount", count))?;
+        self.rows.push(Row {
+            after: self.last.0,
+            ns,
+            count: total - self.last.1,
+        });
+        self.last = (ns, total);
+        self.is_whole = share >= 1.0;
+        Ok(())
+    }
+
+    /// Compares the rows with the count below them.
+    fn check_total(&self, line: usize, text: &str) -> Result<(), ReadError> {
+        let Some((_, total)) = text.split_once("Total count") else {
+            return Ok(());
+        };
+        let total = total.trim_matches(|c: char| !c.is_ascii_digit());
+        match total.parse::<u64>() {
+            Ok(total) if total == self.last.1 => Ok(()),
+            _ => {
+                let problem = format!("`{total}`, but the rows count {}", self.last.1);
+                Err(ReadError::at(line, "Total count", problem))
+            }
+        }
+    }
 }
 
 /// Requests that took longer than `after` nanoseconds, and no longer than `ns`.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, text};
+use super::names::told_apart;
 use super::{Load, LoadReport, ReadError};
 use crate::run::trial::Pacing;
 
@@ -10,8 +11,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
     let results = list(&document, "results")?;
     let mut loads: Vec<Load> = Vec::new();
-    for result in results {
-        let load = named(&mut loads, text(result, "command")?);
+    for (result, name) in results.iter().zip(names(results)?) {
+        let load = named(&mut loads, &name);
         for time in list(result, "times")? {
             let seconds = time.as_f64().filter(|seconds| *seconds >= 0.0);
             load.add_value(seconds.ok_or_else(|| ReadError::of("times", "not a time"))?);
@@ -19,7 +20,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         let codes = result.get("exit_codes").and_then(Value::as_array);
         let failed = |code: &&Value| code.as_i64() != Some(0);
         let failures = codes.map_or(0, |codes| codes.iter().filter(failed).count());
+        let runs = codes.map_or(0, Vec::len);
         load.errors = Some(load.errors.unwrap_or(0) + failures as u64);
+        load.sent = Some(load.sent.unwrap_or(0) + runs as u64);
     }
     if let [only] = loads.as_mut_slice() {
         only.name = None;
@@ -32,4 +35,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         loads,
         pacing: Pacing::Unknown,
     })
+}
+
+/// The name of each command, with its parameters where another has the same name (`-n`).
+fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
+    let named = results.iter().map(|result| {
+        let parameters = result.get("parameters").and_then(Value::as_object);
+        let parameters = parameters.into_iter().flatten();
+        let written = parameters.map(|(name, value)| match value.as_str() {
+            Some(text) => format!("{name}={text}"),
+            None => format!("{name}={value}"),
+        });
+        let written: Vec<String> = written.collect();
+        Ok((text(result, "command")?.to_owned(), written.join(" ")))
+    });
+    let named: Vec<_> = named.collect::<Result<_, ReadError>>()?;
+    Ok(told_apart(&named))
 }

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, text};
+use super::names::told_apart;
 use super::{Latency, Load, LoadReport, ReadError};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
@@ -18,12 +19,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         .as_array()
         .ok_or_else(|| ReadError::of("JSON", "the results of JMH are a list"))?;
     let mut loads: Vec<Load> = Vec::new();
-    for result in results {
-        let load = named(&mut loads, &name(result)?);
-        read(result, load).map_err(|error| {
-            let name = load.name.clone().unwrap_or_default();
-            ReadError::of(format!("{name}.{}", error.field), error.problem)
-        })?;
+    for (result, name) in results.iter().zip(names(results)?) {
+        let load = named(&mut loads, &name);
+        read(result, load)
+            .map_err(|error| ReadError::of(format!("{name}.{}", error.field), error.problem))?;
     }
     if loads.is_empty() {
         return Err(ReadError::of("JSON", "it holds no benchmark"));
@@ -32,6 +31,51 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         loads,
         pacing: Pacing::Unknown,
     })
+}
+
+/// The name of each result: class and method, with the parameters; with the package, the mode of
+/// its times and its threads where there is another that differs in it.
+fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
+    let plain: Vec<String> = results.iter().map(name).collect::<Result<_, _>>()?;
+    let with = |names: &[String], detail: &dyn Fn(&Value) -> String| {
+        let details = results.iter().map(detail);
+        let both: Vec<_> = names.iter().cloned().zip(details).collect();
+        told_apart(&both)
+    };
+    let package = |result: &Value| {
+        let parts = text(result, "benchmark")
+            .unwrap_or_default()
+            .rsplitn(3, '.');
+        parts.last().unwrap_or_default().to_owned()
+    };
+    let threads = |result: &Value| {
+        let threads = result.get("threads").and_then(Value::as_u64);
+        threads.map_or_else(String::new, |it| format!("threads={it}"))
+    };
+    let told = with(&with(&plain, &package), &threads);
+    // Rates stand beside times of the same name, but times of two modes are two things.
+    let timed: Vec<(String, String)> = told
+        .iter()
+        .zip(results)
+        .map(|(name, result)| match has_times(result) {
+            true => (
+                name.clone(),
+                text(result, "mode").unwrap_or_default().to_owned(),
+            ),
+            false => (format!("{name}\n"), String::new()),
+        })
+        .collect();
+    let told = told_apart(&timed).into_iter();
+    Ok(told.map(|name| name.trim().to_owned()).collect())
+}
+
+/// Returns true if the result is of times, not of rates.
+fn has_times(result: &Value) -> bool {
+    let metric = result.get("primaryMetric");
+    let unit = metric
+        .and_then(|it| it.get("scoreUnit"))
+        .and_then(Value::as_str);
+    unit.is_some_and(|unit| unit.ends_with("/op"))
 }
 
 /// Class and method, with the parameters.
@@ -69,7 +113,11 @@ fn read(result: &Value, load: &mut Load) -> Result<(), ReadError> {
         .and_then(|unit| unit.parse().ok())
         .ok_or_else(strange)?;
     if metric.get("rawDataHistogram").is_some() {
-        load.latency = Some(Latency::Counted(histogram(metric, unit)?));
+        let mut all = histogram(metric, unit)?;
+        if let Some(Latency::Counted(before)) = &load.latency {
+            all.merge(before);
+        }
+        load.latency = Some(Latency::Counted(all));
     } else {
         for value in singles(metric)? {
             load.add_value(unit.to_seconds(value));

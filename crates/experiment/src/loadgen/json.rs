@@ -4,10 +4,46 @@ use serde_json::Value;
 
 use super::{Latency, Load, ReadError};
 
-/// The whole of a document.
+/// The whole of a document. Numbers that are none, as C prints them (`-nan`, `inf`), are null.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, ReadError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| ReadError::at(error.line(), "JSON", error.to_string()))
+    let read = serde_json::from_slice(bytes);
+    let read = read.or_else(|error| serde_json::from_slice(&without_nan(bytes)).map_err(|_| error));
+    read.map_err(|error| ReadError::at(error.line(), "JSON", error.to_string()))
+}
+
+/// Writes `null` for words outside of texts that stand for no number.
+fn without_nan(bytes: &[u8]) -> Vec<u8> {
+    const WORDS: [&[u8]; 5] = [b"infinity", b"-nan(ind)", b"-nan", b"nan", b"inf"];
+    let (mut plain, mut rest, mut within) = (Vec::new(), bytes, false);
+    while let Some((&byte, behind)) = rest.split_first() {
+        let unsigned = rest.strip_prefix(b"-").unwrap_or(rest);
+        let word = WORDS.iter().find_map(|word| {
+            let is_it = |text: &[u8]| {
+                let found = text.get(..word.len());
+                found.is_some_and(|found| found.eq_ignore_ascii_case(word))
+            };
+            let from = [rest, unsigned].into_iter().find(|text| is_it(text))?;
+            Some(&from[word.len()..])
+        });
+        match (within, byte, word) {
+            (false, _, Some(behind)) => {
+                plain.extend(b"null");
+                rest = behind;
+                continue;
+            }
+            (true, b'\\', _) => {
+                plain.push(byte);
+                plain.extend(behind.first());
+                rest = behind.get(1..).unwrap_or_default();
+                continue;
+            }
+            (_, b'"', _) => within = !within,
+            _ => {}
+        }
+        plain.push(byte);
+        rest = behind;
+    }
+    plain
 }
 
 /// A list within an object.

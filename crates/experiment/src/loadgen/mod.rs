@@ -9,10 +9,12 @@
 use std::fmt;
 
 use crate::base::histogram::distribution::Distribution;
+use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
 use crate::run::trial::{Interval, Pacing, Timed};
 
 mod csv;
+mod failures;
 mod go;
 mod google_benchmark;
 mod hdr;
@@ -23,13 +25,16 @@ mod json;
 mod jsonl;
 mod memtier;
 mod moment;
+mod names;
 mod pgbench;
 mod readings;
 mod redis;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod wrk;
 
+pub use failures::Failures;
 pub use readings::{Reply, read};
 
 /// What one source report.
@@ -54,8 +59,12 @@ pub struct Load {
     pub requests: Option<u64>,
     /// How many failed.
     pub errors: Option<u64>,
+    /// How many were sent, where failed ones are told beside those that were answered.
+    pub sent: Option<u64>,
     /// Each request with its time, where the source has one; else nothing.
     pub timed: Vec<Timed>,
+    /// Why their times could not be read, where the source has some.
+    pub untimed: Option<String>,
     /// Requests that were counted together, with their time, where the source has those.
     pub intervals: Vec<Interval>,
 }
@@ -69,6 +78,13 @@ pub enum Latency {
     Values(Vec<f64>),
     /// Nothing but these percentiles, in seconds.
     Quantiles(Vec<(Quantile, f64)>),
+    /// Nothing.
+    Unknown {
+        /// Why.
+        why: Missing,
+        /// The percentiles that the source has otherwise; none where it has every request.
+        quantiles: Vec<Quantile>,
+    },
 }
 
 /// Why a source could not be read.

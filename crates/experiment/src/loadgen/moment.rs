@@ -1,5 +1,7 @@
 //! Times as sources write them.
 
+use std::borrow::Cow;
+
 use super::{ReadError, number};
 use crate::run::plan::{Edge, Stamp, TimeUnit};
 use crate::run::trial::Timed;
@@ -8,10 +10,12 @@ use crate::run::trial::Timed;
 pub(super) fn timed(stamp: &Stamp, line: usize, text: &str, took: u64) -> Result<Timed, ReadError> {
     let unit = stamp.unit.or_else(|| TimeUnit::of_name(&stamp.field));
     let unit = unit.unwrap_or(TimeUnit::Nanos);
-    let at = exact_nanos(text, unit).ok_or_else(|| {
-        let problem = format!("`{text}` is no time in {}", unit.word());
-        ReadError::at(line, &*stamp.field, problem)
-    })?;
+    let at = exact_nanos(text, unit)
+        .or_else(|| rfc_3339(text))
+        .ok_or_else(|| {
+            let problem = format!("`{text}` is no time in {}", unit.word());
+            ReadError::at(line, &*stamp.field, problem)
+        })?;
     Ok(Timed {
         ended_unix_ns: match stamp.edge {
             Edge::Began => at.saturating_add(took),
@@ -43,9 +47,113 @@ pub(super) fn exact_nanos(text: &str, unit: TimeUnit) -> Option<u64> {
         .checked_add(fraction.checked_mul(scale)?)
 }
 
+/// A number with a decimal point, of one that may have a decimal comma.
+///
+/// # Errors
+///
+/// What to write, where a comma may also be a mark of thousands.
+pub(super) fn decimal(text: &str) -> Result<Cow<'_, str>, String> {
+    let Some((whole, decimals)) = text.trim().split_once(',') else {
+        return Ok(text.into());
+    };
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let may_be_thousands = decimals.len() == 3 && !whole.starts_with('0');
+    if is_number(whole) && is_number(decimals) && !whole.is_empty() && !may_be_thousands {
+        return Ok(format!("{whole}.{decimals}").into());
+    }
+    Err(format!(
+        "`{text}`: the comma may be a decimal or a mark of thousands; let it be written with a \
+         decimal point and no other mark (LC_ALL=C)"
+    ))
+}
+
+/// Nanoseconds since 1970 of `2020-03-06T16:47:36.78+08:00`.
+fn rfc_3339(text: &str) -> Option<u64> {
+    let (date, time) = text.trim().split_once(['T', 't', ' '])?;
+    let zone = time.find(['Z', 'z', '+', '-'])?;
+    let (time, zone) = time.split_at(zone);
+    let [year, month, day] = parts(date, '-')?;
+    let [hour, minute, second] = time.splitn(3, ':').collect::<Vec<_>>().try_into().ok()?;
+    let (hour, minute): (u64, u64) = (hour.parse().ok()?, minute.parse().ok()?);
+    let second = exact_nanos(second, TimeUnit::Seconds)?;
+    let is_in_calendar = (1970..=2500).contains(&year) && (1..=12).contains(&month);
+    if !is_in_calendar || !(1..=31).contains(&day) || hour > 24 || minute > 59 {
+        return None;
+    }
+    let minutes = (days(year, month, day) * 24 + hour) * 60 + minute;
+    let minutes = minutes.checked_add_signed(-offset(zone)?)?;
+    let minute = TimeUnit::Seconds.nanos() * 60;
+    minutes.checked_mul(minute)?.checked_add(second)
+}
+
+/// Minutes by which a zone is ahead of UTC.
+fn offset(zone: &str) -> Option<i64> {
+    if zone.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let is_zone = (0..=24).contains(&hours) && (0..60).contains(&minutes);
+    is_zone.then_some(sign * (hours * 60 + minutes))
+}
+
+fn parts(text: &str, separator: char) -> Option<[u64; 3]> {
+    let parts = text.split(separator).map(|part| part.parse().ok());
+    parts.collect::<Option<Vec<u64>>>()?.try_into().ok()
+}
+
+/// Days from 1970 to a day of the Gregorian calendar, from 1970 on.
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
+    let is_leap = leaps(year) > leaps(year - 1);
+    let leap_day = u64::from(is_leap && month > 2);
+    let years = (year - 1970) * 365 + leaps(year - 1) - leaps(1969);
+    years + BEFORE[(month - 1) as usize % 12] + leap_day + day - 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_times_since_1970() {
+        let cases = [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            (
+                "2020-03-06T16:47:36.78+08:00",
+                Some(1_583_484_456_780_000_000),
+            ),
+            ("2000-02-29T23:59:59-00:30", Some(951_870_599_000_000_000)),
+            (
+                "2026-11-29 01:20:00.000000001Z",
+                Some(1_795_915_200_000_000_001),
+            ),
+            ("2026-13-01T00:00:00Z", None),
+            ("2026-11-29T01:20:00", None),
+            ("yesterday", None),
+        ];
+        for (text, ns) in cases {
+            assert_eq!(rfc_3339(text), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comma_is_read_where_it_can_be_one_thing_alone() {
+        for (text, plain) in [
+            ("0,016", "0.016"),
+            ("12,5", "12.5"),
+            ("3", "3"),
+            ("7.5", "7.5"),
+        ] {
+            assert_eq!(decimal(text).as_deref(), Ok(plain));
+        }
+        for text in ["1,205", "1,234.5", "1,2,3", ",5"] {
+            let error = decimal(text).expect_err(text);
+            assert!(error.contains("LC_ALL=C"), "{error}");
+        }
+    }
 
     #[test]
     fn decimals_become_whole_nanoseconds() {

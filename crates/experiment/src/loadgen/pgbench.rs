@@ -16,7 +16,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
             log.add(&Transaction::parse(number, words)?)?;
         }
     }
-    if log.all.count() == 0 {
+    if log.all.count() + log.failed + log.skipped == 0 {
         return Err(ReadError::of("log", "it holds no transaction"));
     }
     let pacing = log.pacing();
@@ -33,6 +33,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
+/// The least time since 1970 in seconds that a log may have (September 2001), and more than any
+/// client.
+const EPOCH: u64 = 1_000_000_000;
+
+const NO_SINGLE: &str = "a log with --aggregate-interval holds no single transactions";
+
+const AGGREGATED: &str = "column 1 is a time since 1970: a log with --aggregate-interval holds no \
+     single transactions; leave that out";
+
 /// One line, of as many columns as there can be.
 struct Transaction<'a> {
     line: usize,
@@ -47,12 +56,31 @@ impl<'a> Transaction<'a> {
             let problem = not_a_transaction(words.len());
             return Err(ReadError::at(line, "transaction", problem));
         }
-        Ok(Self {
+        if whole(line, "client_id", words[0])? >= EPOCH {
+            return Err(ReadError::at(line, "client_id", AGGREGATED));
+        }
+        let one = Self {
             line,
             seconds: whole(line, "time_epoch", words[4])?,
             micros: whole(line, "time_us", words[5])?,
             words,
-        })
+        };
+        one.check_time().map(|()| one)
+    }
+
+    /// Refuses other tables of as many columns.
+    fn check_time(&self) -> Result<(), ReadError> {
+        let fault = |field: &str, word: &str, what: &str| {
+            let problem = format!("`{word}` is not {what}: this is no line of `pgbench -l`");
+            Err(ReadError::at(self.line, field, problem))
+        };
+        if self.seconds < EPOCH {
+            return fault("time_epoch", self.words[4], "a time since 1970");
+        }
+        if self.micros >= 1_000_000 {
+            return fault("time_us", self.words[5], "a part of a second");
+        }
+        Ok(())
     }
 
     /// How long it took, in microseconds.
@@ -147,9 +175,9 @@ fn since_1970_ns(seconds: u64, micros: u64) -> u64 {
 
 fn not_a_transaction(columns: usize) -> String {
     let hint = if columns > 8 {
-        "; a log with --aggregate-interval holds no single transactions"
+        format!("; {NO_SINGLE}")
     } else {
-        ""
+        String::new()
     };
     format!("it has {columns} columns instead of 6 to 8{hint}")
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::requests::Fields;
 use super::{
-    Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh,
-    jsonl, memtier, pgbench, redis, wrk,
+    Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm,
+    hyperfine, jmh, jsonl, memtier, names, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::plan::{LatencySource, Reader};
-use crate::run::stats::Quantile;
 use crate::run::trial::timeline::Unrelated;
 use crate::run::trial::{Pacing, Reading, Times};
 
@@ -22,6 +22,8 @@ pub struct Reply {
     pub pacing: Option<Pacing>,
     /// When the requests were, or why that is not known.
     pub times: Result<Times, Unrelated>,
+    /// The failures, where more requests failed than were answered.
+    pub failures: Option<Failures>,
 }
 
 /// The reply of one trial from what it wrote, each document with its name for errors; or
@@ -29,10 +31,11 @@ pub struct Reply {
 #[must_use]
 pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
-        Ok(mut report) => Reply {
-            readings: readings(&report),
+        Ok((mut report, prefixes)) => Reply {
+            readings: readings(&report.loads, &prefixes),
             pacing: Some(report.pacing),
             times: times(source, &mut report),
+            failures: report.failures(),
         },
         Err(error) => {
             let missing = Missing::Unreadable { error };
@@ -43,6 +46,7 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
                     .collect(),
                 pacing: None,
                 times: Err(Unrelated::Unread),
+                failures: None,
             }
         }
     }
@@ -60,6 +64,9 @@ fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrel
     if !intervals.is_empty() {
         return Ok(Times::Intervals(intervals));
     }
+    if let Some(error) = report.loads.iter_mut().find_map(|load| load.untimed.take()) {
+        return Err(Unrelated::Unreadable { error });
+    }
     let source = source.reader.program();
     Err(Unrelated::NoTimes { source })
 }
@@ -67,19 +74,14 @@ fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrel
 /// The metrics that a reader gives where all is well; the one of all readers where their names
 /// come from the source.
 fn expected(reader: &Reader) -> Vec<String> {
-    let quantile = |quantile: &Quantile| format!("latency_{}_seconds", quantile.word());
+    let of_wrk = |pacing| {
+        let quantiles = wrk::quantiles(pacing).into_iter().map(quantile_end);
+        let throughput = [RequestMetric::Throughput.to_string()];
+        quantiles.chain(throughput).collect()
+    };
     match reader {
-        Reader::Wrk => [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max]
-            .iter()
-            .map(quantile)
-            .chain([RequestMetric::Throughput.to_string()])
-            .collect(),
-        Reader::Wrk2 => Quantile::ALL
-            .iter()
-            .filter(|it| **it != Quantile::P95)
-            .map(quantile)
-            .chain([RequestMetric::Throughput.to_string()])
-            .collect(),
+        Reader::Wrk => of_wrk(Pacing::Closed),
+        Reader::Wrk2 => of_wrk(Pacing::Open),
         Reader::Memtier => vec![
             RequestMetric::Latency.to_string(),
             RequestMetric::Throughput.to_string(),
@@ -88,7 +90,11 @@ fn expected(reader: &Reader) -> Vec<String> {
     }
 }
 
-fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadReport, String> {
+/// All documents together, and the beginning of the metrics of each load.
+fn all(
+    source: &LatencySource,
+    documents: &[(String, Vec<u8>)],
+) -> Result<(LoadReport, Vec<String>), String> {
     let word = source.reader.word();
     let mut report: Option<LoadReport> = None;
     for (name, bytes) in documents {
@@ -100,13 +106,24 @@ fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadRe
             })?,
         });
     }
-    let report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
-    distinct(&report.loads)?;
-    Ok(report)
+    let mut report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
+    let prefixes = names::prefixes(&report.loads).map_err(|error| format!("{word}: {error}"))?;
+    report.loads = report
+        .loads
+        .into_iter()
+        .map(Load::without_silence)
+        .collect();
+    Ok((report, prefixes))
 }
 
 pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, ReadError> {
-    let (unit, stamp) = (source.unit(), source.stamp.as_ref());
+    let bytes = without_mark(bytes)?;
+    let unit = source.unit();
+    let fields = |latency| Fields {
+        latency,
+        unit,
+        rows: &source.rows,
+    };
     match &source.reader {
         Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
         Reader::Wrk2 => wrk::parse(bytes, Pacing::Open),
@@ -119,8 +136,20 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, 
         Reader::GoogleBenchmark => google_benchmark::parse(bytes),
         Reader::Go => go::parse(bytes),
         Reader::Hyperfine => hyperfine::parse(bytes),
-        Reader::Csv(column) => csv::parse(bytes, column, unit, stamp),
-        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit, stamp),
+        Reader::Csv(column) => csv::parse(bytes, fields(column)),
+        Reader::Jsonl(field) => jsonl::parse(bytes, fields(field)),
+    }
+}
+
+/// The text behind the mark of its bytes' order, which programs of Windows write.
+fn without_mark(bytes: &[u8]) -> Result<&[u8], ReadError> {
+    match bytes {
+        [0xef, 0xbb, 0xbf, text @ ..] => Ok(text),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            let problem = "it is UTF-16; let it be written as UTF-8 (iconv -f UTF-16 -t UTF-8)";
+            Err(ReadError::of("text", problem))
+        }
+        text => Ok(text),
     }
 }
 
@@ -135,11 +164,16 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
         return None;
     };
     all.merge(more);
-    a.timed.extend(&b.timed);
+    a.untimed = a.untimed.take().or_else(|| b.untimed.clone());
+    match &a.untimed {
+        Some(_) => a.timed.clear(),
+        None => a.timed.extend(&b.timed),
+    }
     a.intervals.extend(b.intervals.iter().cloned());
     let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
     a.requests = sum(a.requests, b.requests);
     a.errors = sum(a.errors, b.errors);
+    a.sent = sum(a.sent, b.sent);
     a.throughput = match (a.throughput.as_slice(), b.throughput.as_slice()) {
         ([x], [y]) => vec![x + y],
         _ => Vec::new(),
@@ -147,41 +181,13 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     Some(one)
 }
 
-/// Names that would be one metric are refused: two benchmarks are not one.
-fn distinct(loads: &[Load]) -> Result<(), String> {
-    let mut seen: BTreeMap<String, Option<&str>> = BTreeMap::new();
-    for load in loads {
-        let name = load.name.as_deref();
-        if let Some(other) = seen.insert(prefix(load), name) {
-            let [a, b] = [other, name].map(Option::unwrap_or_default);
-            return Err(format!("`{a}` and `{b}` would be one metric; rename one"));
-        }
-    }
-    Ok(())
+fn readings(loads: &[Load], prefixes: &[String]) -> BTreeMap<String, Reading> {
+    let each = loads.iter().zip(prefixes);
+    each.flat_map(|(load, prefix)| of_load(load, prefix))
+        .collect()
 }
 
-/// The beginning of the metrics of one load: `set_` of `SET`.
-fn prefix(load: &Load) -> String {
-    let Some(name) = &load.name else {
-        return String::new();
-    };
-    let mut prefix = String::new();
-    for letter in name.chars() {
-        match letter.to_ascii_lowercase() {
-            letter if letter.is_ascii_alphanumeric() => prefix.push(letter),
-            _ if prefix.ends_with('_') || prefix.is_empty() => {}
-            _ => prefix.push('_'),
-        }
-    }
-    format!("{}_", prefix.trim_end_matches('_'))
-}
-
-fn readings(report: &LoadReport) -> BTreeMap<String, Reading> {
-    report.loads.iter().flat_map(of_load).collect()
-}
-
-fn of_load(load: &Load) -> Vec<(String, Reading)> {
-    let prefix = prefix(load);
+fn of_load(load: &Load, prefix: &str) -> Vec<(String, Reading)> {
     let called = |what: &str, reading| (format!("{prefix}{what}"), reading);
     let named = |what: RequestMetric, reading| called(what.name(), reading);
     let mut readings = match &load.latency {
@@ -198,6 +204,13 @@ fn of_load(load: &Load) -> Vec<(String, Reading)> {
         Some(Latency::Quantiles(quantiles)) => quantiles
             .iter()
             .map(|(quantile, seconds)| called(&quantile_end(*quantile), Reading::of(*seconds)))
+            .collect(),
+        Some(Latency::Unknown { why, quantiles }) if quantiles.is_empty() => {
+            vec![named(RequestMetric::Latency, Reading::missing(why.clone()))]
+        }
+        Some(Latency::Unknown { why, quantiles }) => quantiles
+            .iter()
+            .map(|it| called(&quantile_end(*it), Reading::missing(why.clone())))
             .collect(),
     };
     if !load.throughput.is_empty() {

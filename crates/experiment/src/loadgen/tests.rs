@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-mod times;
-
 use super::{Latency, Load, LoadReport, read};
 use crate::base::missing::Missing;
 use crate::run::plan::LatencySource;
@@ -14,9 +12,31 @@ use crate::run::trial::{Pacing, Reading};
 
 macro_rules! fixture {
     ($name:literal) => {
-        include_bytes!(concat!("../../../../fixtures/readers/", $name))
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/readers/",
+            $name
+        ))
     };
 }
+
+/// Outputs that were posted, or are of the form that a tool documents, cut to the part that was
+/// read wrongly.
+macro_rules! posted {
+    ($name:literal) => {
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/loadgen/",
+            $name
+        ))
+    };
+}
+
+mod deviations;
+mod failures;
+mod named;
+mod rows;
+mod times;
 
 fn source(text: &str) -> LatencySource {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -83,7 +103,14 @@ fn wrk_tells_percentiles_and_errors() {
     assert_eq!(load.throughput, [1072.62]);
     let bad = report("wrk", fixture!("wrk-errors.txt"));
     assert_eq!(bad.loads[0].errors, Some(1090));
-    assert!(fault("wrk", b"Requests/sec: 5\n").contains("--latency"));
+    let rate_alone = report("wrk", b"Requests/sec: 5\n");
+    assert_eq!(rate_alone.loads[0].throughput, [5.0]);
+    assert!(format!("{:?}", rate_alone.loads[0].latency).contains("--latency"));
+    let twice = fault("wrk", posted!("wrk-twice.txt"));
+    assert!(
+        twice.starts_with("line 7, requests: a second run"),
+        "{twice}"
+    );
     assert!(fault("wrk", b"").contains("Requests/sec"));
     let broken = b"  Latency Distribution\n  50%  2.87xs\n";
     assert!(fault("wrk", broken).starts_with("line 2, latency"));
@@ -139,7 +166,20 @@ fn pgbench_counts_every_transaction() {
     );
     let aggregated = b"1795264470 129 1556565 26976094043 764 40014 0 0 0\n";
     assert!(fault("pgbench-log", aggregated).contains("--aggregate-interval"));
-    assert!(fault("pgbench-log", b"0 1 x1 0 1 2\n0 1 9 0 1 z\n").starts_with("line 2, time_us"));
+    let torn = b"0 1 x1 0 1789000000 2\n0 1 9 0 1789000000 z\n";
+    assert!(fault("pgbench-log", torn).starts_with("line 2, time_us"));
+    let six_columns = fault("pgbench-log", posted!("pgbench-aggregate.log"));
+    assert!(
+        six_columns.starts_with("line 1, client_id: column 1 is a time"),
+        "{six_columns}"
+    );
+    assert!(six_columns.contains("--aggregate-interval"));
+    let with_lag = b"1345828501 5601 1542744 483552416 61 2573 0 3\n";
+    assert!(fault("pgbench-log", with_lag).contains("--aggregate-interval"));
+    let vmstat = b"1 0 81920 7812 22 512\n";
+    assert!(fault("pgbench-log", vmstat).contains("`22` is not a time since 1970"));
+    let late = b"0 1 9 0 1789000000 1000000\n";
+    assert!(fault("pgbench-log", late).contains("`1000000` is not a part of a second"));
 }
 
 #[test]
@@ -159,6 +199,20 @@ fn a_table_of_percentiles_is_a_histogram_of_its_steps() {
         fault("hgrm", b"Value Percentile TotalCount\n2 0.1 5\n1 0.2 6\n").contains("line 3, Value")
     );
     assert!(fault("hgrm", b"nothing").contains("no table"));
+    assert!(fault("hgrm", posted!("torn.hgrm")).contains("table: the table is cut off"));
+    let whole = fixture!("hdr.hgrm");
+    let text = std::str::from_utf8(whole).expect("text");
+    let without_row: String = text
+        .lines()
+        .filter(|line| line.split_whitespace().nth(2) != Some("6000"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(fault("hgrm", without_row.as_bytes()).contains("but the rows count"));
+    assert!(fault("hgrm", &[whole.as_slice(), whole].concat()).contains("a second table"));
+    assert!(fault("hgrm", &fixture!("wrk2.txt").repeat(2)).contains("a second table"));
+    // In a German locale.
+    let commas = report("hgrm", text.replace('.', ",").as_bytes());
+    assert_eq!(counted(&commas.loads[0]), table);
 }
 
 #[test]
@@ -299,7 +353,17 @@ fn several_files_are_one_only_where_requests_were_counted() {
     let twice = b"BenchmarkA/x-2 1 5 ns/op\nBenchmarkA_x-2 1 5 ns/op\n";
     assert!(format!("{:?}", two("go", twice)).contains("cannot be merged"));
     let (one, _) = docs("go", &[("a".into(), twice.as_slice())]);
-    assert!(format!("{one:?}").contains("would be one metric"));
+    assert_eq!(one["a_slash_x_dash_2_latency_seconds"], Reading::of(5e-9));
+    assert_eq!(
+        one["a_underscore_x_dash_2_latency_seconds"],
+        Reading::of(5e-9)
+    );
+    let again = fixture!("redis-benchmark.txt").repeat(2);
+    let (again, _) = docs("redis-benchmark", &[("a".into(), again.as_slice())]);
+    assert!(
+        format!("{again:?}").contains("`SET` is there twice"),
+        "{again:?}"
+    );
 }
 
 proptest! {

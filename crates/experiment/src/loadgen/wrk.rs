@@ -1,24 +1,35 @@
 //! wrk and wrk2.
 //!
 //! Source: `print_stats_latency` and `format_metric` (units) of wrk 4.1 and of wrk2. Numbers are
-//! printed with two decimals of their unit, so three digits at the least are known.
+//! printed with two decimals of their unit, so three digits at the least are known. Where no
+//! request was answered they are `-nan` or 0.
 
+use super::failures::NO_ANSWER;
 use super::moment::exact_nanos;
 use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
+/// The percentiles that each of them prints.
+pub(super) fn quantiles(pacing: Pacing) -> Vec<Quantile> {
+    match pacing {
+        Pacing::Open => {
+            let printed = |it: &Quantile| *it != Quantile::P95;
+            Quantile::ALL.into_iter().filter(printed).collect()
+        }
+        _ => vec![Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max],
+    }
+}
+
 pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<LoadReport, ReadError> {
     let mut printed = Printed::default();
     for (number, line) in lines(bytes) {
-        printed.read(&line).map_err(|Unexpected { field, text }| {
-            let problem = format!("`{text}` is not what wrk prints there");
-            ReadError::at(number, field, problem)
-        })?;
+        let read = printed.read(&line);
+        read.map_err(|it| ReadError::at(number, it.field, it.problem()))?;
     }
     Ok(LoadReport {
-        loads: vec![printed.into_load()?],
+        loads: vec![printed.into_load(quantiles(pacing))?],
         pacing,
     })
 }
@@ -28,24 +39,46 @@ pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<LoadReport, ReadErro
 struct Printed {
     rate: Option<f64>,
     requests: Option<u64>,
-    errors: u64,
+    /// Answers that are none: they count as requests too.
+    refused: u64,
+    /// Requests without an answer.
+    unanswered: u64,
     quantiles: Vec<(Quantile, f64)>,
     longest: Option<f64>,
     /// Whether the next lines are those of the latency distribution.
     within: bool,
 }
 
-/// A word that should have been something else.
+/// A word that should have been something else; none where the line begins another run.
 struct Unexpected {
     field: &'static str,
-    text: String,
+    text: Option<String>,
+}
+
+impl Unexpected {
+    fn problem(&self) -> String {
+        match &self.text {
+            Some(text) => format!("`{text}` is not what wrk prints there"),
+            None => "a second run is in the output; let the load print one, and warm up with \
+                     --warm-up-load"
+                .to_owned(),
+        }
+    }
 }
 
 fn expect<T>(value: Option<T>, field: &'static str, text: &str) -> Result<T, Unexpected> {
     value.ok_or_else(|| Unexpected {
         field,
-        text: text.to_owned(),
+        text: Some(text.to_owned()),
     })
+}
+
+/// Keeps what is printed once in a run.
+fn keep<T>(slot: &mut Option<T>, value: T, field: &'static str) -> Result<(), Unexpected> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Unexpected { field, text: None }),
+    }
 }
 
 impl Printed {
@@ -59,37 +92,59 @@ impl Printed {
             [percent, time] if self.within && percent.ends_with('%') => {
                 let share = number(percent.trim_end_matches('%'));
                 let share = expect(share, "percentile", percent)?;
-                let seconds = expect(time_of(time), "latency", time)?;
                 let quantile = Quantile::of_percent(share);
-                self.quantiles.extend(quantile.map(|q| (q, seconds)));
+                if let (Some(quantile), false) = (quantile, is_nan(time)) {
+                    let seconds = expect(time_of(time), "latency", time)?;
+                    self.quantiles.push((quantile, seconds));
+                }
             }
-            ["Latency", _, _, max, _] => {
+            ["Latency", _, _, max, _] if !is_nan(max) => {
                 self.longest = Some(expect(time_of(max), "longest", max)?);
             }
             [count, "requests", "in", ..] => {
-                self.requests = Some(expect(count.parse().ok(), "requests", count)?);
+                let count = expect(count.parse().ok(), "requests", count)?;
+                keep(&mut self.requests, count, "requests")?;
                 self.within = false;
             }
-            ["Socket", "errors:", ..] | ["Non-2xx", ..] => {
-                let sum = all_numbers(line).and_then(|more| self.errors.checked_add(more));
-                self.errors = expect(sum, "errors", line)?;
+            ["Socket", "errors:", ..] => {
+                let sum = all_numbers(line).and_then(|more| self.unanswered.checked_add(more));
+                self.unanswered = expect(sum, "errors", line)?;
             }
-            ["Requests/sec:", rate] => self.rate = Some(expect(number(rate), "rate", rate)?),
+            ["Non-2xx", ..] => {
+                let sum = all_numbers(line).and_then(|more| self.refused.checked_add(more));
+                self.refused = expect(sum, "errors", line)?;
+            }
+            ["Requests/sec:", rate] => {
+                let per_second = match is_nan(rate) {
+                    true => Some(0.0),
+                    false => number(rate),
+                };
+                let per_second = expect(per_second, "rate", rate)?;
+                keep(&mut self.rate, per_second, "Requests/sec")?;
+            }
             [] if self.within => self.within = !has_tail(&self.quantiles),
             _ => {}
         }
         Ok(())
     }
 
-    fn into_load(mut self) -> Result<Load, ReadError> {
+    fn into_load(mut self, wanted: Vec<Quantile>) -> Result<Load, ReadError> {
         let Some(rate) = self.rate else {
             return Err(ReadError::of("Requests/sec", "wrk printed no such line"));
         };
-        if !has_tail(&self.quantiles) {
-            return Err(ReadError::of(
-                "Latency Distribution",
-                "wrk printed none; give it --latency",
-            ));
+        let load = Load {
+            throughput: vec![rate],
+            requests: self.requests,
+            errors: Some(self.refused.saturating_add(self.unanswered)),
+            sent: self.requests.map(|it| it.saturating_add(self.unanswered)),
+            ..Load::default()
+        };
+        if self.requests == Some(0) || !has_tail(&self.quantiles) {
+            let why = match self.requests {
+                Some(0) => NO_ANSWER,
+                _ => "wrk printed no Latency Distribution; give it --latency",
+            };
+            return Ok(load.without_latency(why, wanted));
         }
         // wrk2 lists the longest as 100 %; the one above it is that of a sample.
         if !self.quantiles.iter().any(|(q, _)| *q == Quantile::Max) {
@@ -98,13 +153,15 @@ impl Printed {
         }
         self.quantiles.sort_by_key(|(quantile, _)| *quantile);
         Ok(Load {
-            throughput: vec![rate],
-            requests: self.requests,
-            errors: Some(self.errors),
             latency: Some(Latency::Quantiles(self.quantiles)),
-            ..Load::default()
+            ..load
         })
     }
+}
+
+/// Returns true for the mean of nothing.
+fn is_nan(text: &str) -> bool {
+    text.trim_start_matches('-').starts_with("nan")
 }
 
 fn has_tail(quantiles: &[(Quantile, f64)]) -> bool {

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use hugewise_base::host::Host;
 use hugewise_experiment::run::compare::{self, host_differences};
+use hugewise_experiment::run::metric::requests::suffix_metric;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::record::{End, Header, Record, StopReason};
-use hugewise_experiment::run::trial::Trial;
+use hugewise_experiment::run::trial::{Reading, Trial};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::Turn;
@@ -342,7 +343,20 @@ fn exit_of(record: &Record, judged: Exit) -> Exit {
         Exit::Interrupted
     } else if !record.trials.iter().all(Trial::succeeded) {
         Exit::TrialFailed
+    } else if !record.trials.is_empty() && !reads_latencies(record) {
+        message("--latency was read in no trial; the report says why");
+        Exit::TrialFailed
     } else {
         judged
     }
+}
+
+/// Returns false if latencies were asked for, and the source gave nothing in any trial.
+fn reads_latencies(record: &Record) -> bool {
+    let is_read = |trial: &Trial| {
+        let readings = trial.readings.iter();
+        let mut of_source = readings.filter(|(name, _)| suffix_metric(name).is_some());
+        of_source.any(|(_, reading)| !matches!(reading, Reading::Missing { .. }))
+    };
+    record.header.plan.latency.is_none() || record.trials.iter().any(is_read)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_experiment::run::answer::Doubt;
+use hugewise_experiment::run::answer::{Doubt, Word};
 use hugewise_experiment::run::gate::{Gate, Judgement};
 use hugewise_experiment::run::record::{Record, StopReason};
 use hugewise_experiment::run::report::Report;
@@ -88,7 +88,9 @@ fn failure_text(record: &Record) -> String {
     };
     let command = short_command(&record.header.plan.command, 60);
     let way_out = match trial.outcome {
-        Outcome::Exited { .. } => "; --ignore-failure measures it nevertheless",
+        Outcome::Exited { .. } | Outcome::RequestsFailed { .. } => {
+            "; --ignore-failure measures it nevertheless"
+        }
         _ => "",
     };
     let mut text = format!(
@@ -119,17 +121,30 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
             message(text);
         }
     }
-    let is_doubtful = answer.doubts.iter().any(Doubt::forbids_strict);
+    let is_doubtful = answer.doubts.iter().any(Doubt::forbids_strict) || has_no_value(report);
     if gates
         .iter()
         .any(|gate| matches!(gate, Judgement::Closed(_)))
     {
         Exit::Gate
+    } else if !gates.is_empty() && fails_requests(report.record) {
+        Exit::TrialFailed
     } else if demands.strict && (is_doubtful || gates.iter().any(is_open)) {
         Exit::Doubtful
     } else {
         Exit::Done
     }
+}
+
+/// Returns true if no trial gave the judged metric.
+fn has_no_value(report: &Report<'_>) -> bool {
+    report.answer().word == Word::Failed
+}
+
+/// Returns true if requests failed in most of a trial: no gate is open to that.
+fn fails_requests(record: &Record) -> bool {
+    let mut outcomes = record.trials.iter().map(|trial| &trial.outcome);
+    outcomes.any(|outcome| matches!(outcome, Outcome::RequestsFailed { .. }))
 }
 
 /// Judges a gate, and explains on stderr why it is not open.
@@ -138,6 +153,7 @@ fn judged(gate: &Gate, report: &Report<'_>, demands: &Demands) -> Judgement {
     // Under --strict an open question ends with its own exit code.
     let (flag, follows) = match demands.strict {
         true => ("--strict: ", ""),
+        false if fails_requests(report.record) => ("", ": requests failed"),
         false => ("", ", so it does not fail"),
     };
     match &judgement {

@@ -17,15 +17,19 @@ const RELATIVE: f64 = 365.0 * 86_400.0;
 pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
     let mut all = Distribution::new(Grain::Bucket, 1);
     let (mut seconds, mut intervals, mut base) = (0.0, Vec::new(), Base::default());
+    let whole_lines = bytes.iter().filter(|byte| **byte == b'\n').count();
     for (at, line) in lines(bytes) {
         let line = line.trim();
         base.hear(line);
         if line.is_empty() || line.starts_with(['#', '"']) {
             continue;
         }
-        let row = Row::of(line).map_err(|problem| ReadError::at(at, "interval", problem))?;
-        let part = decode(row.histogram, unit)
-            .map_err(|problem| ReadError::at(at, "histogram", problem))?;
+        let (row, part) = match interval(at, line, unit) {
+            Ok(read) => read,
+            // What was written last is torn where the writer was ended; the others are whole.
+            Err(_) if at > whole_lines && !intervals.is_empty() => break,
+            Err(error) => return Err(error),
+        };
         all.merge(&part);
         seconds += row.length;
         intervals.push(row.interval(base.of(row.start), part));
@@ -46,6 +50,14 @@ pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadRe
         }],
         pacing: Pacing::Unknown,
     })
+}
+
+/// One line and its histogram.
+fn interval(at: usize, line: &str, unit: TimeUnit) -> Result<(Row<'_>, Distribution), ReadError> {
+    let row = Row::of(line).map_err(|problem| ReadError::at(at, "interval", problem))?;
+    let part = decode(row.histogram, unit);
+    let part = part.map_err(|problem| ReadError::at(at, "histogram", problem))?;
+    Ok((row, part))
 }
 
 /// What the starts of intervals count from, in seconds since 1970.

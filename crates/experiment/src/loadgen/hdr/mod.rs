@@ -1,5 +1,5 @@
-//! HdrHistogram's compressed form V2 (base64 of zlib of zigzag LEB128 counts), and its interval
-//! logs.
+//! HdrHistogram's compressed forms (base64 of zlib of counts: V2 as zigzag LEB128, V0 and V1 of a
+//! fixed size), and its interval logs.
 //!
 //! Source: `AbstractHistogram.encodeIntoCompressedByteBuffer` of HdrHistogram; the fixture was
 //! written by its version 2.1.11.
@@ -14,9 +14,24 @@ mod log;
 
 pub(super) use log::parse_log;
 
-/// Of V2, with or without the word size in its second-lowest digit.
-const COOKIE: u32 = 0x1c84_9303;
-const COMPRESSED_COOKIE: u32 = 0x1c84_9304;
+/// The versions of the form, by the cookies of the compressed form and of the plain one within
+/// it; the size of a count is in their second-lowest digit.
+const COOKIES: [(u32, u32, Version); 3] = [
+    (0x1c84_9309, 0x1c84_9308, Version::V0),
+    (0x1c84_9302, 0x1c84_9301, Version::V1),
+    (0x1c84_9304, 0x1c84_9303, Version::V2),
+];
+
+/// How counts are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Of fixed size, behind a header without their length (HdrHistogram before 2.1).
+    V0,
+    /// Of fixed size (HdrHistogram 2.1 to 2.1.6).
+    V1,
+    /// Of variable size.
+    V2,
+}
 
 /// Longer than any histogram that makes sense: one of five digits and all of 64 bits.
 const LARGEST_BYTES: usize = 64 << 20;
@@ -34,9 +49,10 @@ pub(super) fn decode(text: &str, unit: TimeUnit) -> Result<Distribution, String>
 fn unpacked(packed: &[u8]) -> Result<Vec<u8>, String> {
     let mut reader = Bytes(packed);
     let cookie = reader.u32()?;
-    if cookie & !0xf0 != COMPRESSED_COOKIE {
+    if !COOKIES.iter().any(|it| it.0 == cookie & !0xf0) {
         return Err(format!(
-            "its cookie {cookie:#x} is not that of a compressed histogram, version 2"
+            "its cookie {cookie:#x} is not that of a compressed histogram, version 0 to 2; let \
+             HistogramLogWriter of HdrHistogram write it, of whole values (no DoubleHistogram)"
         ));
     }
     let length = reader.u32()? as usize;
@@ -48,29 +64,21 @@ fn unpacked(packed: &[u8]) -> Result<Vec<u8>, String> {
 /// The counts of the plain form.
 fn counts(plain: &[u8], unit: TimeUnit) -> Result<Distribution, String> {
     let mut reader = Bytes(plain);
-    let cookie = reader.u32()?;
-    if cookie & !0xf0 != COOKIE {
+    let header = Header::read(&mut reader)?;
+    let Header { digits, lowest, .. } = header;
+    if digits > 5 || lowest == 0 || header.ratio != 1.0 {
         return Err(format!(
-            "its inner cookie {cookie:#x} is not that of version 2"
-        ));
-    }
-    let length = reader.u32()? as usize;
-    let _normalizing_offset = reader.u32()?;
-    let digits = reader.u32()?;
-    let lowest = reader.u64()?;
-    let _highest = reader.u64()?;
-    let ratio = f64::from_bits(reader.u64()?);
-    if digits > 5 || lowest == 0 || ratio != 1.0 {
-        return Err(format!(
-            "{digits} digits, lowest value {lowest}, ratio {ratio}: not a histogram of whole values"
+            "{digits} digits, lowest value {lowest}, ratio {}: not a histogram of whole values",
+            header.ratio
         ));
     }
     let layout = Layout::new(digits, lowest);
+    let length = header.length.unwrap_or(reader.0.len());
     let mut payload = Bytes(reader.take(length)?);
     let mut all = Distribution::new(Grain::Bucket, lowest.saturating_mul(unit.nanos()));
     let mut index = 0_u64;
     while !payload.0.is_empty() {
-        let count = payload.zigzag()?;
+        let count = header.count(&mut payload)?;
         if count < 0 {
             index = index.saturating_add(count.unsigned_abs());
             continue;
@@ -85,6 +93,65 @@ fn counts(plain: &[u8], unit: TimeUnit) -> Result<Distribution, String> {
         index = index.saturating_add(1);
     }
     Ok(all)
+}
+
+/// What stands before the counts.
+struct Header {
+    version: Version,
+    /// Bytes of one count, where that is fixed.
+    word: u32,
+    /// Bytes of all counts; `None` where they go to the end.
+    length: Option<usize>,
+    digits: u32,
+    lowest: u64,
+    ratio: f64,
+}
+
+impl Header {
+    fn read(reader: &mut Bytes<'_>) -> Result<Self, String> {
+        let cookie = reader.u32()?;
+        let known = COOKIES.iter().find(|it| it.1 == cookie & !0xf0);
+        let (.., version) = *known
+            .ok_or_else(|| format!("its inner cookie {cookie:#x} is not that of version 0 to 2"))?;
+        let length = match version {
+            Version::V0 => None,
+            Version::V1 | Version::V2 => {
+                let length = reader.u32()? as usize;
+                let _normalizing_offset = reader.u32()?;
+                Some(length)
+            }
+        };
+        let (digits, lowest, _highest) = (reader.u32()?, reader.u64()?, reader.u64()?);
+        let last = reader.u64()?;
+        Ok(Self {
+            version,
+            word: cookie >> 4 & 0xf,
+            length,
+            digits,
+            lowest,
+            ratio: match version {
+                Version::V0 => 1.0,
+                Version::V1 | Version::V2 => f64::from_bits(last),
+            },
+        })
+    }
+
+    /// The next count; less than 0 for so many that are 0.
+    fn count(&self, payload: &mut Bytes<'_>) -> Result<i64, String> {
+        if self.version == Version::V2 {
+            return payload.zigzag();
+        }
+        let count = match self.word {
+            2 => payload
+                .take(2)?
+                .iter()
+                .fold(0, |all, &byte| all << 8 | u64::from(byte)),
+            4 => u64::from(payload.u32()?),
+            8 => payload.u64()?,
+            other => return Err(format!("counts of {other} bytes")),
+        };
+        i64::try_from(count).map_err(|_| "a count beyond 63 bits".to_owned())
+    }
 }
 
 /// Which values are counted at an index: `getValueFromIndex` of HdrHistogram.
@@ -198,6 +265,74 @@ mod tests {
         assert_eq!(all.max_ns(), 655_359);
     }
 
+    /// The third histogram of the log in an older form, with counts of so many bytes.
+    fn older(version: Version, word: u32) -> String {
+        let line = std::str::from_utf8(LOG)
+            .expect("text")
+            .lines()
+            .last()
+            .expect("a line");
+        let packed = BASE64.decode(line.rsplit(',').next().expect("four fields").as_bytes());
+        let new = unpacked(&packed.expect("base64")).expect("zlib");
+        let mut reader = Bytes(&new);
+        let header = Header::read(&mut reader).expect("a header");
+        let mut payload = Vec::new();
+        while !reader.0.is_empty() {
+            let count = reader.zigzag().expect("a count");
+            let zeros = if count < 0 { count.unsigned_abs() } else { 0 };
+            for _ in 0..zeros * u64::from(word) {
+                payload.push(0);
+            }
+            if count >= 0 {
+                payload.extend(&count.to_be_bytes()[8 - word as usize..]);
+            }
+        }
+        let cookies = COOKIES.iter().find(|it| it.2 == version).expect("known");
+        let mut plain = (cookies.1 | word << 4).to_be_bytes().to_vec();
+        if version == Version::V1 {
+            plain.extend((payload.len() as u32).to_be_bytes());
+            plain.extend([0; 4]);
+        }
+        plain.extend(header.digits.to_be_bytes());
+        plain.extend(header.lowest.to_be_bytes());
+        plain.extend(1_000_000_u64.to_be_bytes());
+        plain.extend(match version {
+            Version::V0 => 2_000_u64.to_be_bytes(),
+            _ => 1.0_f64.to_bits().to_be_bytes(),
+        });
+        plain.extend(payload);
+        let zlib = miniz_oxide::deflate::compress_to_vec_zlib(&plain, 6);
+        let mut packed = (cookies.0 | word << 4).to_be_bytes().to_vec();
+        packed.extend((zlib.len() as u32).to_be_bytes());
+        packed.extend(zlib);
+        BASE64.encode(&packed)
+    }
+
+    #[test]
+    fn older_forms_say_the_same() {
+        let line = std::str::from_utf8(LOG)
+            .expect("text")
+            .lines()
+            .last()
+            .expect("a line");
+        let new = decode(
+            line.rsplit(',').next().expect("four fields"),
+            TimeUnit::Nanos,
+        );
+        let new = new.expect("a histogram");
+        for (version, word) in [
+            (Version::V0, 8),
+            (Version::V1, 8),
+            (Version::V1, 4),
+            (Version::V1, 2),
+        ] {
+            let old = decode(&older(version, word), TimeUnit::Nanos);
+            assert_eq!(old.as_ref(), Ok(&new), "{word}");
+        }
+        let odd = decode(&older(Version::V1, 3), TimeUnit::Nanos);
+        assert_eq!(odd, Err("counts of 3 bytes".to_owned()));
+    }
+
     #[test]
     fn zigzag_numbers_are_those_of_the_format() {
         let cases: [(&[u8], i64); 6] = [
@@ -250,9 +385,30 @@ mod tests {
         assert!(said("0,1,2,HIST!\n").contains("line 1, histogram: it is not base64"));
         assert!(said("0,1,2,AAAA\n").contains("cut off"));
         assert!(said("#\n").contains("no interval"));
-        let cut = &LOG[..LOG.len() - 60];
-        let error = parse_log(cut, TimeUnit::Nanos).unwrap_err();
+        let cut = [&LOG[..LOG.len() - 60], b"\n"].concat();
+        let error = parse_log(&cut, TimeUnit::Nanos).unwrap_err();
         assert_eq!((error.line, error.field.as_str()), (Some(8), "histogram"));
+    }
+
+    #[test]
+    fn a_torn_last_line_leaves_the_whole_intervals() {
+        let intervals = |log: &[u8]| {
+            parse_log(log, TimeUnit::Nanos)
+                .unwrap()
+                .loads
+                .remove(0)
+                .intervals
+        };
+        let all = intervals(LOG);
+        for cut in [60, 100, 2] {
+            assert_eq!(
+                intervals(&LOG[..LOG.len() - cut]),
+                all[..all.len() - 1],
+                "{cut}"
+            );
+        }
+        // A log of nothing but a torn line is none.
+        assert!(parse_log(b"0.000,1.0", TimeUnit::Nanos).is_err());
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! When requests ended, where their output says so.
 
-use super::{fault, source};
+use super::{counted, fault, report, source};
 use crate::loadgen::read;
 use crate::run::trial::Times;
 use crate::run::trial::timeline::Unrelated;
@@ -39,6 +39,18 @@ fn requests_with_times_keep_them() {
 }
 
 #[test]
+fn unreadable_times_leave_the_latencies() {
+    let rows = b"5,yesterday\n6,1789000000\n";
+    let load = &report("csv:1@us,ended=2@s", rows).loads[0];
+    assert_eq!((load.requests, load.timed.len()), (Some(2), 0));
+    let lines = b"{\"ns\":5,\"at\":\"2020-03-06T16:47:36.78+08:00\"}\n";
+    let want = vec![(1_583_484_456_780_000_000, 5)];
+    assert_eq!(timed("jsonl:ns,ended=at@s", lines), Ok(want));
+    let null = report("jsonl:ns,ended=at@s", b"{\"ns\":5,\"at\":null}\n");
+    assert_eq!(counted(&null.loads[0]).count(), 1);
+}
+
+#[test]
 fn where_there_are_no_times_none_are_made_up() {
     let none = |source: &str| {
         let source = source.to_owned();
@@ -47,6 +59,10 @@ fn where_there_are_no_times_none_are_made_up() {
     assert_eq!(timed("csv:1@us", b"5\n6\n"), none("csv:1"));
     assert_eq!(timed("csv:1@us", b""), Err(Unrelated::Unread));
     assert!(fault("csv:took_us,ended=at_s@s", b"took_us\n5\n").contains("at_s"));
-    assert!(fault("csv:1@us,ended=2@s", b"5,yesterday\n").contains("yesterday"));
+    let yesterday = timed("csv:1@us,ended=2@s", b"5,yesterday\n6,1789000000\n");
+    let Err(Unrelated::Unreadable { error }) = yesterday else {
+        panic!("{yesterday:?}");
+    };
+    assert_eq!(error, "line 1, 2: `yesterday` is no time in s");
     assert!(fault("csv:1@us,ended=2@s", b"5\n").contains("1 cells"));
 }

@@ -12,8 +12,9 @@ use crate::run::compare::decision::Question;
 use crate::run::compare::effect::{Draws, needed};
 use crate::run::compare::rounds::Arm;
 use crate::run::compare::verdict::Evidence;
-use crate::run::compare::{Answer, Comparison, Scale, Statistic, Verdict};
+use crate::run::compare::{Answer, Change, Comparison, Scale, Statistic, Verdict};
 use crate::run::metric::MetricId;
+use crate::run::metric::requests::is_count_of_failures;
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Settings;
 use crate::run::stats::{ALPHA, Bets, Quantile, Side, mean_ratio};
@@ -64,6 +65,7 @@ impl Evidence<'_> {
             .policies()
             .filter(|policy| verdict.policies.get(*policy) == Some(&Answer::Better))
             .filter(|policy| !self.record.header.plan.is_sham(policy))
+            .filter(|policy| !fails_more_requests(rows, policy))
             .collect();
         if better.is_empty() {
             let plan = &self.record.header.plan;
@@ -197,6 +199,13 @@ impl Evidence<'_> {
         let both = ends(one).zip(ends(other));
         both.is_some_and(|(one, other)| one.1 * (1.0 + self.question.threshold) < other.0)
     }
+}
+
+/// Returns true where more requests failed under the policy, for certain: no gain is worth that,
+/// and the gain may be that of answers which were left out.
+fn fails_more_requests(rows: &[Comparison], policy: &str) -> bool {
+    let mut own = rows.iter().filter(|row| row.policy == policy);
+    own.any(|row| is_count_of_failures(&row.metric) && row.change == Change::Higher)
 }
 
 /// What a policy changes.

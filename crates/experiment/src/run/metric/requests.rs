@@ -44,6 +44,11 @@ pub(crate) fn is_count_of_requests(name: &str) -> bool {
     ends_with_word(name, RequestMetric::Requests.name())
 }
 
+/// Returns true if a metric that a reader gives counts the requests that failed.
+pub(crate) fn is_count_of_failures(name: &str) -> bool {
+    ends_with_word(name, RequestMetric::Errors.name())
+}
+
 fn quantile_metric(quantile: Quantile) -> Metric {
     Metric {
         name: quantile_end(quantile).into(),

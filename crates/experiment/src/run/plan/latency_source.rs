@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Stamp, TimeUnit};
+use super::{Rows, TimeUnit};
 
 /// Where latencies come from: a reader, and what it reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +13,8 @@ pub struct LatencySource {
     pub reader: Reader,
     /// The unit of its numbers, where the source itself does not tell.
     pub unit: Option<TimeUnit>,
-    /// Where the time of each request stands, of a table or lines of JSON.
-    pub stamp: Option<Stamp>,
+    /// Which rows are requests, which failed and when, of a table or lines of JSON.
+    pub rows: Rows,
     /// What is read.
     pub place: Place,
 }
@@ -118,7 +118,7 @@ impl LatencySource {
         plain.chain(with_field).map(|(reader, unit)| Self {
             reader,
             unit,
-            stamp: None,
+            rows: Rows::default(),
             place: Place::Stdout,
         })
     }
@@ -165,7 +165,7 @@ impl FromStr for LatencySource {
             }
             _ => (word, rest, word),
         };
-        let (field, stamp) = Stamp::part_off(field)?;
+        let (field, rows) = Rows::part_off(field)?;
         let (field, unit) = match field.split_once('@') {
             Some((field, unit)) => (field, Some(unit.parse()?)),
             None => (field, None),
@@ -182,7 +182,7 @@ impl FromStr for LatencySource {
             },
             reader,
             unit,
-            stamp,
+            rows,
         };
         source.check(text)?;
         Ok(source)
@@ -198,11 +198,12 @@ impl LatencySource {
             ));
         }
         let (Reader::Csv(field) | Reader::Jsonl(field)) = &self.reader else {
-            return match self.stamp {
-                Some(_) => Err(format!(
-                    "`{text}`: only csv:COLUMN and jsonl:FIELD are told where times stand"
+            return match self.rows.is_empty() {
+                false => Err(format!(
+                    "`{text}`: only csv:COLUMN and jsonl:FIELD are told where times and failures \
+                     stand, and which rows count"
                 )),
-                None => Ok(()),
+                true => Ok(()),
             };
         };
         if field.is_empty() {
@@ -256,9 +257,7 @@ impl fmt::Display for LatencySource {
         if let Some(unit) = self.unit {
             write!(f, "@{}", unit.word())?;
         }
-        if let Some(stamp) = &self.stamp {
-            write!(f, "{stamp}")?;
-        }
+        write!(f, "{}", self.rows)?;
         match &self.place {
             Place::Stdout => Ok(()),
             Place::Files(path) => write!(f, ":{path}"),
@@ -296,6 +295,9 @@ mod tests {
             "jsonl:request.took@ns:log.jsonl",
             "csv:took_us,began=at_ns",
             "jsonl:took@ms,ended=request.at@us:log.jsonl",
+            "csv:elapsed@ms,where=label=Home page,ok=success:results.jtl",
+            "jsonl:latency@ns,where=type=Point,where=metric=a=b,status=code",
+            "csv:3@us,began=1@ns,failed=error",
         ] {
             let source: LatencySource = text.parse().expect("good");
             assert_eq!(source.to_string(), text);
@@ -319,6 +321,10 @@ mod tests {
             ("csv:a_us,ended=", "names no field"),
             ("csv:a_us,ended=at", "ended=at@s"),
             ("wrk,ended=at_us", "only csv:COLUMN"),
+            ("wrk,where=a=b", "only csv:COLUMN"),
+            ("csv:a_us,where=a", "where=COLUMN=VALUE"),
+            ("csv:a_us,failed=", "names no field"),
+            ("csv:a_us,ok=a,status=b", "one thing twice"),
             ("wrk:", "names no file"),
             ("go:/tmp/*/x", "only the last part"),
         ] {
@@ -339,7 +345,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_source_or_an_error(text in "(csv|jsonl|wrk|:|@|ms|,began=|,ended=|[a-z*/]){0,8}|\\PC{0,20}") {
+        fn any_text_is_a_source_or_an_error(text in "(csv|jsonl|wrk|:|@|ms|,began=|,ended=|,where=|,ok=|,status=|=|[a-z*/]){0,8}|\\PC{0,20}") {
             if let Ok(source) = text.parse::<LatencySource>() {
                 prop_assert_eq!(source.to_string().parse(), Ok(source));
             }

@@ -16,7 +16,9 @@ pub mod arguments;
 mod host_memory;
 mod latency_source;
 mod printed;
+mod printed_number;
 mod program;
+mod rows;
 /// A workload that is a server under a load.
 pub mod service;
 mod sham;
@@ -27,6 +29,7 @@ pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
+pub use rows::{Failed, FailedBy, Only, Rows};
 pub use sham::{asks_of_pages, claims};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;

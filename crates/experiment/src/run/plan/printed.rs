@@ -1,5 +1,6 @@
 //! Metrics that the workload prints itself: `--metric 'NAME[:UNIT][:lower|:higher]=REGEX'`.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use regex::RegexBuilder;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::missing::Missing;
 use crate::run::metric;
 use crate::run::metric::Better;
+use crate::run::plan::printed_number;
 use crate::run::trial::Reading;
 
 /// A metric that is read from what the workload prints.
@@ -25,20 +27,24 @@ pub struct PrintedMetric {
 }
 
 impl PrintedMetric {
-    /// Reads the metric from the workload's output: one match is a value, several are the
-    /// values of one trial.
+    /// Reads the metric from the workload's output: one match is a value. Several are the values
+    /// of one trial if their lines differ in numbers alone; else they are different figures, and
+    /// none is the metric.
     #[must_use]
     pub fn read(&self, output: &str) -> Reading {
         let Ok(pattern) = compile(&self.pattern) else {
             return unreadable(format!("`{}` is not a regular expression", self.pattern));
         };
-        let mut values = Vec::new();
-        for found in pattern.captures_iter(output) {
-            let Some(text) = found.get(1) else { continue };
-            match text.as_str().parse::<f64>() {
-                Ok(value) if value.is_finite() => values.push(value),
-                _ => return unreadable(format!("`{}` is not a number", text.as_str())),
-            }
+        let groups = pattern.captures_iter(output);
+        let groups: Vec<Range<usize>> = groups.filter_map(|it| Some(it.get(1)?.range())).collect();
+        let values = groups.iter().cloned();
+        let values = values.map(|group| printed_number::read(output, group, &self.pattern));
+        let values: Vec<f64> = match values.collect() {
+            Ok(values) => values,
+            Err(error) => return unreadable(error),
+        };
+        if let Some(error) = different_figures(output, &groups, &values) {
+            return unreadable(error);
         }
         match values.as_slice() {
             [] => Reading::missing(Missing::NotPrinted),
@@ -46,6 +52,48 @@ impl PrintedMetric {
             _ => Reading::Values { values },
         }
     }
+}
+
+/// The most numbers that are named.
+const NAMED: usize = 4;
+
+/// Returns the fault of matches that are figures of different things: "… (mean)" and "… (all)".
+fn different_figures(output: &str, groups: &[Range<usize>], values: &[f64]) -> Option<String> {
+    let differ = values.iter().any(|value| *value != values[0]);
+    let first = surroundings(output, groups.first()?);
+    let mut others = groups.iter().map(|group| surroundings(output, group));
+    if !differ || others.all(|other| other == first) {
+        return None;
+    }
+    let named: Vec<String> = values.iter().take(NAMED).map(f64::to_string).collect();
+    let named = match (named.as_slice(), values.len() > NAMED) {
+        ([all @ .., last], false) => format!("{} and {last}", all.join(", ")),
+        _ => format!("{}, …", named.join(", ")),
+    };
+    let count = values.len();
+    Some(format!(
+        "it matches {count} numbers in different lines: {named}; make the pattern match one"
+    ))
+}
+
+/// Returns what stands before and behind a group in its line, with a mark for each number.
+fn surroundings(output: &str, group: &Range<usize>) -> [String; 2] {
+    let before = output[..group.start].rsplit('\n').next();
+    let behind = output[group.end..].split('\n').next();
+    [before, behind].map(|text| without_numbers(text.unwrap_or_default()))
+}
+
+fn without_numbers(text: &str) -> String {
+    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+' | ' ');
+    let mut plain = String::new();
+    for letter in text.chars() {
+        match is_of_number(letter) || letter.is_whitespace() {
+            true if plain.ends_with('#') => {}
+            true => plain.push('#'),
+            false => plain.push(letter),
+        }
+    }
+    plain
 }
 
 fn unreadable(error: String) -> Reading {
@@ -127,6 +175,52 @@ mod tests {
             }
         );
         assert_eq!(tps.read("nothing"), Reading::missing(Missing::NotPrinted));
+    }
+
+    fn error(metric: &PrintedMetric, output: &str) -> String {
+        match metric.read(output) {
+            Reading::Missing {
+                missing: Missing::Unreadable { error },
+            } => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn figures_of_different_things_are_none() {
+        let ab = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/loadgen/ab.txt"
+        ));
+        let time = metric(r"t:ms:lower=Time per request:\s+([0-9.]+)");
+        assert_eq!(
+            error(&time, ab),
+            "it matches 2 numbers in different lines: 21.217 and 0.212; make the pattern match one"
+        );
+        let ycsb = "[READ], AverageLatency(us), 2870.5\n[UPDATE], AverageLatency(us), 310.0\n";
+        let latency = metric(r"t:us:lower=AverageLatency\(us\), ([0-9.]+)");
+        assert!(error(&latency, ycsb).contains("2870.5 and 310;"));
+        let bandwidth = metric("r:MB/s:higher=([0-9.]+) MB/s");
+        let stream = "Copy: 9 MB/s\nScale: 8 MB/s\nAdd: 7 MB/s\nTriad: 6 MB/s\nX: 5 MB/s\n";
+        assert!(error(&bandwidth, stream).contains("5 numbers in different lines: 9, 8, 7, 6, …"));
+        let line = "min 5 MB/s, max 9 MB/s";
+        assert!(error(&bandwidth, line).contains("5 and 9"));
+        // Two lines that say the same of two seconds are the values of one trial.
+        let seconds = "second 1:  5 MB/s at 2.5 s\nsecond 10: -9 MB/s at 11 s\n";
+        let bandwidth = metric("r:MB/s:higher=(-?[0-9.]+) MB/s");
+        assert_eq!(
+            bandwidth.read(seconds),
+            Reading::Values {
+                values: vec![5.0, -9.0]
+            }
+        );
+        let twice = "run: 5 MB/s\nbest: 5 MB/s\n";
+        assert_eq!(
+            bandwidth.read(twice),
+            Reading::Values {
+                values: vec![5.0, 5.0]
+            }
+        );
     }
 
     #[test]

@@ -25,17 +25,11 @@ pub enum Edge {
     Ended,
 }
 
-const EDGES: [(&str, Edge); 2] = [(",began=", Edge::Began), (",ended=", Edge::Ended)];
+pub(super) const EDGES: [(&str, Edge); 2] = [(",began=", Edge::Began), (",ended=", Edge::Ended)];
 
 impl Stamp {
-    /// Parts it off the field that stands before it.
-    pub(super) fn part_off(text: &str) -> Result<(&str, Option<Self>), String> {
-        let found = EDGES
-            .iter()
-            .find_map(|(word, edge)| Some((text.split_once(word)?, *edge)));
-        let Some(((before, named), edge)) = found else {
-            return Ok((text, None));
-        };
+    /// The field that is named behind a word for an edge, in the source `text`.
+    pub(super) fn of(edge: Edge, named: &str, text: &str) -> Result<Self, String> {
         let (field, unit) = match named.split_once('@') {
             Some((field, unit)) => (field, Some(unit.parse()?)),
             None => (named, None),
@@ -52,7 +46,7 @@ impl Stamp {
             ));
         }
         let field = field.to_owned();
-        Ok((before, Some(Self { edge, field, unit })))
+        Ok(Self { edge, field, unit })
     }
 }
 

@@ -160,6 +160,14 @@ pub enum Outcome {
         /// What happened, as a sentence.
         error: String,
     },
+    /// More requests failed than were answered, as the source of `--latency` tells, or none was
+    /// answered.
+    RequestsFailed {
+        /// How many failed.
+        failed: u64,
+        /// How many were sent; 0 where the source tells of none.
+        sent: u64,
+    },
 }
 
 /// Who takes part in a trial with a service.
@@ -181,6 +189,10 @@ impl fmt::Display for Outcome {
             Self::NotStarted { error } => write!(f, "could not be started: {error}"),
             Self::HookFailed { error } | Self::ServiceFailed { error, .. } => {
                 write!(f, "{error}")
+            }
+            Self::RequestsFailed { failed: 0, .. } => write!(f, "no request was answered"),
+            Self::RequestsFailed { failed, sent } => {
+                write!(f, "{failed} of {sent} requests failed")
             }
         }
     }

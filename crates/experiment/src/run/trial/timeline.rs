@@ -131,6 +131,11 @@ pub enum Unrelated {
         /// Who sends the requests.
         source: String,
     },
+    /// The times of requests could not be read, though their latencies were.
+    Unreadable {
+        /// Line and field.
+        error: String,
+    },
     /// The source counts requests together, for longer than a second.
     LongIntervals {
         /// The longest of its intervals, in milliseconds.
@@ -169,6 +174,9 @@ impl fmt::Display for Unrelated {
                 "{source} gives no times of single requests; pgbench-log does, csv:COLUMN and \
                  jsonl:FIELD with `,began=` or `,ended=`"
             ),
+            Self::Unreadable { error } => {
+                write!(f, "the times of requests could not be read: {error}")
+            }
             Self::LongIntervals { longest_ms } => write!(
                 f,
                 "the log counts requests together for up to {} s, so that no second has its own; \

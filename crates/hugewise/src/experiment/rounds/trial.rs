@@ -1,6 +1,7 @@
 //! One trial: its policy in force, its workload run, its row.
 
 use anyhow::Result;
+use hugewise_experiment::loadgen::Failures;
 use hugewise_experiment::run::metric::requests::RequestMetric;
 use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::Policy;
@@ -76,7 +77,7 @@ impl Rounds<'_> {
             .ask(self.options, &words, policy, realisation, identity);
         let mut observed = self.observe(header, place, &files)?;
         drop(applied);
-        let (pacing, times) = self.read_latencies(&mut observed, files);
+        let (pacing, times, failures) = self.read_latencies(&mut observed, files);
         let timeline = timeline(&mut observed, &times);
         runtimes::note_complaints(&mut observed, &policy.settings);
         if let Some(fragmentation) = self.fragmentation {
@@ -93,6 +94,7 @@ impl Rounds<'_> {
             failure_ignored: self.options.ignore_failure,
             ..row(place, policy, &header.plan, observed)
         };
+        note_failures(&mut trial, failures);
         runtimes::note_answers(&mut trial, &policy.settings, answers);
         Ok((trial, interrupted))
     }
@@ -125,13 +127,22 @@ impl Rounds<'_> {
         &self,
         observed: &mut TrialObservation,
         files: LatencyFiles,
-    ) -> (Option<Pacing>, Result<Times, Unrelated>) {
+    ) -> (Option<Pacing>, Result<Times, Unrelated>, Option<Failures>) {
         let Some(source) = self.options.latency.as_ref() else {
-            return (None, Err(Unrelated::NotAsked));
+            return (None, Err(Unrelated::NotAsked), None);
         };
         let reply = latency_files::read(source, &observed.output, files);
         observed.readings.extend(reply.readings);
-        (reply.pacing, reply.times)
+        (reply.pacing, reply.times, reply.failures)
+    }
+}
+
+/// Fails a trial that ended as it should, but in which more requests failed than were answered.
+fn note_failures(trial: &mut Trial, failures: Option<Failures>) {
+    if let (Some(Failures { failed, sent }), true, false) =
+        (failures, trial.succeeded(), trial.failure_ignored)
+    {
+        trial.outcome = Outcome::RequestsFailed { failed, sent };
     }
 }
 

@@ -375,7 +375,8 @@ fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     })
 }
 
-/// No policy is about pages: the best one, or one that is worse, answers.
+/// No policy is about pages: the best one, one that is worse, or one whose gain is that of
+/// failed requests answers.
 fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
     let verdict = &work.table().verdict;
     let best = verdict
@@ -384,11 +385,14 @@ fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
         .filter(|best| **best != verdict.baseline);
     let is_judged = |it: &&Policy| !work.record().header.plan.is_sham(&it.name);
     let mut policies = work.policies().filter(is_judged);
-    let worse = || {
+    let first = |answer: Answer| {
         let mut all = work.policies().filter(is_judged).map(|it| &it.name);
-        all.find(|name| verdict.policies.get(*name) == Some(&Answer::Worse))
+        all.find(|name| verdict.policies.get(*name) == Some(&answer))
     };
-    match best.or_else(worse) {
+    let told = best
+        .or_else(|| first(Answer::Worse))
+        .or_else(|| first(Answer::Better));
+    match told {
         Some(arm) => Decision::of(Word::NotAboutPages, arm.clone()),
         None => match policies.next() {
             Some(policy) => {

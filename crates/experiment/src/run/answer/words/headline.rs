@@ -7,6 +7,7 @@ use crate::base::units::Unit;
 use crate::run::answer::{Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word};
 use crate::run::compare::{Runs, Stratum, Why};
 use crate::run::metric::Better;
+use crate::run::metric::requests::is_count_of_failures;
 use crate::text::ends::percent_ends;
 use crate::text::number::{MINUS, chosen_percent, counted, percent, percent_change, quantity};
 
@@ -78,11 +79,13 @@ fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
     };
     let what = weak(answer, claim).unwrap_or_else(|| effect(answer, claim));
     let choice = answer.choice.iter().find(|it| it.arm.as_ref() == Some(arm));
-    let prices = choice.map_or(&[][..], |choice| &choice.prices);
-    let prices: Vec<String> = prices
-        .iter()
-        .map(|id| effect(answer, answer.claim(*id)))
-        .collect();
+    let prices: Vec<String> = match choice {
+        Some(choice) => {
+            let prices = choice.prices.iter();
+            prices.map(|id| effect(answer, answer.claim(*id))).collect()
+        }
+        None => failures(answer, arm).collect(),
+    };
     let prices = super::list(&prices);
     let head = format!("Huge pages {verb}: {what} {by}");
     match (choice.map(|choice| choice.scope), prices.is_empty()) {
@@ -101,6 +104,19 @@ fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
         (_, true) => vec![format!("{head}.")],
         (_, false) => vec![format!("{head}, but {prices}.")],
     }
+}
+
+/// Returns the requests that failed under an arm and not under the baseline: the reason why it is not
+/// chosen, though it is better.
+fn failures(answer: &Answer, arm: &str) -> impl Iterator<Item = String> {
+    let is_it = move |claim: &&Claim| {
+        claim.contrast.arm == arm
+            && claim.contrast.against == Against::Baseline
+            && is_count_of_failures(&claim.contrast.metric)
+            && claim.call == Call::Worse
+    };
+    let claims = answer.claims.iter().filter(is_it);
+    claims.map(|claim| effect(answer, claim))
 }
 
 /// Returns the effect after idle time: `After 4 s of idle: 59 % more.`
@@ -262,7 +278,12 @@ fn not_about_pages(answer: &Answer, claim: &Claim) -> Vec<String> {
     };
     let effect = effect(answer, whole);
     let base = base(answer);
-    let second = format!("{arm} is {side} than {base}: {effect}. It changes more than pages.");
+    let failures: Vec<String> = failures(answer, arm).collect();
+    let but = match failures.is_empty() {
+        true => String::new(),
+        false => format!(", but {}", super::list(&failures)),
+    };
+    let second = format!("{arm} is {side} than {base}: {effect}{but}. It changes more than pages.");
     vec![first, second]
 }
 

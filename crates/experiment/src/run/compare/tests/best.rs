@@ -7,7 +7,7 @@ use crate::run::plan::Slot;
 use crate::run::policy::Thp;
 use crate::run::policy::realise::{FileWrite, Realisation};
 use crate::run::record::Record;
-use crate::run::trial::Trial;
+use crate::run::trial::{Outcome, Trial};
 
 /// `always`, which writes a setting of the machine, and `malloc`, which does not: they take
 /// `factors` of the baseline's time, with a noise of 2 %.
@@ -42,6 +42,55 @@ fn two_policies(seed: u64, rounds: u32, factors: [f64; 2]) -> Record {
 
 fn recommended(record: &Record) -> Option<String> {
     the_table(record).verdict.best
+}
+
+/// The same, in which so many requests fail in each trial of `always` and of `malloc`.
+fn with_failures(failures: [f64; 2]) -> Record {
+    let mut record = two_policies(7, 12, [0.5, 0.8]);
+    for trial in &mut record.trials {
+        let failed = match &*trial.policy {
+            "always" if failures[0] > 0.0 => failures[0] + f64::from(trial.round % 3),
+            "malloc" => failures[1],
+            _ => 0.0,
+        };
+        read(trial, "set_request_errors_total", failed);
+    }
+    record
+}
+
+#[test]
+fn no_gain_is_worth_failed_requests() {
+    assert_eq!(
+        recommended(&with_failures([0.0, 0.0])).as_deref(),
+        Some("always")
+    );
+    // The best fails requests, so the second best is chosen; or none where that does too.
+    assert_eq!(
+        recommended(&with_failures([40.0, 0.0])).as_deref(),
+        Some("malloc")
+    );
+    let record = with_failures([40.0, 1.0]);
+    assert_eq!(recommended(&record).as_deref(), Some("never"));
+    assert_eq!(
+        the_table(&record).verdict.policies["always"],
+        Answer::Better
+    );
+}
+
+#[test]
+fn a_policy_whose_requests_fail_has_no_answer() {
+    let mut record = two_policies(7, 12, [0.5, 0.8]);
+    for trial in record.trials.iter_mut().filter(|it| it.policy == "always") {
+        trial.outcome = Outcome::RequestsFailed {
+            failed: 12_479,
+            sent: 12_479,
+        };
+    }
+    let verdict = the_table(&record).verdict;
+    assert_eq!(verdict.policies["always"], Answer::NotDecided);
+    let first = "12479 of 12479 requests failed".to_owned();
+    assert_eq!(verdict.reasons["always"], Why::EveryTrialFailed { first });
+    assert_eq!(verdict.best.as_deref(), Some("malloc"));
 }
 
 #[test]

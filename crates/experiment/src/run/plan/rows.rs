@@ -1,0 +1,178 @@
+//! Which rows of a table, or lines of JSON, are requests, and which of them failed:
+//! `,where=FIELD=VALUE`, and `,failed=FIELD`, `,ok=FIELD` or `,status=FIELD`.
+
+use std::fmt;
+
+use super::Stamp;
+use super::stamp::EDGES;
+
+/// What stands behind the field of a latency.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Where the time of each request stands.
+    pub stamp: Option<Stamp>,
+    /// The rows that count: those that fit all of these.
+    pub only: Vec<Only>,
+    /// How a row tells that its request failed.
+    pub failed: Option<Failed>,
+}
+
+/// A field with the value that it has in rows that count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Only {
+    /// A column or a field, as that of the latency is named.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The field that tells that a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// A column or a field, as that of the latency is named.
+    pub field: String,
+    /// What it says.
+    pub by: FailedBy,
+}
+
+/// What a field says of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedBy {
+    /// It failed: `true`, or the text of an error.
+    Failed,
+    /// It succeeded: `true`.
+    Ok,
+    /// The status of HTTP: from 400 on, and 0, it failed.
+    Status,
+}
+
+const ONLY: &str = ",where=";
+
+const FAILED: [(&str, FailedBy); 3] = [
+    (",failed=", FailedBy::Failed),
+    (",ok=", FailedBy::Ok),
+    (",status=", FailedBy::Status),
+];
+
+impl FailedBy {
+    /// Returns true if a request failed whose field is written so.
+    #[must_use]
+    pub fn fails(self, text: &str) -> bool {
+        let text = text.trim().to_ascii_lowercase();
+        let is_no = matches!(text.as_str(), "" | "0" | "false" | "no" | "null" | "none");
+        match self {
+            Self::Failed => !is_no && text != "ok",
+            Self::Ok => is_no,
+            Self::Status => !text
+                .parse()
+                .is_ok_and(|status: u32| (100..400).contains(&status)),
+        }
+    }
+}
+
+impl Rows {
+    /// Parts them off the field that stands before them.
+    pub(super) fn part_off(text: &str) -> Result<(&str, Self), String> {
+        let mut rows = Self::default();
+        let (before, mut rest) = next(text);
+        while let Some((word, behind)) = rest {
+            let (value, after) = next(behind);
+            rows.take(text, word, value)?;
+            rest = after;
+        }
+        Ok((before, rows))
+    }
+
+    fn take(&mut self, text: &str, word: &str, value: &str) -> Result<(), String> {
+        if let Some((_, edge)) = EDGES.iter().find(|it| it.0 == word) {
+            let stamp = Stamp::of(*edge, value, text)?;
+            return once(&mut self.stamp, stamp, text);
+        }
+        if let Some((_, by)) = FAILED.iter().find(|it| it.0 == word) {
+            let (field, by) = (named(value, text)?, *by);
+            return once(&mut self.failed, Failed { field, by }, text);
+        }
+        let (field, value) = value
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}`: write where=COLUMN=VALUE"))?;
+        self.only.push(Only {
+            field: named(field, text)?,
+            value: value.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Returns true where nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What stands before the next word, the word, and what stands behind it.
+fn next(text: &str) -> (&str, Option<(&'static str, &str)>) {
+    let words = EDGES
+        .iter()
+        .map(|it| it.0)
+        .chain(FAILED.iter().map(|it| it.0));
+    let found = words
+        .chain([ONLY])
+        .filter_map(|word| Some((text.find(word)?, word)))
+        .min();
+    match found {
+        None => (text, None),
+        Some((at, word)) => (&text[..at], Some((word, &text[at + word.len()..]))),
+    }
+}
+
+fn once<T>(slot: &mut Option<T>, value: T, text: &str) -> Result<(), String> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("`{text}` says one thing twice")),
+    }
+}
+
+fn named(field: &str, text: &str) -> Result<String, String> {
+    match field.is_empty() {
+        true => Err(format!("`{text}` names no field behind a `,`")),
+        false => Ok(field.to_owned()),
+    }
+}
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(stamp) = &self.stamp {
+            write!(f, "{stamp}")?;
+        }
+        for Only { field, value } in &self.only {
+            write!(f, "{ONLY}{field}={value}")?;
+        }
+        let Some(failed) = &self.failed else {
+            return Ok(());
+        };
+        let word = FAILED.iter().find(|it| it.1 == failed.by);
+        write!(f, "{}{}", word.map_or("", |it| it.0), failed.field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_tell_failures() {
+        let cases = [
+            (FailedBy::Failed, ["true", "1", "EOF"], ["", "false", "0"]),
+            (FailedBy::Ok, ["false", "", "0"], ["true", "1", "yes"]),
+            (
+                FailedBy::Status,
+                ["0", "404", "Non HTTP"],
+                ["200", "304", " 101 "],
+            ),
+        ];
+        for (by, failed, good) in cases {
+            assert!(failed.iter().all(|text| by.fails(text)), "{by:?}");
+            assert!(!good.iter().any(|text| by.fails(text)), "{by:?}");
+        }
+    }
+}

@@ -1,7 +1,6 @@
 //! Numbers that no honest measurement has: every statistic ends soon, and none panics.
 
-mod numbers;
-
+use crate::numbers::{P50, ends, number, numbers};
 use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_experiment::run::stats::null::Null;
 use hugewise_experiment::run::stats::shape::shape;
@@ -10,7 +9,6 @@ use hugewise_experiment::run::stats::{
     tails, unpaired, wilson,
 };
 use hugewise_text::svg::Axis;
-use numbers::{P50, ends, number, numbers};
 use proptest::prelude::*;
 
 fn draws(values: &[f64], has_control: bool) -> Vec<Draw> {

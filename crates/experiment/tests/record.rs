@@ -1,7 +1,5 @@
 //! The record: what is written comes back, and what is damaged is not believed.
 
-mod sample;
-
 use std::collections::BTreeMap;
 
 use expect_test::expect;
@@ -19,6 +17,8 @@ use hugewise_experiment::run::trial::{
     Readings, Role, Tracing, Trial,
 };
 use proptest::prelude::*;
+
+use crate::sample;
 
 fn lines_of(record: &Record) -> Vec<String> {
     let mut lines = vec![record::to_line(&Line::Header(record.header.clone()))];

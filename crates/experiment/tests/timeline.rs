@@ -1,9 +1,8 @@
 //! Draws services second by second.
 
-mod sample;
-
 use std::collections::BTreeMap;
 
+use crate::sample::{self, small_pages, thp};
 use expect_test::expect;
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
@@ -13,7 +12,6 @@ use hugewise_experiment::run::trial::timeline::{
     Held, Requests, Second, Slowest, Timeline, Unrelated,
 };
 use hugewise_text::{Style, to_text};
-use sample::{small_pages, thp};
 
 /// Two policies; under the second the service stalls in its third second.
 fn record(slowest: impl Fn(&Trial) -> Slowest) -> Record {

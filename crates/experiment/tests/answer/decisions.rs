@@ -1,6 +1,6 @@
 //! The decision of every record of this repository, in one file: a record a line.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test answer` writes it; read the difference before it is committed.
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment answer` writes it; read the difference before it is committed.
 
 use expect_test::expect_file;
 use hugewise_experiment::run::answer::{Answer, Claim, Effect};
@@ -8,7 +8,7 @@ use hugewise_experiment::run::cause::Outcome;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::records::{RECORDS, root};
+use super::records::{RECORDS, root};
 
 #[test]
 fn decisions_are_as_they_were() {

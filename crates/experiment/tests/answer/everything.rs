@@ -14,7 +14,7 @@ use hugewise_experiment::run::plan::HostMemory;
 use hugewise_experiment::run::record::{RemovalReason, StopReason};
 use hugewise_experiment::run::stats::Quantile;
 
-use crate::samples::{
+use super::samples::{
     arm, cause, circumstances, claim, command, dict, open, programs, silent, with_own_metrics,
 };
 

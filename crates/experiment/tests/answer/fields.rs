@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::everything::everything;
-use crate::numbers::numbers_in;
-use crate::samples;
-use crate::screens::{screen, verbose};
+use super::everything::everything;
+use super::numbers::numbers_in;
+use super::samples;
+use super::screens::{screen, verbose};
 
 /// The place of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::records::root;
+use super::records::root;
 
 /// The folders that decide and lay out.
 const FOLDERS: [&str; 4] = ["answer", "report", "cause", "compare"];

@@ -7,8 +7,8 @@ use hugewise_experiment::run::answer::{Answer, ArmRole};
 use hugewise_experiment::run::compare::{Options, table};
 use hugewise_experiment::run::record::parse;
 
-use crate::numbers::numbers_are_in_the_answer;
-use crate::screens::{commands, screen, verbose};
+use super::numbers::numbers_are_in_the_answer;
+use super::screens::{commands, screen, verbose};
 
 /// The folders with records.
 const FOLDERS: [&str; 4] = [

@@ -3,9 +3,9 @@
 use hugewise_experiment::run::answer::{Answer, ArmRole, SubjectKind, document};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
-use crate::everything::everything;
-use crate::numbers::{leaves, numbers_are_in_the_answer};
-use crate::samples;
+use super::everything::everything;
+use super::numbers::{leaves, numbers_are_in_the_answer};
+use super::samples;
 
 /// Draws the first screen of a terminal.
 pub fn screen(answer: &Answer) -> String {

@@ -2,10 +2,10 @@
 
 use hugewise_experiment::run::answer::{Answer, Call, ClaimId, Doubt, Needs, Scope, Word};
 
-use crate::everything::{doubts, everything, next};
-use crate::fields::unprinted;
-use crate::samples::{self, claim, keep};
-use crate::screens::screen;
+use super::everything::{doubts, everything, next};
+use super::fields::unprinted;
+use super::samples::{self, claim, keep};
+use super::screens::screen;
 
 /// Returns the text before `Do`, as one line.
 fn headline(answer: &Answer) -> String {
@@ -170,7 +170,7 @@ fn a_doubt_is_one_sentence_with_all_its_figures() {
             doubts: vec![doubt.clone()],
             ..base.clone()
         };
-        let screen = crate::screens::verbose(&answer);
+        let screen = super::screens::verbose(&answer);
         let begin = screen.rfind("\nDoubts  ").unwrap() + 9;
         let end = screen[begin..].find("\nNext").unwrap();
         let text = screen[begin..begin + end]

@@ -12,7 +12,7 @@ macro_rules! figures {
     ($causes:expr, $kind:ident, $outcome:ident) => {{
         let causes = $causes;
         let id = hugewise_experiment::run::cause::CauseId::$kind;
-        let cause = crate::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
+        let cause = crate::causes::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
         let outcome = hugewise_experiment::run::cause::Outcome::$outcome;
         assert_eq!(cause.outcome, outcome, "{cause:#?}");
         match cause.kind.clone() {
@@ -27,7 +27,7 @@ macro_rules! unread {
     ($causes:expr, $kind:ident) => {{
         let causes = $causes;
         let id = hugewise_experiment::run::cause::CauseId::$kind;
-        let cause = crate::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
+        let cause = crate::causes::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
         let outcome = hugewise_experiment::run::cause::Outcome::CannotTell;
         assert_eq!(cause.outcome, outcome, "{cause:#?}");
         match cause.kind.clone() {

@@ -15,7 +15,7 @@ use hugewise_experiment::run::trial::{FirstTouch, Mark, Reading};
 use serde_json::Value;
 use strum::IntoEnumIterator;
 
-use crate::format::undocumented;
+use crate::documented::undocumented;
 use crate::sample;
 
 #[test]

@@ -9,7 +9,7 @@ use hugewise_experiment::run::report::{Export, Report};
 use hugewise_experiment::run::{compare, record};
 use hugewise_text::csv;
 
-use crate::checked::golden;
+use super::checked::golden;
 
 const TWO_POLICIES: &[u8] = include_bytes!("../../../../fixtures/runs/two-policies.jsonl");
 /// A usual record, one with failures, and one of which much could not be read.

@@ -14,7 +14,7 @@ use hugewise_text::figure::Figure;
 use hugewise_text::svg::{STYLE, WIDTH, text_width};
 use regex::Regex;
 
-use crate::checked::golden;
+use super::checked::golden;
 use crate::sample;
 
 fn fixture(name: &str) -> Record {

@@ -1,6 +1,6 @@
 //! Reports of records made by hand, in every format, against `fixtures/golden`.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test report` rewrites the expected files;
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-experiment --test experiment report` rewrites the expected files;
 //! read the difference before it is committed.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
@@ -13,8 +13,6 @@ mod conclusions;
 mod documented;
 mod exports;
 mod figures;
-#[path = "../documented/mod.rs"]
-mod format;
 mod incomplete;
 mod numbers;
 mod page;
@@ -22,8 +20,6 @@ mod pages_alone;
 mod programs;
 mod recommended;
 mod records;
-#[path = "../sample/mod.rs"]
-mod sample;
 mod screens;
 mod shapes;
 mod trials;

@@ -14,8 +14,6 @@ mod host_memory;
 mod judged;
 mod no_effect;
 mod own_acts;
-#[path = "../sample/mod.rs"]
-mod sample;
 mod services;
 mod slow_requests;
 mod surroundings;
@@ -27,9 +25,9 @@ mod wins;
 
 use std::collections::BTreeSet;
 
+use self::judged::{always, judge};
+use crate::sample::{self, huge_pages, table, with};
 use hugewise_experiment::run::cause::{CauseId, Outcome, causes, explanations};
-use judged::{always, judge};
-use sample::{huge_pages, table, with};
 
 #[test]
 fn causes_come_in_the_order_of_their_weight() {

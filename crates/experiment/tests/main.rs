@@ -1,0 +1,13 @@
+//! Experiments from their records to their screens.
+
+mod answer;
+mod bets;
+mod causes;
+mod documented;
+mod extremes;
+mod numbers;
+mod record;
+mod report;
+mod sample;
+mod timeline;
+mod words;

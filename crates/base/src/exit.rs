@@ -44,7 +44,9 @@ impl Exit {
             Self::Done => "done",
             Self::Internal => "internal error: please report it",
             Self::Usage => "the command line, or a file that it names, is wrong",
-            Self::TrialFailed => "a trial failed; the report says which and how",
+            Self::TrialFailed => {
+                "a trial failed, or --latency was read in none; the report says which and how"
+            }
             Self::Refused => "not possible on this machine",
             Self::Gate => {
                 "a --fail-if condition holds, or advise --check found a rule that is not followed"

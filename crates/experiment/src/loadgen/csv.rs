@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::requests::{Collected, Fields};
 use super::{LoadReport, ReadError};
 
-/// What may part cells. The first is the usual one.
+/// The separators of cells, the usual one first.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, ReadError> {
@@ -40,7 +40,7 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
             };
             all.add(line, cell)
         });
-        // What was written last is torn where the writer was ended.
+        // A writer that was killed leaves a torn last row.
         let is_torn = added.is_err() && rows.peek().is_none() && !text.ends_with('\n');
         if !(is_torn && all.has_some()) {
             added?;
@@ -49,7 +49,7 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
     all.report()
 }
 
-/// The place of a column that is named by its number.
+/// Returns the place of a column whose name is a number.
 fn number(column: &str) -> Option<usize> {
     column.parse::<usize>().ok()?.checked_sub(1)
 }
@@ -71,8 +71,8 @@ fn place(column: &str, heading: Option<&Row>) -> Result<usize, ReadError> {
     })
 }
 
-/// What parts the cells of a table: in a heading the one with which it has the columns, else the
-/// one with which the first row has numbers in them.
+/// Returns the separator of cells. With it the heading has the columns, or the first row has a
+/// number in its column.
 fn separator(text: &str, wanted: &[&str], by_name: bool) -> Result<char, ReadError> {
     let first = |separator| Table::new(text, separator).next()?.ok();
     if by_name {
@@ -110,8 +110,7 @@ fn separator(text: &str, wanted: &[&str], by_name: bool) -> Result<char, ReadErr
     }
 }
 
-/// The same with a decimal point, for a number with a decimal comma: nothing else can a comma be
-/// where it does not part cells.
+/// Returns a number with a decimal point. A comma that separates no cells is a decimal comma.
 fn with_point(cell: &str) -> String {
     let is_number = cell
         .trim()
@@ -130,7 +129,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// The rows of a table that are not empty. A quoted cell may hold separators, doubled quotes and
+/// The non-empty rows of a table. A quoted cell may hold separators, doubled quotes and
 /// line breaks.
 pub(super) struct Table<'a> {
     rest: &'a str,

@@ -1,22 +1,22 @@
 //! Runs that answered nothing, or hardly anything.
 //!
-//! A server that is broken answers fast, or not at all: its percentiles are no latencies.
+//! A broken server answers fast, or not at all: its percentiles are no latencies.
 
 use super::{Latency, Load, LoadReport};
 use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
 
-/// Requests of which more than half failed, or none was answered.
+/// The requests of a run that failed: more than half failed, or none was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
     /// How many failed.
     pub failed: u64,
-    /// How many were sent; 0 where none was answered and none is told to have failed.
+    /// How many were sent; 0 if the source counts neither answers nor failures.
     pub sent: u64,
 }
 
 impl LoadReport {
-    /// Returns the failures where they outweigh the answers.
+    /// Returns the failures if they outweigh the answers.
     pub(super) fn failures(&self) -> Option<Failures> {
         let counted = self.loads.iter().filter_map(Load::failed_of_sent);
         let all = counted.fold(Failures::default(), |all, (failed, sent)| Failures {
@@ -29,7 +29,7 @@ impl LoadReport {
 }
 
 impl Load {
-    /// Returns the same without latencies, where nothing was answered that could have one.
+    /// Returns the same without latencies if no request was answered.
     pub(super) fn without_silence(self) -> Self {
         let quantiles = match &self.latency {
             Some(Latency::Unknown { .. }) => return self,
@@ -47,7 +47,7 @@ impl Load {
         }
     }
 
-    /// Returns the same with a reason in place of latencies.
+    /// Returns the same with a reason and no latencies.
     pub(super) fn without_latency(self, why: &str, quantiles: Vec<Quantile>) -> Self {
         let obstacle = why.to_owned();
         Self {
@@ -59,7 +59,7 @@ impl Load {
         }
     }
 
-    /// Returns how many failed, of how many that were sent.
+    /// Returns the failed and the sent requests.
     fn failed_of_sent(&self) -> Option<(u64, u64)> {
         let failed = self.errors.unwrap_or(0);
         let told = || Some(self.requests?.saturating_add(failed));
@@ -67,7 +67,7 @@ impl Load {
         Some((failed, sent.max(failed)))
     }
 
-    /// Returns true where the source says that no request was answered.
+    /// Returns true if the source counts no answer.
     fn answered_nothing(&self) -> bool {
         let is_counted = matches!(&self.latency, Some(Latency::Counted(all)) if all.count() == 0);
         let has_no_rate =
@@ -80,7 +80,7 @@ impl Load {
 }
 
 impl Latency {
-    /// Returns true where every time is 0: nothing takes no time.
+    /// Returns true if every time is 0: nothing takes no time.
     fn is_zero(&self) -> bool {
         match self {
             Self::Quantiles(all) => !all.is_empty() && all.iter().all(|(_, it)| *it == 0.0),
@@ -92,4 +92,4 @@ impl Latency {
 
 pub(super) const NO_ANSWER: &str = "no request was answered";
 const NO_RUN: &str = "every run of it failed";
-const ZEROS: &str = "every time that is told is 0";
+const ZEROS: &str = "every time in the output is 0";

@@ -39,7 +39,7 @@ fn rows(bytes: &[u8], unit: TimeUnit) -> Result<Vec<Row>, ReadError> {
     Ok(table.rows)
 }
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -57,7 +57,7 @@ struct Table {
     place: Place,
     /// The largest value in nanoseconds, and how many there are up to it.
     last: (u64, u64),
-    /// Whether the last row is that of 100 %.
+    /// True if the last row is that of 100 %.
     is_whole: bool,
 }
 
@@ -66,7 +66,7 @@ impl Table {
         let words: Vec<&str> = text.split_whitespace().collect();
         match (self.place, words.as_slice()) {
             (Place::Before, ["Value", "Percentile", "TotalCount", ..]) => {
-                self.place = Place::Within
+                self.place = Place::Within;
             }
             (Place::Within | Place::Behind, ["Value", "Percentile", "TotalCount", ..]) => {
                 let problem = "a second table follows; let the load print one";

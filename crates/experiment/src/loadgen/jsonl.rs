@@ -12,7 +12,7 @@ pub(super) fn parse(bytes: &[u8], fields: Fields<'_>) -> Result<LoadReport, Read
     let mut all = Collected::new(fields);
     for (line, text) in lines(bytes).filter(|(_, line)| !line.trim().is_empty()) {
         match add(&mut all, line, &text) {
-            // What was written last is torn where the writer was ended.
+            // A writer that was killed leaves a torn last line.
             Err(_) if line > whole_lines && all.has_some() => break,
             added => added?,
         }

@@ -47,6 +47,20 @@ pub(super) fn exact_nanos(text: &str, unit: TimeUnit) -> Option<u64> {
         .checked_add(fraction.checked_mul(scale)?)
 }
 
+/// The units that no field has, but printed times, in seconds.
+const LONG_UNITS: [(&str, f64); 2] = [("m", 60.0), ("h", 3600.0)];
+
+/// Seconds of a time with its unit: `250.00us`, `5.80ms`, `1.20s`, `1.50m`, `1.00h`.
+pub(super) fn with_unit(text: &str) -> Option<f64> {
+    let letters = text.find(char::is_alphabetic)?;
+    let (value, unit) = text.split_at(letters);
+    let nanos = match LONG_UNITS.iter().find(|(word, _)| *word == unit) {
+        Some((_, seconds)) => TimeUnit::Seconds.to_nanos(number(value)? * seconds)?,
+        None => exact_nanos(value, unit.parse().ok()?)?,
+    };
+    Some(TimeUnit::Nanos.to_seconds(nanos as f64))
+}
+
 /// A number with a decimal point, of one that may have a decimal comma.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Load;
 
-/// Returns names with a detail behind each that the plain name does not tell from others.
+/// Returns names, with a detail behind each name that several details share.
 pub(super) fn told_apart(named: &[(String, String)]) -> Vec<String> {
     let mut details: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, detail) in named {
@@ -18,9 +18,10 @@ pub(super) fn told_apart(named: &[(String, String)]) -> Vec<String> {
     told.collect()
 }
 
-/// Returns the beginning of the metrics of each load: `set_` of `SET`. Names that differ in
-/// marks alone have them spelled out, all of them: none may pass for another in a trial where it
-/// is alone.
+/// Returns the beginning of the metrics of each load: `set_` of `SET`.
+///
+/// If names differ in marks only, the marks of all become words. So no name can pass for
+/// another in a trial that lacks the other.
 ///
 /// # Errors
 ///
@@ -65,7 +66,7 @@ enum Spelling {
     Plain,
     /// Each mark is a word.
     Marks,
-    /// The same, with a number that is made of the name: upper and lower case differ too.
+    /// The same, with a checksum of the name: upper and lower case differ too.
     Hash,
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::requests::Fields;
 use super::{
-    Failures, Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm,
-    hyperfine, jmh, jsonl, memtier, names, pgbench, redis, wrk,
+    Failures, Latency, Load, LoadReport, ReadError, csv, fio, go, google_benchmark, hdr, hgrm,
+    hyperfine, jmh, jsonl, locust, memtier, names, oha, pgbench, presets, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -82,7 +82,7 @@ fn expected(reader: &Reader) -> Vec<String> {
     match reader {
         Reader::Wrk => of_wrk(Pacing::Closed),
         Reader::Wrk2 => of_wrk(Pacing::Open),
-        Reader::Memtier => vec![
+        Reader::Memtier | Reader::Oha | Reader::Locust => vec![
             RequestMetric::Latency.to_string(),
             RequestMetric::Throughput.to_string(),
         ],
@@ -136,6 +136,12 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, 
         Reader::GoogleBenchmark => google_benchmark::parse(bytes),
         Reader::Go => go::parse(bytes),
         Reader::Hyperfine => hyperfine::parse(bytes),
+        Reader::K6 => presets::k6(bytes),
+        Reader::Vegeta => presets::vegeta(bytes),
+        Reader::Hey => presets::hey(bytes),
+        Reader::Oha => oha::parse(bytes),
+        Reader::Locust => locust::parse(bytes),
+        Reader::Fio => fio::parse(bytes),
         Reader::Csv(column) => csv::parse(bytes, fields(column)),
         Reader::Jsonl(field) => jsonl::parse(bytes, fields(field)),
     }

@@ -6,6 +6,7 @@
 //! p99.9 the step of the first table at 99.902 % (1 - 2⁻¹⁰) is taken, which differs by 23
 //! requests in a million, and is never the smaller one.
 
+use super::columns::Columns;
 use super::moment::exact_nanos;
 use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
@@ -40,31 +41,27 @@ fn table(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
         if cells[0] == "test" {
             heading = cells;
         } else if cells.len() == heading.len() {
-            loads.push(row(line_number, &heading, &cells)?);
+            let load = COLUMNS.load(line_number, &heading, &cells)?;
+            loads.push(Load {
+                name: cells.into_iter().next(),
+                ..load
+            });
         }
     }
     Ok(loads)
 }
 
-/// One line of the table below its heading; a column that is not there has no percentile.
-fn row(line: usize, heading: &[String], cells: &[String]) -> Result<Load, ReadError> {
-    let named = |name: &str| {
-        let at = heading.iter().position(|cell| cell == name);
-        at.map(|at| cells[at].clone())
-    };
-    let rate = named("rps").unwrap_or_default();
-    let rate = number(&rate)
-        .ok_or_else(|| ReadError::at(line, "rps", format!("`{rate}` is no number")))?;
-    let quantiles = ["p50", "p95", "p99", "max"]
-        .into_iter()
-        .filter_map(|word| Some((word.to_owned(), named(&format!("{word}_latency_ms"))?)));
-    Ok(Load {
-        name: Some(cells[0].clone()),
-        latency: Some(read_quantiles(line, quantiles)?),
-        throughput: vec![rate],
-        ..Load::default()
-    })
-}
+const COLUMNS: Columns = Columns {
+    unit: TimeUnit::Millis,
+    quantiles: &[
+        ("p50_latency_ms", Quantile::P50),
+        ("p95_latency_ms", Quantile::P95),
+        ("p99_latency_ms", Quantile::P99),
+        ("max_latency_ms", Quantile::Max),
+    ],
+    rate: "rps",
+    sent: None,
+};
 
 fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     let mut loads = summaries(bytes)?;

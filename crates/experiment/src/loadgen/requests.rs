@@ -1,4 +1,4 @@
-//! Requests that are told one by one, in a table or in lines of JSON.
+//! Single requests, in a table or in lines of JSON.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::{Rows, TimeUnit};
 use crate::run::trial::{Pacing, Timed};
 
-/// As many values of a field are named where none is the wanted one.
+/// The most values that an error names.
 const NAMED: usize = 5;
 
-/// What is read of each request.
+/// The fields of each request.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     /// The field of its latency.
@@ -21,7 +21,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// All fields that are read.
+    /// Returns the names of all fields.
     pub(super) fn names(&self) -> Vec<&str> {
         let only = self.rows.only.iter().map(|it| it.field.as_str());
         let failed = self.rows.failed.iter().map(|it| it.field.as_str());
@@ -34,16 +34,16 @@ impl Fields<'_> {
     }
 }
 
-/// Requests that are told one by one.
+/// The requests so far.
 pub(super) struct Collected<'a> {
     fields: Fields<'a>,
     all: Distribution,
-    /// The most decimals that were written: they tell how fine the source's clock is.
+    /// The most decimals of a time: the resolution of the source's clock.
     decimals: usize,
     failed: u64,
-    /// The requests with their times, or why there are none.
+    /// The requests with their times, or the reason why there are none.
     timed: Result<Vec<Timed>, String>,
-    /// Values that rows had which do not count.
+    /// Values of rows that do not count.
     others: Vec<String>,
 }
 

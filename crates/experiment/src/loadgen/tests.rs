@@ -34,6 +34,7 @@ macro_rules! posted {
 
 mod deviations;
 mod failures;
+mod generators;
 mod named;
 mod rows;
 mod times;
@@ -375,8 +376,8 @@ proptest! {
     }
 
     #[test]
-    fn damaged_output_is_read_or_refused(which in 0_usize..9, at: usize, byte: u8, cut: bool) {
-        let all: [(&str, &[u8]); 9] = [
+    fn damaged_output_is_read_or_refused(which in 0_usize..15, at: usize, byte: u8, cut: bool) {
+        let all: [(&str, &[u8]); 15] = [
             ("wrk", fixture!("wrk.txt")),
             ("wrk2", fixture!("wrk2.txt")),
             ("redis-benchmark", fixture!("redis-benchmark.txt")),
@@ -386,6 +387,12 @@ proptest! {
             ("jmh", fixture!("jmh.json")),
             ("google-benchmark", fixture!("google-benchmark.json")),
             ("memtier", fixture!("memtier.json")),
+            ("vegeta", posted!("vegeta.json")),
+            ("hey", posted!("hey.csv")),
+            ("oha", posted!("oha.json")),
+            ("locust", posted!("locust_stats.csv")),
+            ("fio", posted!("fio.json")),
+            ("k6", posted!("k6.jsonl")),
         ];
         let (reader, bytes) = all[which];
         let mut bytes = bytes.to_vec();

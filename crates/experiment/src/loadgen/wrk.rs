@@ -5,9 +5,8 @@
 //! request was answered they are `-nan` or 0.
 
 use super::failures::NO_ANSWER;
-use super::moment::exact_nanos;
+use super::moment::with_unit;
 use super::{Latency, Load, LoadReport, ReadError, lines, number};
-use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
@@ -94,12 +93,12 @@ impl Printed {
                 let share = expect(share, "percentile", percent)?;
                 let quantile = Quantile::of_percent(share);
                 if let (Some(quantile), false) = (quantile, is_nan(time)) {
-                    let seconds = expect(time_of(time), "latency", time)?;
+                    let seconds = expect(with_unit(time), "latency", time)?;
                     self.quantiles.push((quantile, seconds));
                 }
             }
             ["Latency", _, _, max, _] if !is_nan(max) => {
-                self.longest = Some(expect(time_of(max), "longest", max)?);
+                self.longest = Some(expect(with_unit(max), "longest", max)?);
             }
             [count, "requests", "in", ..] => {
                 let count = expect(count.parse().ok(), "requests", count)?;
@@ -166,21 +165,6 @@ fn is_nan(text: &str) -> bool {
 
 fn has_tail(quantiles: &[(Quantile, f64)]) -> bool {
     quantiles.iter().any(|(q, _)| *q == Quantile::P99)
-}
-
-/// `250.00us`, `5.80ms`, `1.20s`, `1.50m`, `1.00h`.
-fn time_of(text: &str) -> Option<f64> {
-    let letters = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (value, unit) = text.split_at(letters);
-    let nanos = match unit {
-        "us" => exact_nanos(value, TimeUnit::Micros)?,
-        "ms" => exact_nanos(value, TimeUnit::Millis)?,
-        "s" => exact_nanos(value, TimeUnit::Seconds)?,
-        "m" => TimeUnit::Seconds.to_nanos(number(value)? * 60.0)?,
-        "h" => TimeUnit::Seconds.to_nanos(number(value)? * 3600.0)?,
-        _ => return None,
-    };
-    Some(TimeUnit::Nanos.to_seconds(nanos as f64))
 }
 
 /// The sum of the numbers after the colon.

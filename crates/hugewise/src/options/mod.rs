@@ -270,18 +270,21 @@ pub struct Options {
     ///
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
     /// the number; lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
+    /// Several matches are the values of one trial if their lines differ in numbers alone; else
+    /// they are refused, and so is a piece of a number (1 of 2,1).
     #[arg(long, value_name = "METRIC", help_heading = JUDGE)]
     pub metric: Vec<PrintedMetric>,
 
     /// Request latencies: `READER[@UNIT][:FILE]`
     ///
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
-    /// google-benchmark, go, hyperfine, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s if the
-    /// source does not name its unit. It reads stdout, or the files that the trial wrote (the last
+    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, csv:COLUMN or
+    /// jsonl:FIELD, with @ns, @us, @ms or @s if the source does not name its unit. It reads stdout, or the files that the trial wrote (the last
     /// part of FILE may hold * and ?; with --service, {dir}/FILE is in the folder of the trial).
     /// Percentiles are those of all trials together. After a COLUMN or FIELD, `,ended=COLUMN@UNIT`
     /// (or `,began=`) names the time of each request since 1970, for `report --timeline` and for
-    /// slow requests in stalls.
+    /// slow requests in stalls; `,where=COLUMN=VALUE` the rows that count; `,failed=COLUMN`,
+    /// `,ok=COLUMN` or `,status=COLUMN` tells which requests failed.
     #[arg(long, value_name = "READER", help_heading = JUDGE)]
     pub latency: Option<LatencySource>,
 

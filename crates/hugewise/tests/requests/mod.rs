@@ -62,13 +62,84 @@ fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
         .arg(&json)
         .args(["--", "true"])
         .assert()
-        .success();
+        .code(3)
+        .stderr(contains("--latency was read in no trial"));
     let report = case.json(&json);
     let run = &answer(&report)["circumstances"][0];
     assert_eq!(run["stopped"], "verdict_unmeasured", "{run}");
     let trials = report["trials"].as_array().expect("trials");
     let last = trials.iter().filter_map(|trial| trial["round"].as_u64());
     assert_eq!(last.max(), Some(0), "one round: {run}");
+}
+
+/// The lines that wrk prints of so many requests and failures.
+fn of_wrk(requests: u32, failed: u32) -> String {
+    format!(
+        "printf '  Latency Distribution\\n 50%% 1.00ms\\n 99%% 2.00ms\\n {requests} requests in 1.00s\\n  Socket \
+         errors: connect 0, read {failed}, write 0, timeout 0\\nRequests/sec: {requests}\\n'"
+    )
+}
+
+#[test]
+fn a_policy_whose_requests_fail_is_no_better_and_opens_no_gate() {
+    let _turn = one_at_a_time();
+    let (good, bad) = (of_wrk(9000, 0), of_wrk(20_000, 20_001));
+    let line = format!("if [ \"$B\" = 1 ]; then {bad}; else {good}; fi");
+    let case = Case::new();
+    let json = case.path("report.json");
+    case.hugewise()
+        .args([
+            "run",
+            "--latency",
+            "wrk",
+            "--policy",
+            "as-is",
+            "--policy",
+            "b:env.B=1",
+        ])
+        .args(["--policy", "c:env.C=1", "--max-rounds", "6"])
+        .args(["--fail-if", "latency_p99_seconds > +50%", "--json"])
+        .arg(&json)
+        .args(["--shell", "--", &line])
+        .assert()
+        .code(3);
+    let report = case.json(&json);
+    let trials = report["trials"].as_array().expect("trials");
+    let failed = trials.iter().find(|trial| trial["policy"] == "b");
+    let outcome = &failed.expect("a trial of b")["outcome"];
+    assert_eq!(outcome["how"], "requests_failed", "{outcome}");
+    assert_eq!(outcome["sent"], 40_001, "{outcome}");
+}
+
+#[test]
+fn strict_fails_where_nothing_was_measured() {
+    let _turn = one_at_a_time();
+    let strict = |printed: &str| {
+        Case::new()
+            .hugewise()
+            .args([
+                "run",
+                "--strict",
+                "--latency",
+                "wrk",
+                "--judge-by",
+                "latency_p99_seconds",
+            ])
+            .args([
+                "--policy",
+                "as-is",
+                "--baseline",
+                "as-is",
+                "--max-rounds",
+                "1",
+            ])
+            .args(["--shell", "--", printed])
+            .assert()
+    };
+    // The rate is read, but not what decides.
+    strict("echo Requests/sec: 5; echo 5 requests in 1s").code(7);
+    strict("echo nothing").code(3);
+    strict(&of_wrk(9000, 0)).code(0);
 }
 
 #[test]
@@ -84,7 +155,7 @@ fn a_file_that_lay_there_before_is_no_trial_of_ours() {
         .arg(&json)
         .args(["--", "true"])
         .assert()
-        .success();
+        .code(3);
     let report = case.json(&json);
     let why = doubt(&report, "no_latencies")["why"].to_string();
     assert!(why.contains("old.csv"), "{why}");

@@ -280,9 +280,7 @@ mod tests {
         while !reader.0.is_empty() {
             let count = reader.zigzag().expect("a count");
             let zeros = if count < 0 { count.unsigned_abs() } else { 0 };
-            for _ in 0..zeros * u64::from(word) {
-                payload.push(0);
-            }
+            payload.extend(std::iter::repeat_n(0, zeros as usize * word as usize));
             if count >= 0 {
                 payload.extend(&count.to_be_bytes()[8 - word as usize..]);
             }

@@ -7,7 +7,7 @@ use crate::run::stats::Quantile;
 fn aggregates_of_an_old_google_benchmark_are_left_out() {
     let names = |bytes: &[u8]| {
         let loads = report("google-benchmark", bytes).loads.into_iter();
-        let names = loads.map(|load| load.name.clone().unwrap_or_default());
+        let names = loads.map(|load| load.name.unwrap_or_default());
         names.collect::<Vec<_>>()
     };
     let old = posted!("google-benchmark-1.4.json");

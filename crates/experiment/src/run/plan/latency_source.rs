@@ -13,7 +13,7 @@ pub struct LatencySource {
     pub reader: Reader,
     /// The unit of its numbers, where the source itself does not tell.
     pub unit: Option<TimeUnit>,
-    /// Which rows are requests, which failed and when, of a table or lines of JSON.
+    /// The options of a table or of lines of JSON.
     pub rows: Rows,
     /// What is read.
     pub place: Place,
@@ -53,6 +53,18 @@ pub enum Reader {
     Go,
     /// hyperfine `--export-json`.
     Hyperfine,
+    /// k6 `--out csv` or `--out json`.
+    K6,
+    /// `vegeta encode`, to CSV or JSON.
+    Vegeta,
+    /// hey `-o csv`.
+    Hey,
+    /// oha `--output-format json`.
+    Oha,
+    /// locust `--csv`: the file of statistics.
+    Locust,
+    /// fio `--output-format=json`.
+    Fio,
     /// A column of a table: its name in the first line, or its number from 1.
     Csv(String),
     /// A field of one JSON object in each line; `a.b` is a field within a field.
@@ -60,7 +72,7 @@ pub enum Reader {
 }
 
 /// The words for those that take no field.
-const WORDS: [(&str, Reader); 11] = [
+const WORDS: [(&str, Reader); 17] = [
     ("wrk", Reader::Wrk),
     ("wrk2", Reader::Wrk2),
     ("redis-benchmark", Reader::RedisBenchmark),
@@ -72,6 +84,12 @@ const WORDS: [(&str, Reader); 11] = [
     ("google-benchmark", Reader::GoogleBenchmark),
     ("go", Reader::Go),
     ("hyperfine", Reader::Hyperfine),
+    ("k6", Reader::K6),
+    ("vegeta", Reader::Vegeta),
+    ("hey", Reader::Hey),
+    ("oha", Reader::Oha),
+    ("locust", Reader::Locust),
+    ("fio", Reader::Fio),
 ];
 
 impl Reader {
@@ -141,11 +159,16 @@ impl LatencySource {
     #[must_use]
     pub fn verdict_metric(&self) -> Option<&'static str> {
         match self.reader {
-            Reader::Wrk | Reader::Memtier => Some("throughput_per_second"),
+            Reader::Wrk | Reader::Memtier | Reader::Oha | Reader::Locust => {
+                Some("throughput_per_second")
+            }
             Reader::Wrk2 => Some("latency_p99_seconds"),
             Reader::PgbenchLog
             | Reader::HdrLog
             | Reader::Hgrm
+            | Reader::K6
+            | Reader::Vegeta
+            | Reader::Hey
             | Reader::Csv(_)
             | Reader::Jsonl(_) => Some("latency_seconds"),
             _ => None,

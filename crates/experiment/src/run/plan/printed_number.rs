@@ -1,16 +1,16 @@
-//! A number in what a program printed, with what stands next to it.
+//! A number in the output of a program, and the letters next to it.
 
 use std::ops::Range;
 
-/// What may stand between two digits of one number: decimal marks, marks of thousands, and the
-/// colon of minutes.
+/// The marks between two digits of one number: decimal marks, marks of thousands, and the colon
+/// of minutes.
 const WITHIN: [char; 9] = [
     '.', ',', '\'', '’', '\u{a0}', '\u{202f}', '\u{2009}', ':', '٫',
 ];
 
 /// Returns the number that the group of a pattern matched, with the exponent that follows it.
 pub(super) fn read(text: &str, group: Range<usize>, pattern: &str) -> Result<f64, String> {
-    let range = group.start..end_of_exponent(text, group.clone());
+    let range = group.start..end_of_exponent(text, group);
     let matched = &text[range.clone()];
     let whole = start(text, range.start, pattern)..end(text, range.end, pattern);
     if whole != range && matched.contains(is_digit) {
@@ -42,7 +42,7 @@ fn end_of_exponent(text: &str, group: Range<usize>) -> usize {
 /// Returns the end of the number that goes on behind a group.
 fn end(text: &str, from: usize, pattern: &str) -> usize {
     let mut end = from;
-    // The group may end within a number alone.
+    // A group that ends with a letter ends no number.
     if !text[..from].ends_with(is_digit) {
         return end;
     }
@@ -87,11 +87,9 @@ fn start(text: &str, from: usize, pattern: &str) -> usize {
                 mark.len_utf8()
             }
             (Some('+' | '-'), Some('e' | 'E'), Some(digit)) if is_digit(digit) => 2,
-            (Some(sign @ ('-' | '−')), before, _)
-                if !before.is_some_and(|it| it.is_alphanumeric() || it == sign)
-                    && !(start == from && stands_before(pattern, sign)) =>
-            {
-                return start - sign.len_utf8();
+            (Some(sign @ ('-' | '−')), before, _) if is_sign(sign, before) => {
+                let is_separator = start == from && stands_before(pattern, sign);
+                return start - if is_separator { 0 } else { sign.len_utf8() };
             }
             _ => return start,
         };
@@ -108,7 +106,11 @@ fn stands_before(pattern: &str, mark: char) -> bool {
     pattern.contains(&format!("\\{mark}(")) || mark != '.' && pattern.contains(&format!("{mark}("))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as patterns of str ask")]
+/// Returns true if a dash is a sign, and no hyphen of a word or ruler.
+fn is_sign(dash: char, before: Option<char>) -> bool {
+    before.is_none_or(|it| !it.is_alphanumeric() && it != dash)
+}
+
 fn is_digit(letter: char) -> bool {
     letter.is_ascii_digit()
 }

@@ -1,48 +1,48 @@
-//! Which rows of a table, or lines of JSON, are requests, and which of them failed:
-//! `,where=FIELD=VALUE`, and `,failed=FIELD`, `,ok=FIELD` or `,status=FIELD`.
+//! The rows of a table, or lines of JSON, that are requests: `,where=FIELD=VALUE`. The failed
+//! requests: `,failed=FIELD`, `,ok=FIELD` or `,status=FIELD`.
 
 use std::fmt;
 
 use super::Stamp;
 use super::stamp::EDGES;
 
-/// What stands behind the field of a latency.
+/// The options behind the field of a latency.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Where the time of each request stands.
+    /// The field of the time of each request.
     pub stamp: Option<Stamp>,
     /// The rows that count: those that fit all of these.
     pub only: Vec<Only>,
-    /// How a row tells that its request failed.
+    /// The field of failures.
     pub failed: Option<Failed>,
 }
 
 /// A field with the value that it has in rows that count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Only {
-    /// A column or a field, as that of the latency is named.
+    /// A column or a field.
     pub field: String,
     /// Its value.
     pub value: String,
 }
 
-/// The field that tells that a request failed.
+/// The field of failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// A column or a field, as that of the latency is named.
+    /// A column or a field.
     pub field: String,
-    /// What it says.
+    /// Its meaning.
     pub by: FailedBy,
 }
 
-/// What a field says of a request.
+/// The meaning of a field of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailedBy {
     /// It failed: `true`, or the text of an error.
     Failed,
     /// It succeeded: `true`.
     Ok,
-    /// The status of HTTP: from 400 on, and 0, it failed.
+    /// The status of HTTP: 0 and at least 400 are failures.
     Status,
 }
 
@@ -71,7 +71,7 @@ impl FailedBy {
 }
 
 impl Rows {
-    /// Parts them off the field that stands before them.
+    /// Parts the options off the field.
     pub(super) fn part_off(text: &str) -> Result<(&str, Self), String> {
         let mut rows = Self::default();
         let (before, mut rest) = next(text);
@@ -102,14 +102,14 @@ impl Rows {
         Ok(())
     }
 
-    /// Returns true where nothing is said.
+    /// Returns true without any option.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What stands before the next word, the word, and what stands behind it.
+/// Returns the text before the next word, the word, and the text behind it.
 fn next(text: &str) -> (&str, Option<(&'static str, &str)>) {
     let words = EDGES
         .iter()

@@ -1,0 +1,68 @@
+//! oha `--output-format json` (before 1.5 `-j`).
+//!
+//! Source: `schema.json` of oha. Times are in seconds. `errorDistribution` counts requests
+//! without an answer, and with `-z` those that the end cut off: these are no failures.
+
+use serde_json::Value;
+
+use super::json::{document, number};
+use super::{Latency, Load, LoadReport, ReadError};
+use crate::run::plan::FailedBy;
+use crate::run::stats::Quantile;
+use crate::run::trial::Pacing;
+
+/// The word of oha for requests that the end of the run cut off.
+const CUT_OFF: &str = "aborted due to deadline";
+
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
+    let document = document(bytes)?;
+    let part = |name: &str| {
+        let found = document.get(name);
+        found.ok_or_else(|| ReadError::of(name, "there is none; give oha --output-format json"))
+    };
+    let (summary, statuses) = (part("summary")?, counts(part("statusCodeDistribution")?));
+    let errors = document
+        .get("errorDistribution")
+        .map(counts)
+        .unwrap_or_default();
+    let sum = |counts: &[(&str, u64)], fits: &dyn Fn(&str) -> bool| {
+        let counts = counts.iter().filter(|it| fits(it.0)).map(|it| it.1);
+        counts.fold(0, u64::saturating_add)
+    };
+    let answered = sum(&statuses, &|_| true);
+    let refused = sum(&statuses, &|status| FailedBy::Status.fails(status));
+    let unanswered = sum(&errors, &|error| error != CUT_OFF);
+    Ok(LoadReport {
+        loads: vec![Load {
+            latency: Some(Latency::Quantiles(quantiles(
+                part("latencyPercentiles")?,
+                summary,
+            ))),
+            throughput: vec![number(summary, "requestsPerSec").unwrap_or_default()],
+            requests: Some(answered),
+            errors: Some(refused.saturating_add(unanswered)),
+            sent: Some(answered.saturating_add(unanswered)),
+            ..Load::default()
+        }],
+        // With -q it sends at a rate, and its output does not mention that.
+        pacing: Pacing::Unknown,
+    })
+}
+
+fn counts(object: &Value) -> Vec<(&str, u64)> {
+    let entries = object.as_object().into_iter().flatten();
+    entries
+        .filter_map(|(name, count)| Some((name.as_str(), count.as_u64()?)))
+        .collect()
+}
+
+fn quantiles(percentiles: &Value, summary: &Value) -> Vec<(Quantile, f64)> {
+    let named = Quantile::ALL.into_iter().filter_map(|quantile| {
+        let seconds = match quantile {
+            Quantile::Max => number(summary, "slowest").ok()?,
+            other => number(percentiles, &other.word().replace("p999", "p99.9")).ok()?,
+        };
+        Some((quantile, seconds))
+    });
+    named.collect()
+}

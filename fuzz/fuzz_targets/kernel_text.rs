@@ -1,7 +1,7 @@
 //! The kernel's text, torn or strange: a value or an error, never a panic.
 #![no_main]
 
-#[path = "../../crates/linux/tests/parsers/kernel_text.rs"]
+#[path = "../../crates/linux/tests/frozen/kernel_text.rs"]
 mod kernel_text;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| kernel_text::parse(bytes));

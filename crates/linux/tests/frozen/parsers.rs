@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-mod kernel_text;
+use crate::kernel_text;
 
 proptest! {
     #[test]

@@ -1,14 +1,10 @@
 //! Policies put in force and put back on a frozen machine, and all that may come between.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
-
-mod ground;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use ground::{Ground, MIN_FREE, path_of, writes};
+use crate::ground::{Ground, MIN_FREE, path_of, writes};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock;

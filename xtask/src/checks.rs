@@ -113,7 +113,7 @@ pub fn services() -> Result<()> {
 pub fn containers() -> Result<()> {
     install(&["podman:podman", "crun:crun"])?;
     build_for_tests()?;
-    let test = "test --locked -p hugewise --test containers";
+    let test = "test --locked -p hugewise --test cli containers::";
     show(Command::new("cargo").args(test.split(' ')))
 }
 

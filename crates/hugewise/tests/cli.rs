@@ -2,7 +2,10 @@
 
 mod advise;
 mod attribute;
+mod benches;
+mod containers;
 mod exec;
+mod export;
 mod faults;
 mod fleet;
 mod harness;
@@ -16,6 +19,7 @@ mod requests;
 mod service;
 mod tracing;
 mod trials;
+mod watch;
 
 use std::fs;
 use std::path::Path;

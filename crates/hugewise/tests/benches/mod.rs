@@ -1,11 +1,8 @@
 //! `hugewise bench` and `run --fragment` as their users meet them.
 
-#[expect(dead_code, reason = "other tests need the rest of it")]
-mod harness;
-
 use std::time::Duration;
 
-use harness::{Case, is_root, lab, one_at_a_time, readings, skip, wait_until};
+use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip, wait_until};
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -63,10 +60,10 @@ fn advised_huge_pages() -> bool {
 
 #[test]
 fn a_heap_is_huge_by_its_steps() {
+    let _turn = one_at_a_time();
     if !advised_huge_pages() {
         return skip("a_heap_is_huge_by_its_steps", "advice brings no huge page");
     }
-    let _turn = one_at_a_time();
     assert!(lab().exists());
     let report = report(&[
         "growth", "--steps", "64K,2M", "--start", "aligned", "--heap", "8M", "--pages", "4k,2m",
@@ -136,6 +133,7 @@ fn slabs_are_compared_by_pages_and_by_allocators() {
 
 #[test]
 fn an_allocator_that_is_named_and_missing_is_refused() {
+    let _turn = one_at_a_time();
     let case = Case::new();
     let bench = ["bench", "slab", "--allocators=glibc-hugetlb"];
     let pools = std::fs::read_to_string("/proc/sys/vm/nr_hugepages").unwrap_or_default();
@@ -173,7 +171,7 @@ fn a_state_of_free_memory_needs_system_and_is_read_before_each_trial() {
         .success()
         .stderr(contains("free memory:"));
     let report = case.json(&json);
-    let run = &harness::report::answer(&report)["circumstances"][0];
+    let run = &crate::harness::report::answer(&report)["circumstances"][0];
     assert_eq!(run["fragment"], 5, "{run}");
     let share = readings(&report, "as-is", "fragmented_before_ratio");
     assert!(share[0] >= 0.0 && share[0] <= 1.0, "{share:?}");

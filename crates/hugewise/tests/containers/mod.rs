@@ -1,13 +1,10 @@
 //! hugewise inside of a container, as CI runners start it: an ordinary user without capabilities,
 //! with the usual seccomp profile and no new privileges. `cargo xtask test-containers` installs podman.
 
-#[expect(dead_code, reason = "other tests need the rest of it")]
-mod harness;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use harness::{Case, HUGEWISE, is_root, lab, one_at_a_time, readings, skip};
+use crate::harness::{Case, HUGEWISE, is_root, lab, one_at_a_time, readings, skip};
 use serde_json::Value;
 
 const MIB: f64 = 1_048_576.0;
@@ -140,10 +137,10 @@ fn reached(image: &Image, profile: Option<&str>) -> (Value, Value) {
 
 #[test]
 fn the_usual_profile_lets_a_tracer_work() {
+    let _turn = one_at_a_time();
     let Some(image) = image("the_usual_profile_lets_a_tracer_work") else {
         return;
     };
-    let _turn = one_at_a_time();
     let (means, report) = reached(&image, None);
     assert_eq!(means, "a tracer");
     assert!(!readings(&report, "tracer=idle", "wall_seconds").is_empty());
@@ -151,10 +148,10 @@ fn the_usual_profile_lets_a_tracer_work() {
 
 #[test]
 fn a_profile_without_ptrace_leaves_the_library() {
+    let _turn = one_at_a_time();
     let Some(image) = image("a_profile_without_ptrace_leaves_the_library") else {
         return;
     };
-    let _turn = one_at_a_time();
     let (means, report) = reached(&image, Some(WITHOUT_PTRACE));
     assert_eq!(means, "a preloaded library");
     assert!(!readings(&report, "preload=idle", "wall_seconds").is_empty());

@@ -1,5 +1,7 @@
 //! Finds every number of a screen in the answer that the screen was made from.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 /// A number as a screen shows it.
@@ -48,10 +50,9 @@ impl Shown {
 /// Counts of things left out, as in `3 more rows`, and the 95 % of an interval are the screen's own.
 pub fn numbers_are_in_the_answer(screen: &str, json: &Value) -> Vec<String> {
     let (numbers, texts) = leaves(json);
+    let words: HashSet<&str> = texts.iter().flat_map(|text| words_of(text)).collect();
     let known = |shown: &Shown| {
-        texts
-            .iter()
-            .any(|text| words_of(text).any(|word| word == shown.text))
+        words.contains(shown.text.as_str())
             || numbers.iter().any(|number| shown.is_given_by(*number))
     };
     let missing = numbers_in(screen).into_iter().filter(|it| !known(it));

@@ -1,7 +1,10 @@
 //! The answers of the records of this repository, and their screens.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{iter, thread};
 
 use hugewise_experiment::run::answer::{Answer, ArmRole};
 use hugewise_experiment::run::compare::{Options, table};
@@ -28,15 +31,25 @@ pub struct Kept {
     is_attribution: bool,
 }
 
-/// Every record, in the order of the paths. All tests share them, because comparisons take their time.
+/// Every record, in the order of the paths. All tests share them, because comparisons take their time:
+/// a thread of each processor makes some.
 pub static RECORDS: LazyLock<Vec<Kept>> = LazyLock::new(|| {
     let root = root();
-    let mut files: Vec<PathBuf> = FOLDERS
+    let files: Vec<PathBuf> = FOLDERS
         .iter()
         .flat_map(|folder| below(&root.join(folder)))
         .collect();
-    files.sort();
-    files.iter().map(|path| kept(&root, path)).collect()
+    let next = AtomicUsize::new(0);
+    let take = || files.get(next.fetch_add(1, Relaxed));
+    let compare = || iter::from_fn(take).map(|path| kept(&root, path)).collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut records: Vec<Kept> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(compare)).collect();
+        let done = workers.into_iter().map(|it| it.join().unwrap());
+        done.flat_map(|records: Vec<Kept>| records).collect()
+    });
+    records.sort_by(|a, b| Path::new(&a.path).cmp(Path::new(&b.path)));
+    records
 });
 
 pub fn root() -> PathBuf {

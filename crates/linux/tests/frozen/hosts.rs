@@ -1,7 +1,5 @@
 //! Every reader and the doctor over every frozen machine.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

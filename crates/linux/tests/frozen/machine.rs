@@ -1,7 +1,5 @@
 //! Policies put in force and put back on a frozen machine, and all that may come between.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

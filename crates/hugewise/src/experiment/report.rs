@@ -7,7 +7,7 @@ use hugewise_experiment::run::answer::{Doubt, Word};
 use hugewise_experiment::run::gate::{Gate, Judgement};
 use hugewise_experiment::run::record::{Record, StopReason};
 use hugewise_experiment::run::report::Report;
-use hugewise_experiment::run::trial::Outcome;
+use hugewise_experiment::run::trial::{Outcome, Reading};
 use hugewise_text::wrap::{plain, short_command};
 use hugewise_text::{to_markdown, to_text};
 
@@ -121,6 +121,9 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
             message(text);
         }
     }
+    if has_no_value(report) {
+        tell_reason(report);
+    }
     let is_doubtful = answer.doubts.iter().any(Doubt::forbids_strict) || has_no_value(report);
     if gates
         .iter()
@@ -139,6 +142,16 @@ pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
 /// Returns true if no trial gave the judged metric.
 fn has_no_value(report: &Report<'_>) -> bool {
     report.answer().word == Word::Failed
+}
+
+/// Gives the first reason why a trial that succeeded lacks the judged metric.
+fn tell_reason(report: &Report<'_>) {
+    let metric = &report.answer().judged.metric;
+    let mut trials = report.record.trials.iter().filter(|it| it.succeeded());
+    let reason = trials.find_map(|trial| trial.readings.get(metric));
+    if let Some(Reading::Missing { missing }) = reason {
+        message(format_args!("{metric} was measured in no trial: {missing}"));
+    }
 }
 
 /// Returns true if requests failed in most of a trial: no gate is open to that.

@@ -4,9 +4,9 @@
 
 use hugewise_bench::line;
 use hugewise_experiment::loadgen::read;
-use hugewise_observe::stat;
 use hugewise_experiment::run::plan::LatencySource;
 use hugewise_experiment::run::policy::{Settings, runtime};
+use hugewise_observe::stat;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for source in LatencySource::of_each_reader() {

@@ -1,8 +1,8 @@
 //! Records of the kernel's rings, torn or strange, and what is made of a recording's lines.
 #![no_main]
 
-use hugewise_linux::perf::sample::{Layout, Record, parse_record};
 use hugewise_base::jsonl::RawLine;
+use hugewise_linux::perf::sample::{Layout, Record, parse_record};
 use hugewise_observe::faults;
 use hugewise_tlb::misses;
 

@@ -183,17 +183,18 @@ fn latencies_are_read_from_the_folder_of_the_trial() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let load = format!("{} > {{dir}}/took.{{port}}", asking(REQUESTS));
-    let report = |file: &str| {
+    let report = |file: &str, exit: i32| {
         let latency = format!("latency = 'csv:latency_ns:{{dir}}/{file}'\n");
         std::fs::write(case.path("x.toml"), latency).expect("a file");
         let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
         let mut run = run(&case, &server(&case, ""), &load, &words);
-        report(&case, &mut run, 0).1
+        report(&case, &mut run, exit).1
     };
     for file in ["took*", "took.{port}"] {
-        all_requests_have_latencies(&report(file));
+        all_requests_have_latencies(&report(file, 0));
     }
-    let report = report("log");
+    // Latencies that no trial gave are no success.
+    let report = report("log", 3);
     let missing = report["trials"][0]["readings"]["latency_seconds"].to_string();
     assert!(
         missing.contains("{dir}/log: the trial wrote no such file"),

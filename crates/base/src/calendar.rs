@@ -1,6 +1,8 @@
 //! Dates of the Gregorian calendar in UTC. Years are counted from 1 March, so that the leap day is
 //! the last of its year.
 
+use toml::value::{Datetime, Offset};
+
 /// `20261121T054559Z`, for names of files.
 #[must_use]
 pub fn stamp(unix_ms: u64) -> String {
@@ -41,6 +43,23 @@ fn civil(days_since_1970: u64) -> (u64, u64, u64) {
         shifted - 9
     };
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// Seconds and nanoseconds since 1970 of a moment as in RFC 3339; `None` without its offset from UTC, because a time
+/// without it means another moment on every host.
+#[must_use]
+pub fn moment(text: &str) -> Option<(i64, u32)> {
+    let parsed: Datetime = text.trim().parse().ok()?;
+    let (date, time) = (parsed.date?, parsed.time?);
+    let east = match parsed.offset? {
+        Offset::Z => 0,
+        Offset::Custom { minutes } => i64::from(minutes) * 60,
+    };
+    let days = days_since_1970(date.year.into(), date.month.into(), date.day.into());
+    let (hour, minute) = (i64::from(time.hour), i64::from(time.minute));
+    let second = i64::from(time.second.unwrap_or(0));
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - east;
+    Some((seconds, time.nanosecond.unwrap_or(0)))
 }
 
 /// The days from 1970 to a date, negative before.

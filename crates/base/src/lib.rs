@@ -4,6 +4,7 @@ pub mod bisect;
 pub mod calendar;
 pub mod exit;
 pub mod facility;
+pub mod fnv;
 pub mod free_blocks;
 pub mod geometry;
 pub mod glob;

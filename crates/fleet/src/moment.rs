@@ -1,9 +1,8 @@
 //! Moments of a plan: RFC 3339 or seconds since 1970.
 
 use serde::{Deserialize, Deserializer};
-use toml::value::{Datetime, Offset};
 
-use hugewise_base::calendar::days_since_1970;
+use hugewise_base::calendar;
 
 /// Seconds since 1970 (UTC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,14 +15,13 @@ impl std::str::FromStr for Moment {
         if let Ok(seconds) = text.parse() {
             return Ok(Self(seconds));
         }
-        let fault = || {
+        let found = calendar::moment(text).map(|(seconds, _)| Self(seconds));
+        found.ok_or_else(|| {
             format!(
                 "`{text}` is no moment; write 2026-12-01T00:00:00Z, with the offset from UTC, or \
                  seconds since 1970"
             )
-        };
-        let parsed: Datetime = text.parse().map_err(|_| fault())?;
-        of_datetime(&parsed).ok_or_else(fault)
+        })
     }
 }
 
@@ -36,21 +34,6 @@ impl<'de> Deserialize<'de> for Moment {
         };
         text.parse().map_err(serde::de::Error::custom)
     }
-}
-
-/// Without its offset a time means another moment on every host, so it is none.
-fn of_datetime(parsed: &Datetime) -> Option<Moment> {
-    let (date, time) = (parsed.date?, parsed.time?);
-    let east = match parsed.offset? {
-        Offset::Z => 0,
-        Offset::Custom { minutes } => i64::from(minutes) * 60,
-    };
-    let days = days_since_1970(date.year.into(), date.month.into(), date.day.into());
-    let (hour, minute) = (i64::from(time.hour), i64::from(time.minute));
-    let second = i64::from(time.second.unwrap_or(0));
-    Some(Moment(
-        days * 86_400 + hour * 3600 + minute * 60 + second - east,
-    ))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{ReadError, number};
+use crate::base::calendar;
 use crate::run::plan::{Edge, Stamp, TimeUnit};
 use crate::run::trial::Timed;
 
@@ -83,48 +84,11 @@ pub(super) fn decimal(text: &str) -> Result<Cow<'_, str>, String> {
 
 /// Nanoseconds since 1970 of `2020-03-06T16:47:36.78+08:00`.
 fn rfc_3339(text: &str) -> Option<u64> {
-    let (date, time) = text.trim().split_once(['T', 't', ' '])?;
-    let zone = time.find(['Z', 'z', '+', '-'])?;
-    let (time, zone) = time.split_at(zone);
-    let [year, month, day] = parts(date, '-')?;
-    let [hour, minute, second] = time.splitn(3, ':').collect::<Vec<_>>().try_into().ok()?;
-    let (hour, minute): (u64, u64) = (hour.parse().ok()?, minute.parse().ok()?);
-    let second = exact_nanos(second, TimeUnit::Seconds)?;
-    let is_in_calendar = (1970..=2500).contains(&year) && (1..=12).contains(&month);
-    if !is_in_calendar || !(1..=31).contains(&day) || hour > 24 || minute > 59 {
-        return None;
-    }
-    let minutes = (days(year, month, day) * 24 + hour) * 60 + minute;
-    let minutes = minutes.checked_add_signed(-offset(zone)?)?;
-    let minute = TimeUnit::Seconds.nanos() * 60;
-    minutes.checked_mul(minute)?.checked_add(second)
-}
-
-/// Minutes by which a zone is ahead of UTC.
-fn offset(zone: &str) -> Option<i64> {
-    if zone.eq_ignore_ascii_case("z") {
-        return Some(0);
-    }
-    let sign = if zone.starts_with('-') { -1 } else { 1 };
-    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let is_zone = (0..=24).contains(&hours) && (0..60).contains(&minutes);
-    is_zone.then_some(sign * (hours * 60 + minutes))
-}
-
-fn parts(text: &str, separator: char) -> Option<[u64; 3]> {
-    let parts = text.split(separator).map(|part| part.parse().ok());
-    parts.collect::<Option<Vec<u64>>>()?.try_into().ok()
-}
-
-/// Days from 1970 to a day of the Gregorian calendar, from 1970 on.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
-    let is_leap = leaps(year) > leaps(year - 1);
-    let leap_day = u64::from(is_leap && month > 2);
-    let years = (year - 1970) * 365 + leaps(year - 1) - leaps(1969);
-    years + BEFORE[(month - 1) as usize % 12] + leap_day + day - 1
+    let (seconds, nanos) = calendar::moment(text)?;
+    let seconds = u64::try_from(seconds).ok()?;
+    seconds
+        .checked_mul(TimeUnit::Seconds.nanos())?
+        .checked_add(nanos.into())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Load;
+use crate::base::fnv::fnv1a;
 
 /// Returns names, with a detail behind each name that several details share.
 pub(super) fn told_apart(named: &[(String, String)]) -> Vec<String> {
@@ -84,7 +85,7 @@ impl Spelling {
             Self::Plain => joined(name.split(|c: char| !c.is_ascii_alphanumeric())),
             Self::Marks => joined(in_words(name).split(' ')),
             Self::Hash => {
-                let hash = format!("{:08x}", hash(name));
+                let hash = format!("{:08x}", fnv1a(name.bytes()));
                 joined(in_words(name).split(' ').chain([hash.as_str()]))
             }
         }
@@ -122,12 +123,6 @@ fn in_words(name: &str) -> String {
         }
     }
     text
-}
-
-/// FNV-1a: the same in each version of the program.
-fn hash(name: &str) -> u32 {
-    let of = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    name.bytes().fold(0x811c_9dc5, of)
 }
 
 #[cfg(test)]

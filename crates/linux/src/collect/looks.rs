@@ -10,6 +10,7 @@ use crate::proc::process::{read_advice, read_libraries, read_process};
 use crate::proc::smaps_rollup::Rollup;
 use crate::proc::status::read_status;
 use crate::spawn::{ExitReading, KEEPER_WORD};
+use crate::sys::thp::read_pmd_bytes;
 
 /// The sample in which the page tables of the largest process are walked once more, for its flags:
 /// about a fifth of a second after the beginning.
@@ -46,7 +47,7 @@ impl Looks {
             return;
         };
         if sample == ADVICE_SAMPLE {
-            process.advice = read_advice(root, pid);
+            process.advice = read_advice(root, pid, read_pmd_bytes(root).ok());
         }
         self.take(pid, tree(root, &begun, process));
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::kind::refused;
 use super::read::{open_regular, read_within};
 use super::rights::Rights;
+use crate::machine::root::sorted_names;
 
 /// Names of a folder to look at, at most.
 const MOST_NAMES: usize = 10_000;
@@ -71,11 +72,7 @@ impl Reader {
     /// It is not there, or this user may not list it.
     pub fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let entries = self.rights.lend(|| fs::read_dir(path))?.take(MOST_NAMES);
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
-        names.sort();
-        Ok(names)
+        Ok(sorted_names(entries))
     }
 }
 

@@ -1,4 +1,5 @@
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::machine::error::{Error, Result};
@@ -70,12 +71,17 @@ impl Root {
     pub fn list(&self, relative: impl AsRef<Path>) -> Result<Vec<String>> {
         let path = self.path(relative);
         let entries = fs::read_dir(&path).map_err(|error| Error::io("listing", &path, error))?;
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
-        names.sort();
-        Ok(names)
+        Ok(sorted_names(entries))
     }
+}
+
+/// Returns the names of the entries of a folder, sorted; names that are not UTF-8 are left out.
+pub(crate) fn sorted_names(entries: impl Iterator<Item = io::Result<fs::DirEntry>>) -> Vec<String> {
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
 }
 
 /// A machine made of these files, which is gone with the folder.

@@ -5,9 +5,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use hugewise_experiment::run::trial::{Advice, Process};
+use hugewise_observe::faults::{Map, Sharing};
 
 use super::status::read_status;
-use super::{Parsed, kib, lines};
+use super::{Parsed, kib, lines, maps};
 use crate::machine::root::Root;
 
 /// How the name of the library begins by which programs advise their own memory.
@@ -79,11 +80,10 @@ pub fn read_libraries(root: &Root, pid: u32, preload: Option<&String>) -> BTreeS
     parse_libraries(&maps, preload.map_or("", String::as_str))
 }
 
-/// What a process advised the kernel about its anonymous memory: a walk of its page tables.
+/// What a process advised the kernel about its anonymous memory: a walk of its page tables. `huge_page` is the size of
+/// a huge page, in bytes.
 #[must_use]
-pub fn read_advice(root: &Root, pid: u32) -> Option<Advice> {
-    let size = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
-    let huge_page = root.read_trimmed(size).ok().and_then(|it| it.parse().ok());
+pub fn read_advice(root: &Root, pid: u32, huge_page: Option<u64>) -> Option<Advice> {
     parse_advice(&root.read(format!("proc/{pid}/smaps")).ok()?, huge_page).ok()
 }
 
@@ -132,12 +132,12 @@ pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
 pub fn parse_advice(bytes: &[u8], huge_page: Option<u64>) -> Parsed<Advice> {
     let mut advice = Advice::default();
     let mut anon = 0;
-    let mut place = Place::default();
+    let mut place: Option<Map> = None;
     let mut guard_end = None;
     for (at, line) in lines(bytes) {
-        if let Some(header) = Place::of(&line) {
-            place = header;
-            let room = huge_page.map_or(0, |size| place.room(size));
+        if let Some(mapping) = maps::parse_line(&line, 0) {
+            let room = huge_page.map_or(0, |size| room(&mapping, size));
+            place = Some(mapping);
             advice.room_bytes = Some(advice.room_bytes.unwrap_or(0).saturating_add(room));
         } else if let Some(value) = line.strip_prefix("Anonymous:") {
             anon = kib(at, "Anonymous", value)?;
@@ -148,53 +148,38 @@ pub fn parse_advice(bytes: &[u8], huge_page: Option<u64>) -> Parsed<Advice> {
             if has("hg") {
                 advice.huge_bytes = advice.huge_bytes.saturating_add(bytes);
             }
-            let excluded = match guard_end == Some(place.start) {
-                true => &mut advice.stack_bytes,
-                false => &mut advice.no_huge_bytes,
-            };
+            let excluded =
+                match guard_end.is_some() && guard_end == place.as_ref().map(|it| it.start) {
+                    true => &mut advice.stack_bytes,
+                    false => &mut advice.no_huge_bytes,
+                };
             if has("nh") {
                 *excluded = excluded.saturating_add(bytes);
             }
-            guard_end = (has("nh") && place.is_guard).then_some(place.end);
+            let guard = place.as_ref().filter(|it| has("nh") && is_guard(it));
+            guard_end = guard.map(|it| it.end);
         }
     }
     Ok(advice)
 }
 
-/// The first line of a mapping in smaps.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    start: u64,
-    end: u64,
-    /// Returns true when nothing may touch it.
-    is_guard: bool,
-    /// Returns true when it is private, writable and has no file.
-    is_own: bool,
+/// Returns true for memory that nothing may touch.
+fn is_guard(mapping: &Map) -> bool {
+    mapping.protection == 0
 }
 
-impl Place {
-    /// Returns `None` for a line of another kind.
-    fn of(line: &str) -> Option<Self> {
-        let mut words = line.split_ascii_whitespace();
-        let (start, end) = words.next()?.split_once('-')?;
-        let address = |text| u64::from_str_radix(text, 16).ok();
-        let permissions = words.next()?;
-        let inode = words.nth(2)?;
-        Some(Self {
-            start: address(start)?,
-            end: address(end)?,
-            is_guard: permissions.starts_with("---"),
-            is_own: permissions.starts_with("rw") && permissions.ends_with('p') && inode == "0",
-        })
-    }
-
-    /// Returns the bytes of whole aligned huge pages in it; none of a mapping with a file.
-    fn room(self, huge_page: u64) -> u64 {
-        let size = huge_page.max(1);
-        let first = self.start.div_ceil(size);
-        let room = (self.end / size).saturating_sub(first).saturating_mul(size);
-        if self.is_own { room } else { 0 }
-    }
+/// Returns the bytes of whole aligned huge pages in a private writable mapping; none of one with a file.
+fn room(mapping: &Map, huge_page: u64) -> u64 {
+    const READ_AND_WRITE: u32 = 0b11;
+    let has_no_file = mapping.name == "//anon" || mapping.name.starts_with('[');
+    let is_private = mapping.sharing == Sharing::Private;
+    let is_own = is_private && has_no_file && mapping.protection & READ_AND_WRITE == READ_AND_WRITE;
+    let size = huge_page.max(1);
+    let first = mapping.start.div_ceil(size);
+    let room = (mapping.end / size)
+        .saturating_sub(first)
+        .saturating_mul(size);
+    if is_own { room } else { 0 }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::process::{read_advice, read_process};
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::status::{Status, read_status};
+use crate::sys::thp::read_pmd_bytes;
 
 /// Optional readings of the main process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -116,7 +117,7 @@ fn process(root: &Root, pid: u32, rollup: &Result<Rollup, Missing>) -> Option<Pr
     let anon_bytes = rollup.as_ref().map_or(0, |rollup| rollup.anon_bytes);
     let process = read_process(root, pid, anon_bytes)?;
     Some(Process {
-        advice: read_advice(root, pid),
+        advice: read_advice(root, pid, read_pmd_bytes(root).ok()),
         ..process
     })
 }

@@ -14,6 +14,7 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder,
     UnwinderNative,
 };
+use hugewise_base::fnv::fnv1a;
 use hugewise_experiment::run::trial::Frame;
 use hugewise_observe::faults::Map;
 use object::elf::PF_X;
@@ -218,25 +219,16 @@ pub(super) fn from_its_library(mut chain: Vec<Frame>) -> Vec<Frame> {
 /// A number for the file of the first call.
 pub(super) fn hash_of_file(chain: &[Frame]) -> u32 {
     let name = chain.first().map(Frame::file_name).unwrap_or_default();
-    fnv(name.bytes())
+    fnv1a(name.bytes())
 }
 
 /// A number for a chain: the same for the same files, wherever they are mapped and whatever folder
 /// they lie in.
 pub(super) fn hash(chain: &[Frame]) -> u32 {
-    fnv(chain.iter().flat_map(|frame| {
+    fnv1a(chain.iter().flat_map(|frame| {
         let name = frame.file_name().bytes();
         name.chain(frame.offset.to_le_bytes())
     }))
-}
-
-/// FNV-1a, 32 bits.
-fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
-    const BASIS: u32 = 0x811c_9dc5;
-    const PRIME: u32 = 0x0100_0193;
-    bytes.fold(BASIS, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(PRIME)
-    })
 }
 
 #[cfg(test)]

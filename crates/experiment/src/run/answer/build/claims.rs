@@ -324,8 +324,9 @@ const RESIDENT: [MetricId; 5] = [
 fn pool_left_out(work: &Work<'_>, row: &Comparison) -> Option<f64> {
     let is_memory = RESIDENT.iter().any(|id| id.name() == row.metric);
     let used = |arm: &String| {
-        let used = facts::pool(work.record(), arm)?.used_bytes?;
-        (used > 0.0).then_some(used)
+        facts::pool_bytes(&work.context.settings(arm))?;
+        let used = work.context.medians.get(arm, MetricId::HugetlbPeakBytes);
+        used.ok().filter(|used| *used > 0.0)
     };
     let arms = [&row.policy, &row.baseline];
     arms.into_iter().filter(|_| is_memory).find_map(used)

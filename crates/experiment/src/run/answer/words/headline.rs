@@ -339,14 +339,7 @@ fn compared(answer: &Answer, claim: &Claim) -> String {
 
 /// Returns the verdict of a claim as the end of a sentence.
 fn verdict(answer: &Answer, claim: &Claim) -> String {
-    let [better, worse] = super::sides(answer, &claim.contrast);
-    let word = match &claim.call {
-        Call::Better => better,
-        Call::Worse => worse,
-        Call::Open(_) | Call::DependsOnOrder { .. } => "not decided",
-        call => super::mark(call),
-    };
-    match word {
+    match super::word(answer, claim) {
         "" => String::new(),
         word => format!(", {word}"),
     }

@@ -252,15 +252,20 @@ fn agreed(side: &str, claim: &Claim, all: &str) -> String {
 
 /// Returns the verdict of a row without the rounds that support it.
 pub(super) fn side(answer: &Answer, claim: &Claim) -> String {
+    match claim.call.why() {
+        Some(why) => not_compared(answer, why),
+        None => word(answer, claim).to_owned(),
+    }
+}
+
+/// Returns the verdict of a claim in a word or two; empty when neither direction is good.
+fn word(answer: &Answer, claim: &Claim) -> &'static str {
     let [better, worse] = sides(answer, &claim.contrast);
     match &claim.call {
-        Call::Better => better.to_owned(),
-        Call::Worse => worse.to_owned(),
-        Call::Open(_) | Call::DependsOnOrder { .. } => "not decided".to_owned(),
-        other => match other.why() {
-            Some(why) => not_compared(answer, why),
-            None => mark(other).to_owned(),
-        },
+        Call::Better => better,
+        Call::Worse => worse,
+        Call::Open(_) | Call::DependsOnOrder { .. } => "not decided",
+        call => mark(call),
     }
 }
 

@@ -17,4 +17,4 @@ pub use settings::{
 };
 
 pub(super) use means::why_nothing;
-pub(super) use settings::pool_bytes;
+pub(in crate::run) use settings::pool_bytes;

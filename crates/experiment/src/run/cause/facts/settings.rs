@@ -197,7 +197,7 @@ pub fn pool(record: &Record, arm: &str) -> Option<Pool> {
 }
 
 /// Returns the memory of the pools that a policy makes, in bytes; `None` when it makes none.
-pub(in super::super) fn pool_bytes(settings: &Settings) -> Option<u64> {
+pub(in crate::run) fn pool_bytes(settings: &Settings) -> Option<u64> {
     let pools = settings.hugetlb.iter();
     let bytes = pools.map(|(kib, pages)| kib.saturating_mul(1024).saturating_mul(*pages));
     Some(bytes.fold(0, u64::saturating_add)).filter(|&bytes| bytes > 0)

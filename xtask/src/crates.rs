@@ -16,12 +16,13 @@ const PRODUCTS: &str = "products";
 /// The one crate of the core that may know products, each behind a feature of its name: it asks the machine for them.
 const MACHINE: &str = "linux";
 /// What each crate of the core may build on, in the order of the floors.
-const CORE: [(&str, &[&str]); 5] = [
+const CORE: [(&str, &[&str]); 6] = [
     ("base", &[]),
     ("text", &["base"]),
-    ("experiment", &["base", "text"]),
-    ("observe", &["base", "text", "experiment"]),
-    (MACHINE, &["base", "text", "experiment", "observe"]),
+    ("stats", &["base"]),
+    ("experiment", &["base", "text", "stats"]),
+    ("observe", &["base", "text", "stats", "experiment"]),
+    (MACHINE, &["base", "text", "stats", "experiment", "observe"]),
 ];
 /// Where the list of crates begins and ends in a page.
 const MARKS: [&str; 2] = ["<!-- crates -->\n", "<!-- /crates -->\n"];

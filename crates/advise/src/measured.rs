@@ -136,7 +136,7 @@ fn outcome(answer: Answer) -> Option<Change> {
         Answer::Better => Some(Change::Better),
         Answer::Worse => Some(Change::Worse),
         Answer::NoDifference => Some(Change::None),
-        Answer::Mixed | Answer::DependsOnOrder => Some(Change::Depends),
+        Answer::Mixed | Answer::RarelyWorse | Answer::DependsOnOrder => Some(Change::Depends),
         Answer::NotDecided | Answer::NoEffect => None,
     }
 }

@@ -63,6 +63,7 @@ impl WholeEffect {
             Answer::Better,
             Answer::Worse,
             Answer::Mixed,
+            Answer::RarelyWorse,
             Answer::DependsOnOrder,
         ];
         shown.contains(&self.answer)

@@ -5,31 +5,28 @@ use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_experiment::run::stats::null::Null;
 use hugewise_experiment::run::stats::shape::shape;
 use hugewise_experiment::run::stats::{
-    Bets, Draw, Sample, Side, at_most, holm, mean_ratio, median, median_interval, paired, splits,
+    Draw, Sample, Side, Sums, at_most, holm, mean_ratio, median, median_interval, paired, splits,
     tails, unpaired, wilson,
 };
 use hugewise_text::svg::Axis;
 use proptest::prelude::*;
 
 fn draws(values: &[f64], has_control: bool) -> Vec<Draw> {
-    let draw = |three: &[f64]| Draw {
-        policy: three[0],
-        baseline: three[1],
-        control: has_control.then_some(three[2]),
-    };
-    values.chunks_exact(3).map(draw).collect()
+    let baselines = if has_control { 2 } else { 1 };
+    let draw = |three: &[f64]| Draw::new(vec![three[0]], three[1..=baselines].to_vec());
+    values.chunks_exact(3).filter_map(draw).collect()
 }
 
 fn of_draws(draws: &[Draw], shift: f64) {
-    let bets = Bets::on(draws);
-    let estimate = bets.estimate();
+    let sums = Sums::of(draws);
+    let estimate = sums.estimate();
     assert_eq!(estimate.is_some(), !draws.is_empty());
-    for needed in [0.1, 3.7, 8.0] {
-        let _ = bets.interval(needed);
-        let _ = bets.interval_around(shift, needed);
+    for error in [0.4, 0.025, 1e-4] {
+        let _ = sums.interval(error);
+        let _ = sums.interval_around(shift, error);
     }
-    let _ = bets.hope(shift, Side::Below, u32::MAX);
-    assert!(bets.against(shift).p() <= 1.0);
+    let _ = sums.may_refute(shift, Side::Below, 0.025, u32::MAX);
+    assert!(sums.p(0.05) <= 1.0);
     let _ = mean_ratio(draws, 0.05);
     let _ = shape(draws, shift);
 }
@@ -87,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn bets_end(values in numbers(60), has_control: bool, shift in number()) {
+    fn sums_end(values in numbers(60), has_control: bool, shift in number()) {
         ends(move || of_draws(&draws(&values, has_control), shift));
     }
 
@@ -117,13 +114,9 @@ proptest! {
 #[test]
 fn numbers_that_differ_in_the_last_place_have_an_interval() {
     let policy = |round: usize| if round % 12 == 5 { P50 + 1500.0 } else { P50 };
-    let rounds = (0..12).map(|round| Draw {
-        policy: policy(round),
-        baseline: P50,
-        control: None,
-    });
+    let rounds = (0..12).map(|round| Draw::pair(policy(round), P50));
     let draws: Vec<Draw> = rounds.collect();
-    let (low, high) = ends(move || Bets::on(&draws).interval(3.7)).expect("twelve rounds");
+    let (low, high) = ends(move || Sums::of(&draws).interval(0.025)).expect("twelve rounds");
     assert!(
         (-1500.0..=1500.0).contains(&low) && low <= high,
         "{low} {high}"

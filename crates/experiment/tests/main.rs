@@ -1,7 +1,6 @@
 //! Experiments from their records to their screens.
 
 mod answer;
-mod bets;
 mod causes;
 mod documented;
 mod extremes;

@@ -7,7 +7,7 @@ use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::compare::{Answer, Options, Statistic, Table};
-use hugewise_experiment::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
+use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::{Header, Record};
 use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
@@ -131,6 +131,7 @@ impl Scenario {
                 service: None,
                 fragment: None,
                 host_memory: HostMemory::AsIs,
+                blocks: Blocks::Shared,
             },
             realisations: BTreeMap::new(),
             settings_held_by: None,

@@ -251,8 +251,14 @@ impl Run {
     fn is_false(&self, truth: Truth) -> bool {
         match (self.answer, truth) {
             (Answer::Better, _) => true,
-            (Answer::Worse | Answer::Mixed, Truth::Every(factor)) if factor <= 1.0 => true,
-            (Answer::Mixed | Answer::NoDifference, Truth::Every(factor)) => factor > 1.0,
+            (Answer::Worse | Answer::Mixed | Answer::RarelyWorse, Truth::Every(factor))
+                if factor <= 1.0 =>
+            {
+                true
+            }
+            (Answer::Mixed | Answer::RarelyWorse | Answer::NoDifference, Truth::Every(factor)) => {
+                factor > 1.0
+            }
             (Answer::NoDifference, Truth::Rare { share, .. }) => {
                 self.slow_at_most.is_some_and(|most| most < share)
             }
@@ -265,7 +271,10 @@ impl Run {
         match truth {
             Truth::Every(factor) if factor <= 1.0 => self.answer == Answer::NoDifference,
             Truth::Every(_) => self.answer == Answer::Worse,
-            Truth::Rare { .. } => matches!(self.answer, Answer::Worse | Answer::Mixed),
+            Truth::Rare { .. } => matches!(
+                self.answer,
+                Answer::Worse | Answer::Mixed | Answer::RarelyWorse
+            ),
         }
     }
 
@@ -297,6 +306,7 @@ fn name(answer: Answer) -> &'static str {
         Answer::Better => "better",
         Answer::Worse => "worse",
         Answer::Mixed => "mixed",
+        Answer::RarelyWorse => "worse in rare runs",
         Answer::NoDifference => "no_difference",
         Answer::DependsOnOrder => "depends_on_order",
         Answer::NoEffect => "no_effect",

@@ -18,8 +18,7 @@ pub mod trial;
 /// What is kept: the record, written as it happens.
 pub mod record;
 
-/// Estimates with intervals.
-pub mod stats;
+pub use hugewise_stats as stats;
 
 /// Where a program maps its memory.
 pub mod site;

@@ -358,7 +358,7 @@ fn user_time_is_in_the_headline_if_wall_time_does_not_tell() {
         .iter()
         .map(|claim| (claim.contrast.metric.as_str(), change(claim)))
         .collect();
-    assert_eq!(told, [("wall_seconds", -9.0), ("user_seconds", -12.1)]);
+    assert_eq!(told, [("wall_seconds", -10.1), ("user_seconds", -12.1)]);
     assert!(claims[0].call.is_open());
     assert_eq!(claims[1].call, Call::Better);
 }

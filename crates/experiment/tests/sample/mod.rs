@@ -14,7 +14,7 @@ use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
-use hugewise_experiment::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
+use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_experiment::run::policy::{Policy, Settings, Thp};
 use hugewise_experiment::run::record::{End, Header, Record, StopReason};
@@ -121,6 +121,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         service: None,
         fragment: None,
         host_memory: HostMemory::AsIs,
+        blocks: Blocks::Shared,
     }
 }
 

@@ -29,7 +29,7 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
 /// was not.
 fn is_enough(record: &Record) -> bool {
     let plan = &record.header.plan;
-    record.compared_rounds() >= fewest_rounds_of(&plan.policies, &plan.baseline)
+    record.compared_rounds() >= fewest_rounds_of(&plan.policies, &plan.baseline, plan.blocks)
 }
 
 /// The records of the user's folder that were begun before this one and are of the same experiment. It

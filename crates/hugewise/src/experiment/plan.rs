@@ -13,7 +13,7 @@ use hugewise_experiment::run::compare::fewest_rounds_of;
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::plan::service::CommandLine;
 use hugewise_experiment::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
+    Blocks, Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
 };
 use hugewise_experiment::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_experiment::run::policy::{
@@ -64,12 +64,18 @@ impl Options {
         let heap = self.heap(&programs);
         let (policies, baseline) = self.arms(host, heap, &programs)?;
         let first = programs.first();
+        let service = self.driven(&policies)?;
+        let blocks = match service.is_none() && programs.is_empty() {
+            true => Blocks::Even,
+            false => Blocks::Shared,
+        };
+        let fewest = fewest_rounds_of(&policies, &baseline, blocks);
         Ok(Plan {
             command: first.map_or_else(|| texts(&self.command), |it| it.command.clone()),
             shell: self.shell,
-            service: self.driven(&policies)?,
+            service,
             seed: self.seed.unwrap_or(clock_seed),
-            bounds: self.bounds(policies.len(), fewest_rounds_of(&policies, &baseline))?,
+            bounds: self.bounds(policies.len(), fewest)?,
             baseline,
             not_tried: self.not_tried(host, heap),
             policies,
@@ -85,6 +91,7 @@ impl Options {
             latency: self.latency.clone(),
             fragment: self.checked_fragment()?,
             host_memory: self.checked_host_memory(host)?,
+            blocks,
         })
     }
 

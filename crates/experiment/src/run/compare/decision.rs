@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::compare::Answer;
-use crate::run::compare::Scale;
-use crate::run::compare::effect::{Draws, limit, needed, needed_for_equivalence};
+use crate::run::compare::effect::{Draws, Effect, limit, needed_of_single_runs, one_sided};
+use crate::run::compare::verdict::word;
+use crate::run::compare::{Answer, Scale};
 use crate::run::metric::Better;
-use crate::run::plan::{JudgeBy, Plan, asks_of_pages, claims};
+use crate::run::plan::{Blocks, JudgeBy, Plan, asks_of_pages, claims};
 use crate::run::policy::Policy;
 use crate::run::stats::quantile::above;
 use crate::run::stats::{
-    ALPHA, Bets, Draw, MeanRatio, Shape, Side, Wealth, at_most, mean_ratio, median, shape,
+    ALPHA, Draw, MeanRatio, Shape, Side, Sums, at_most, mean_ratio, median, shape,
 };
 
 /// A policy that is better or makes no difference is not left before its worst runs are at most
@@ -81,21 +81,13 @@ impl Question {
             _ => Side::Below,
         }
     }
-
-    fn loss(self) -> Side {
-        match self.gain() {
-            Side::Above => Side::Below,
-            Side::Below => Side::Above,
-        }
-    }
 }
 
-/// The three bets that a policy is judged by, and the two on single runs.
-struct Case<'a> {
+/// What the rounds of a policy show of the typical run, and of single runs.
+struct Case {
     question: Question,
-    draws: &'a Draws,
     limit: f64,
-    at_zero: Wealth,
+    effect: Effect,
     shape: Shape,
 }
 
@@ -142,37 +134,41 @@ pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) ->
     };
     // What is half shown of single runs may still be shown.
     if question.judge_by == JudgeBy::Shape
-        && case.shape.larger.max(case.shape.smaller) >= needed(question.claims) / 2.0
+        && case.shape.larger.max(case.shape.smaller) >= needed_of_single_runs(question.claims) / 2.0
     {
         return true;
     }
-    let bets = Bets::on(&draws.scaled);
-    let hope = |shift, side| bets.hope(shift, side, rounds);
-    let one = needed(question.claims);
-    let both = needed_for_equivalence(question.claims);
-    let equivalent =
-        || hope(-case.limit, Side::Above) >= both && hope(case.limit, Side::Below) >= both;
-    hope(0.0, Side::Below) >= one || hope(0.0, Side::Above) >= one || equivalent()
+    let sums = Sums::of(&draws.scaled);
+    let error = one_sided(question.claims);
+    let may_refute = |shift, side| sums.may_refute(shift, side, error, rounds);
+    Side::BOTH.into_iter().any(|side| may_refute(0.0, side))
+        || may_refute(-case.limit, Side::Above) && may_refute(case.limit, Side::Below)
 }
 
-/// The fewest rounds that can give an answer where so many policies share the error: those in
-/// which every run of a policy is far from every run of the baseline.
+/// The fewest rounds that can give an answer if so many policies share the error: those in which every run of a
+/// policy is far from every run of the baseline.
 #[must_use]
-pub fn fewest_rounds(claims: u32) -> u32 {
-    fewest(claims, |round| Some(f64::from((round + 1) % 2)))
+pub fn fewest_rounds(claims: u32, blocks: Blocks) -> u32 {
+    let sizes = |round: usize| match (blocks, claims, round) {
+        (Blocks::Even, 0 | 1, 0) => [3, 3],
+        (Blocks::Even, 0 | 1, _) => [2, 2],
+        _ => [1, 2],
+    };
+    fewest(claims, sizes)
 }
 
 /// The same of one claim about single runs of two policies.
 #[must_use]
 pub fn fewest_rounds_of_single_runs() -> u32 {
-    fewest(1, |_| None)
+    fewest(1, |_| [1, 1])
 }
 
-/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone beside
-/// malloc alone.
+/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone
+/// beside malloc alone.
 #[must_use]
-pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
-    let fewest = fewest_rounds(claims(policies, baseline));
+pub fn fewest_rounds_of(policies: &[Policy], baseline: &str, blocks: Blocks) -> u32 {
+    let blocks = blocks.of_first_round(policies.len());
+    let fewest = fewest_rounds(claims(policies, baseline), blocks);
     match asks_of_pages(policies, baseline) {
         true => fewest.max(fewest_rounds_of_single_runs()),
         false => fewest,
@@ -182,80 +178,50 @@ pub fn fewest_rounds_of(policies: &[Policy], baseline: &str) -> u32 {
 /// The round after which a plan may have its first answer: no earlier than its shortest experiment.
 #[must_use]
 pub fn first_answer(plan: &Plan) -> u32 {
-    fewest_rounds_of(&plan.policies, &plan.baseline).max(plan.bounds.min_rounds)
+    fewest_rounds_of(&plan.policies, &plan.baseline, plan.blocks).max(plan.bounds.min_rounds)
 }
 
-/// The fewest rounds of one claim, where the second run of the baseline in a round gives this.
-fn fewest(claims: u32, control: impl Fn(u32) -> Option<f64>) -> u32 {
-    let draws: Vec<Draw> = (0..64)
-        .map(|round| Draw {
-            policy: 100.0,
-            baseline: f64::from(round % 2),
-            control: control(round),
-        })
-        .collect();
-    let decides = |n: &usize| {
-        let bets = Bets::on(&draws[..*n]);
-        bets.against(0.0).log(Side::Above) >= needed(claims)
-    };
-    (1..draws.len()).find(decides).unwrap_or(draws.len()) as u32
+/// The fewest rounds of one claim, if a round has so many runs of the policy and of the baseline.
+fn fewest(claims: u32, sizes: impl Fn(usize) -> [usize; 2]) -> u32 {
+    const MOST: usize = 64;
+    let draws = (0..MOST).filter_map(|round| {
+        let [policy, baseline] = sizes(round);
+        let baselines = (0..baseline).map(|run| run as f64).collect();
+        Draw::new(vec![100.0; policy], baselines)
+    });
+    let draws: Vec<Draw> = draws.collect();
+    let decides = |n: &usize| Sums::of(&draws[..*n]).refutes(0.0, Side::Above, one_sided(claims));
+    (1..MOST).find(decides).unwrap_or(MOST) as u32
 }
 
-impl<'a> Case<'a> {
-    fn of(draws: &'a Draws, question: Question) -> Option<Self> {
+impl Case {
+    fn of(draws: &Draws, question: Question) -> Option<Self> {
         let limit = limit(draws.scale, median(&draws.baselines())?, question.threshold);
-        let bets = Bets::on(&draws.scaled);
         Some(Self {
-            at_zero: bets.against(0.0),
+            effect: Effect::of_draws(draws, question.claims)?,
             shape: shape(&draws.scaled, limit),
             question,
-            draws,
             limit,
         })
     }
 
     fn answer(&self) -> Answer {
-        let needed = needed(self.question.claims);
-        let shows = |side| self.at_zero.log(side) >= needed;
-        let (gain, loss) = (shows(self.question.gain()), shows(self.question.loss()));
-        let same = self.is_equivalent();
-        if self.is_mixed((gain, loss, same), needed) {
-            return Answer::Mixed;
-        }
-        if same {
-            return Answer::NoDifference;
-        }
-        match (gain, loss) {
-            (true, false) => Answer::Better,
-            (false, true) => Answer::Worse,
-            _ => Answer::NotDecided,
-        }
-    }
-
-    /// Some runs are shown to be better, and some to be worse. A shift of all runs is both the
-    /// usual run and some runs.
-    fn is_mixed(&self, (gain, loss, same): (bool, bool, bool), needed: f64) -> bool {
+        let change = self.effect.by_interval(self.limit);
+        let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
-            return false;
+            return typical;
         }
         let (some_gain, some_loss) = match self.question.gain() {
             Side::Below => (self.shape.smaller, self.shape.larger),
             Side::Above => (self.shape.larger, self.shape.smaller),
         };
-        let (some_gain, some_loss) = (some_gain >= needed, some_loss >= needed);
-        (some_gain || gain) && (some_loss || loss) || same && (some_gain || some_loss)
-    }
-
-    fn is_equivalent(&self) -> bool {
-        let bets = Bets::on(&self.draws.scaled);
-        let needed = needed_for_equivalence(self.question.claims);
-        bets.against(-self.limit).log(Side::Above) >= needed
-            && bets.against(self.limit).log(Side::Below) >= needed
+        let needed = needed_of_single_runs(self.question.claims);
+        with_single_runs(typical, some_gain >= needed, some_loss >= needed)
     }
 
     fn is_settled(&self, answer: Answer, runs: &Runs) -> bool {
         match answer {
-            Answer::Mixed => true,
+            Answer::Mixed | Answer::RarelyWorse => true,
             // A policy that is worse is not chosen, however its rare runs are.
             Answer::Worse => true,
             Answer::Better if self.question.judge_by != JudgeBy::Shape => true,
@@ -263,6 +229,17 @@ impl<'a> Case<'a> {
             Answer::NoDifference => runs.worse_at_most <= UNSEEN,
             _ => false,
         }
+    }
+}
+
+/// The answer, if the typical run gives `typical` and single runs were shown to gain or to lose. A shift of all
+/// runs is both the typical run and some runs.
+fn with_single_runs(typical: Answer, some_gain: bool, some_loss: bool) -> Answer {
+    match (typical, some_gain, some_loss) {
+        (_, true, true) | (Answer::Better, _, true) | (Answer::Worse, true, _) => Answer::Mixed,
+        (Answer::NoDifference, true, false) => Answer::Mixed,
+        (Answer::NoDifference, false, true) => Answer::RarelyWorse,
+        _ => typical,
     }
 }
 
@@ -313,7 +290,8 @@ fn worst(draws: &Draws, sign: f64, limit: f64) -> Vec<bool> {
         .map(|value| sign * value)
         .fold(f64::MIN, f64::max);
     scaled()
-        .map(|draw| sign * draw.policy > most + limit)
+        .flat_map(Draw::policies)
+        .map(|value| sign * value > most + limit)
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! One effect: on its scale, and against the threshold.
 
 use crate::run::compare::{Change, Scale};
-use crate::run::stats::{ALPHA, Bets, Draw, Shift, median, unpaired};
+use crate::run::stats::{ALPHA, Draw, Shift, Sums, median, unpaired};
 
 /// An effect, on the logarithm for a ratio.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +26,24 @@ pub(super) enum Fact {
     Within(f64),
 }
 
-/// The logarithm of the wealth at which a bet refutes, on one of two sides, where so many claims
-/// share the error.
-pub(super) fn needed(claims: u32) -> f64 {
-    (2.0 * f64::from(claims.max(1)) / ALPHA).ln()
+/// The part of the error that bets on single runs share; the direction of the typical run has the rest.
+const OF_SINGLE_RUNS: f64 = 0.1;
+
+/// The error of one end of an interval, if so many claims share that of the experiment.
+pub(super) fn one_sided(claims: u32) -> f64 {
+    ALPHA * (1.0 - OF_SINGLE_RUNS) / 2.0 / f64::from(claims.max(1))
 }
 
-/// The same of the two one-sided tests of an equivalence: only one of them can be wrong.
-pub(super) fn needed_for_equivalence(claims: u32) -> f64 {
-    (f64::from(claims.max(1)) / ALPHA).ln()
+/// The two-sided p-value of no effect as one of so many claims: at most [`ALPHA`] exactly if the interval leaves
+/// out zero.
+fn p_of(sums: &Sums<'_>, claims: u32) -> f64 {
+    let level = 2.0 * one_sided(claims);
+    (sums.p(level) / level * ALPHA).min(1.0)
+}
+
+/// The logarithm of the wealth at which a bet on single runs shows a gain, or a loss.
+pub(super) fn needed_of_single_runs(claims: u32) -> f64 {
+    -(ALPHA * OF_SINGLE_RUNS / 2.0 / f64::from(claims.max(1))).ln()
 }
 
 /// Ratio where every value allows a logarithm, else difference.
@@ -66,14 +75,12 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn of(values: Vec<Draw>) -> Self {
-        let each = |draw: &Draw| [Some(draw.policy), Some(draw.baseline), draw.control];
-        let scale = scale_of(values.iter().flat_map(each).flatten());
+        let each = |draw: &Draw| [draw.policies(), draw.baselines()].concat();
+        let scale = scale_of(values.iter().flat_map(each));
         let origin = if scale == Scale::Ratio { 1.0 } else { 0.0 };
-        let scaled = values.iter().map(|draw| Draw {
-            policy: on(scale, origin, draw.policy),
-            baseline: on(scale, origin, draw.baseline),
-            control: draw.control.map(|control| on(scale, origin, control)),
-        });
+        let scaled = values
+            .iter()
+            .map(|draw| draw.map(|value| on(scale, origin, value)));
         Self {
             scaled: scaled.collect(),
             scale,
@@ -81,13 +88,16 @@ impl Draws {
         }
     }
 
-    /// The runs of the baseline, both of each round.
+    /// All runs of the baseline.
     pub(super) fn baselines(&self) -> Vec<f64> {
-        self.values.iter().flat_map(Draw::baselines).collect()
+        let runs = self.values.iter().flat_map(Draw::baselines);
+        runs.copied().collect()
     }
 
+    /// All runs of the policy.
     pub(super) fn policies(&self) -> Vec<f64> {
-        self.values.iter().map(|draw| draw.policy).collect()
+        let runs = self.values.iter().flat_map(Draw::policies);
+        runs.copied().collect()
     }
 }
 
@@ -148,17 +158,17 @@ fn possible(draws: &Draws, (low, high): (f64, f64)) -> (f64, f64) {
 impl Effect {
     /// Of rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
-        let bets = Bets::on(&draws.scaled);
-        let estimate = bets.estimate()?;
+        let sums = Sums::of(&draws.scaled);
+        let estimate = sums.estimate()?;
         Some(Self {
             scale: draws.scale,
             baseline_value: median(&draws.baselines())?,
             policy_value: median(&draws.policies())?,
             estimate,
-            interval: bets
-                .interval_around(estimate, needed(claims))
+            interval: sums
+                .interval_around(estimate, one_sided(claims))
                 .map(|interval| possible(draws, interval)),
-            p: Some((f64::from(claims) * bets.against(0.0).p()).min(1.0)),
+            p: Some(p_of(&sums, claims)),
             fact: fact(draws),
         })
     }
@@ -192,16 +202,23 @@ impl Effect {
     /// zero; an interval within the threshold shows that there is no difference of interest.
     pub(super) fn change(&self, threshold: f64) -> Change {
         let limit = limit(self.scale, self.baseline_value, threshold);
+        match (self.by_interval(limit), self.fact) {
+            (Change::CannotTell, Some(Fact::Apart(change))) => change,
+            (Change::CannotTell, Some(Fact::Within(range))) if range <= limit => {
+                Change::NoDifference
+            }
+            (change, _) => change,
+        }
+    }
+
+    /// What the interval shows, if effects within `limit` are of no interest.
+    pub(super) fn by_interval(&self, limit: f64) -> Change {
         let significant = self.p.is_some_and(|p| p <= ALPHA);
         match self.interval {
             Some((low, high)) if -limit <= low && high <= limit => Change::NoDifference,
             Some((low, _)) if low > 0.0 && significant => Change::Higher,
             Some((_, high)) if high < 0.0 && significant => Change::Lower,
-            _ => match self.fact {
-                Some(Fact::Apart(change)) => change,
-                Some(Fact::Within(range)) if range <= limit => Change::NoDifference,
-                _ => Change::CannotTell,
-            },
+            _ => Change::CannotTell,
         }
     }
 
@@ -255,11 +272,7 @@ mod tests {
     #[test]
     fn zero_is_a_baseline_like_any_other() {
         let draws = |policy| {
-            let one = Draw {
-                policy,
-                baseline: 0.0,
-                control: Some(0.0),
-            };
+            let one = Draw::new(vec![policy], vec![0.0, 0.0]).expect("runs of both");
             Draws::of(vec![one; 12])
         };
         let effect = Effect::of_draws(&draws(7.0), 1).expect("twelve rounds");

@@ -3,8 +3,8 @@
 //! In each round a program's gain is the logarithm of its value under the policy less that under the
 //! baseline. If the gain of one program exceeds that of the other by exactly θ, then the difference of
 //! the two less θ is as likely to be positive as negative: to swap the programs turns its sign, and so
-//! does swapping the policies, which is enough where one program is noisier than the other. So the bets
-//! on pairs hold for it as they do for a policy, at any time of stopping. The second run of the
+//! does swapping the policies, which is enough where one program is noisier than the other. So the test
+//! of pairs holds for it as they do for a policy, at any time of stopping. The second run of the
 //! baseline is left out: a value less the middle of two is skewed where the noise is.
 
 use serde::{Deserialize, Serialize};
@@ -108,13 +108,9 @@ impl<'a> Pair<'a> {
             return None;
         }
         let draws = new.into_iter().filter_map(|(round, new)| {
-            let gain = |draw: &Draw| draw.policy - draw.baseline;
+            let gain = |draw: &Draw| draw.policies()[0] - draw.baselines()[0];
             let difference = gain(&new) - gain(old.get(&round)?);
-            Some(Draw {
-                policy: difference.exp(),
-                baseline: 1.0,
-                control: None,
-            })
+            Some(Draw::pair(difference.exp(), 1.0))
         });
         Some(Draws::of(draws.collect()))
     }

@@ -284,8 +284,10 @@ pub enum Answer {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// Some runs are better and some are worse.
+    /// Some runs were shown to be better, and some to be worse.
     Mixed,
+    /// The typical run is the same, and rare runs were shown to be worse.
+    RarelyWorse,
     /// Equivalent within the threshold.
     NoDifference,
     /// Better after some trials and worse after others.
@@ -300,6 +302,9 @@ impl Answer {
     /// Whether it is a difference that was shown.
     #[must_use]
     pub fn is_shown(self) -> bool {
-        matches!(self, Self::Better | Self::Worse | Self::Mixed)
+        matches!(
+            self,
+            Self::Better | Self::Worse | Self::Mixed | Self::RarelyWorse
+        )
     }
 }

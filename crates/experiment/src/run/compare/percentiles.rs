@@ -121,8 +121,9 @@ fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile
                 .map(|sample| sample.uncertainty(value))
                 .fold(0.0, f64::max)
         };
-        let mut baselines = pairs.rounds.iter().map(|(a, _)| *a);
-        let mut policies = pairs.rounds.iter().map(|(_, b)| *b);
+        let rounds = pairs.rounds();
+        let mut baselines = rounds.iter().map(|(a, _)| *a);
+        let mut policies = rounds.iter().map(|(_, b)| *b);
         let baseline = unsure(&mut baselines, effect.baseline_value);
         let policy = unsure(&mut policies, effect.policy_value);
         let coarsest = baseline.max(policy);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::host::Host;
 use crate::run::compare::effect::{Effect, limit};
 use crate::run::compare::verdict::Judgement;
-use crate::run::compare::{Answer, CompareError, Comparison, ControlOutcome, Judged, programs};
+use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
 use crate::run::metric::MetricId;
 use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
@@ -58,10 +58,10 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         }
     }
     drop_malloc_alone(&judged, &mut drops);
-    let mut stop = stop(&judged, &drops, rounds_left);
+    let mut stop = stop(&judged, &drops);
     if stop == Some(StopReason::OutOfReach) && !is_shown {
         keep_the_open(&judged, &mut drops);
-        stop = self::stop(&judged, &drops, rounds_left);
+        stop = self::stop(&judged, &drops);
     }
     // The cells of a bench are questions of their own, and one decides for all.
     if record.header.plan.bench.is_some() {
@@ -147,8 +147,7 @@ pub(super) fn reason_to_drop(
     }
     if judgement.is_settled {
         let is_sham = judged.record.header.plan.is_sham(&policy.name);
-        let has_time = rounds_left > 0 && !is_sham;
-        if judgement.answer.is_shown() && has_time && may_be_small(judged, policy) {
+        if !is_sham && judgement.answer.is_shown() && narrows(judged, policy, rounds_left) {
             return None;
         }
         // What cannot change a page does so in no start.
@@ -189,16 +188,26 @@ fn makes_no_page(judged: &Judged, policy: &Policy) -> bool {
     own.all(|it| bytes(it).is_some_and(|bytes| is_none(it, bytes))) && others.any(has_pages)
 }
 
-/// Whether the effect of a policy is one of interest by its estimate, and perhaps none by its interval: a direction whose
-/// end lies at 0.1 % may turn with the next rounds, and nobody sets anything for so little.
-fn may_be_small(judged: &Judged, policy: &Policy) -> bool {
+/// An interval is narrow enough if its half is at most the threshold or this part of the estimate.
+const NARROW: f64 = 1.0 / 3.0;
+/// Only so much of the time goes into a narrower interval once the direction is known.
+const TO_NARROW: f64 = 1.0 / 3.0;
+
+/// Returns true while more rounds are worth their time though the direction of an effect is known: its interval is
+/// wide, and the experiment is young.
+fn narrows(judged: &Judged, policy: &Policy, rounds_left: u32) -> bool {
+    let done = f64::from(judged.rounds.whole);
+    if done >= TO_NARROW * (done + f64::from(rounds_left)) {
+        return false;
+    }
     let question = judged.question();
     let draws = judged.evidence().draws(&policy.name);
     let effect = Effect::of_draws(&draws, question.claims).filter(|_| !question.is_approximate());
     effect.is_some_and(|effect| {
         let limit = limit(effect.scale, effect.baseline_value, question.threshold);
-        let least = effect.interval.map(|(low, high)| low.max(-high));
-        effect.estimate.abs() > limit && least.is_some_and(|least| least < limit)
+        let enough = limit.max(NARROW * effect.estimate.abs());
+        let half = effect.interval.map(|(low, high)| (high - low) / 2.0);
+        half.is_some_and(|half| half > enough)
     })
 }
 
@@ -237,7 +246,7 @@ fn keep_the_open(judged: &Judged, drops: &mut Vec<Removal>) {
     drops.retain(|it| it.why != RemovalReason::OutOfReach || plan.is_sham(&it.policy));
 }
 
-fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReason> {
+fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
     let record = judged.record;
     let rounds = judged.rounds.whole;
     let bounds = &record.header.plan.bounds;
@@ -259,11 +268,10 @@ fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReas
     if is_over {
         let mut asked = all().filter(|drop| !plan.is_sham(&drop.policy));
         let is_open = asked.any(|drop| drop.why == RemovalReason::OutOfReach);
-        return match (is_open, awaits_control(judged, drops, rounds_left)) {
-            (true, _) => Some(StopReason::OutOfReach),
-            (false, true) => None,
-            (false, false) => Some(StopReason::Decided),
-        };
+        return Some(match is_open {
+            true => StopReason::OutOfReach,
+            false => StopReason::Decided,
+        });
     }
     // Whoever says how long it is to take gets it.
     let is_free = bounds.least_rounds.is_some();
@@ -271,25 +279,6 @@ fn stop(judged: &Judged, drops: &[Removal], rounds_left: u32) -> Option<StopReas
         return Some(StopReason::TooSmall);
     }
     stop_reason(bounds, rounds, |precision| judged.is_precise(precision))
-}
-
-/// The control has one run a round to be told from, a policy two: its interval needs up to two rounds
-/// more than a clear answer does, and noise another two.
-const FOR_THE_CONTROL: u32 = 4;
-
-/// Whether an effect is shown and the control is still inconclusive, perhaps only because a clear effect
-/// needs so few rounds. In the next ones the baseline runs alone. A bench has its cells instead.
-fn awaits_control(judged: &Judged, drops: &[Removal], rounds_left: u32) -> bool {
-    let record = judged.record;
-    let bounds = &record.header.plan.bounds;
-    let next = record.next_round();
-    let removed = record.removals_at(next).chain(drops);
-    let decided_at = removed.map(|it| it.round).max().unwrap_or(next);
-    let has_time = rounds_left > 0 && judged.rounds.whole < bounds.max_rounds;
-    has_time
-        && record.header.plan.bench.is_none()
-        && next - decided_at < FOR_THE_CONTROL
-        && judged.control_beside_effects() == Some(ControlOutcome::TooWide)
 }
 
 /// In so many rounds a program must be small: the first may not be like the others.

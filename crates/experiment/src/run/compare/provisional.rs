@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::compare::Scale;
 use crate::run::compare::effect::Draws;
-use crate::run::stats::{Bets, Draw};
+use crate::run::stats::{Draw, Sums};
 
 /// What a few rounds of one policy show of a metric, without any statistics.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Provisional {
 
 /// What `draws` show of `metric`; `None` without a round.
 pub(super) fn provisional(metric: &str, draws: &Draws, needed: u32) -> Option<Provisional> {
-    let estimate = Bets::on(&draws.scaled).estimate()?;
+    let estimate = Sums::of(&draws.scaled).estimate()?;
     let each = || draws.scaled.iter().map(Draw::difference);
     let agrees = |effect: &f64| effect * estimate > 0.0;
     let shown = |effect: f64| match draws.scale {

@@ -36,14 +36,15 @@ pub fn quantile_changes(
     let rounds = Rounds::of(record);
     let pairs = rounds.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
     let counted = |sample: &Sample<'_>| matches!(sample, Sample::Counted(_));
-    let mut samples = pairs.rounds.iter().flat_map(|(a, b)| [a, b]);
+    let rounds = pairs.rounds();
+    let mut samples = rounds.iter().flat_map(|(a, b)| [a, b]);
     if pairs.n() < FEWEST || samples.any(counted) || scale(&pairs) != Scale::Ratio {
         return Vec::new();
     }
     let alpha = ALPHA / SHARES.len() as f64;
     let effect = |before, after| on(Scale::Ratio, before, after);
     let seed = record.header.plan.seed;
-    let found = tails(&pairs.rounds, &SHARES, effect, alpha, seed);
+    let found = tails(&rounds, &SHARES, effect, alpha, seed);
     let change = |(share, tail): (f64, Option<Tail>)| {
         let tail = tail?;
         Some(QuantileChange {

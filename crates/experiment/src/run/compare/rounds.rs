@@ -1,4 +1,4 @@
-//! Pairs within rounds: the trials of two arms, side by side.
+//! Blocks: the trials of two arms in each round.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,12 +20,15 @@ pub(super) enum Arm<'a> {
     Control(&'a str),
 }
 
+/// The trials of one arm by round.
+type Column<'a> = BTreeMap<u32, Vec<&'a Trial>>;
+
 /// The trials of the whole rounds of a record, by arm and round.
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
-    arms: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
-    /// By the policy that ran a second time.
-    controls: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
+    arms: BTreeMap<&'a str, Column<'a>>,
+    /// By the policy that ran once more.
+    controls: BTreeMap<&'a str, Column<'a>>,
     /// How many rounds are whole.
     pub(super) whole: u32,
     /// Rounds in which some trial never ran: cut off by a signal, a crash or a full disk. They
@@ -66,7 +69,7 @@ impl<'a> Rounds<'a> {
                 Role::Control => rounds.controls.entry(&trial.policy).or_default(),
                 Role::Cold => continue,
             };
-            arm.insert(trial.round, trial);
+            arm.entry(trial.round).or_default().push(trial);
         }
         rounds
     }
@@ -74,28 +77,29 @@ impl<'a> Rounds<'a> {
     pub(super) fn trials(&self, arm: Arm) -> impl Iterator<Item = &'a Trial> {
         self.column(arm)
             .into_iter()
-            .flat_map(|column| column.values().copied())
+            .flat_map(|column| column.values().flatten().copied())
     }
 
-    fn column(&self, arm: Arm) -> Option<&BTreeMap<u32, &'a Trial>> {
+    fn column(&self, arm: Arm) -> Option<&Column<'a>> {
         match arm {
             Arm::Policy(name) => self.arms.get(name),
             Arm::Control(name) => self.controls.get(name),
         }
     }
 
-    /// The rounds in which `metric` was read in both arms of trials that succeeded, with the
-    /// second run of the baseline where it has one, and what a reader should know of the others.
+    /// The rounds in which `metric` was read in both arms of trials that succeeded, with the further runs of the
+    /// baseline.
     pub(super) fn draws(&self, metric: &str, baseline: &str, policy: &str) -> Pairs<'a> {
         let mut pairs = self.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
         let Some(control) = self.column(Arm::Control(baseline)) else {
             return pairs;
         };
-        let read = |round: &u32| {
-            let trial = control.get(round).filter(|trial| trial.succeeded())?;
-            numbers(trial, metric).ok()
-        };
-        pairs.controls = pairs.numbers.iter().map(read).collect();
+        for (round, block) in pairs.numbers.iter().zip(&mut pairs.blocks) {
+            let trials = control.get(round).into_iter().flatten();
+            let succeeded = trials.filter(|trial| trial.succeeded());
+            let read = succeeded.filter_map(|trial| numbers(trial, metric).ok());
+            block.baseline.extend(read);
+        }
         pairs
     }
 
@@ -108,7 +112,7 @@ impl<'a> Rounds<'a> {
         };
         for (round, a) in first {
             if let Some(b) = second.get(round) {
-                pairs.add(metric, *round, (a, b));
+                pairs.add(metric, *round, [a, b]);
             }
         }
         pairs
@@ -137,13 +141,17 @@ pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, 
     Ok(Sample::Plain(values))
 }
 
+/// The readings of one round. Neither arm is empty.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'a> {
+    pub(super) baseline: Vec<Sample<'a>>,
+    pub(super) policy: Vec<Sample<'a>>,
+}
+
 /// The readings of one metric in two arms, by round.
 #[derive(Debug, Default)]
 pub(super) struct Pairs<'a> {
-    /// The values of each round, under the baseline and under the policy; never empty.
-    pub(super) rounds: Vec<Round<'a>>,
-    /// The second run of the baseline in each of them, where it was read.
-    controls: Vec<Option<Sample<'a>>>,
+    pub(super) blocks: Vec<Block<'a>>,
     /// The numbers of these rounds.
     numbers: Vec<u32>,
     left_out: LeftOut,
@@ -162,36 +170,53 @@ struct LeftOut {
 }
 
 impl<'a> Pairs<'a> {
-    fn add(&mut self, metric: &str, round: u32, (a, b): (&'a Trial, &'a Trial)) {
-        if let Some(failed) = [a, b].into_iter().find(|trial| !trial.succeeded()) {
+    fn add(&mut self, metric: &str, round: u32, arms: [&[&'a Trial]; 2]) {
+        let failed = arms.into_iter().flatten().find(|trial| !trial.succeeded());
+        if let Some(failed) = failed {
             self.left_out.failed += 1;
             self.left_out
                 .failure
                 .get_or_insert_with(|| failed.outcome.clone());
+        }
+        let mut why = None;
+        let mut read = |arm: &[&'a Trial]| -> Vec<Sample<'a>> {
+            let succeeded = arm.iter().copied().filter(|trial| trial.succeeded());
+            let read = succeeded.filter_map(|trial| {
+                let numbers = numbers(trial, metric);
+                numbers
+                    .map_err(|it| why.get_or_insert(it.into_owned()))
+                    .ok()
+            });
+            read.collect()
+        };
+        let (baseline, policy) = (read(arms[0]), read(arms[1]));
+        if baseline.is_empty() || policy.is_empty() {
+            self.left_out.missing += u32::from(why.is_some());
+            self.left_out.why = self.left_out.why.take().or(why);
             return;
         }
-        match (numbers(a, metric), numbers(b, metric)) {
-            (Ok(first), Ok(second)) => {
-                self.numbers.push(round);
-                self.controls.push(None);
-                self.rounds.push((first, second));
-                for trial in [a, b].into_iter().filter(|trial| !trial.marks.is_empty()) {
-                    self.left_out.marked += 1;
-                    self.left_out
-                        .mark
-                        .get_or_insert_with(|| trial.marks[0].clone());
-                }
-            }
-            (Err(why), _) | (_, Err(why)) => {
-                self.left_out.missing += 1;
-                self.left_out.why.get_or_insert_with(|| why.into_owned());
-            }
+        self.numbers.push(round);
+        self.blocks.push(Block { baseline, policy });
+        let trials = arms.into_iter().flatten();
+        for trial in trials.filter(|trial| !trial.marks.is_empty()) {
+            self.left_out.marked += 1;
+            self.left_out
+                .mark
+                .get_or_insert_with(|| trial.marks[0].clone());
         }
     }
 
     /// How many rounds were read in both arms.
     pub(super) fn n(&self) -> u32 {
-        self.rounds.len() as u32
+        self.blocks.len() as u32
+    }
+
+    /// One run of each arm a round, in the order in which they ran, and the further ones beside each other.
+    pub(super) fn rounds(&self) -> Vec<Round<'a>> {
+        let blocks = self.blocks.iter();
+        let pairs =
+            blocks.flat_map(|it| it.baseline.iter().copied().zip(it.policy.iter().copied()));
+        pairs.collect()
     }
 
     /// The typical value of each trial: its number, or the median of its numbers.
@@ -213,25 +238,28 @@ impl<'a> Pairs<'a> {
             .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    /// One number of each trial; `None` where a trial does not have it.
+    /// One number of each trial; `None` if the first trial of an arm does not have it.
     pub(super) fn draws_of(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Option<Draws> {
-        let rounds = self.rounds.iter().zip(&self.controls);
-        let draws = rounds.map(|(&(baseline, policy), control)| {
-            Some(Draw {
-                policy: one(policy)?,
-                baseline: one(baseline)?,
-                control: control.and_then(&one),
-            })
-        });
+        let of_arm = |samples: &[Sample<'a>]| samples.iter().copied().filter_map(&one).collect();
+        let draws = self
+            .blocks
+            .iter()
+            .map(|block| Draw::new(of_arm(&block.policy), of_arm(&block.baseline)));
         Some(Draws::of(draws.collect::<Option<_>>()?))
     }
 
     /// Values of both arms, all rounds together.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let sizes = self.rounds.iter().map(|(a, b)| (a.count(), b.count()));
+        let rounds = self.rounds();
+        let sizes = rounds.iter().map(|(a, b)| (a.count(), b.count()));
         sizes.fold((0, 0), |(x, y), (a, b)| {
             (x.saturating_add(a), y.saturating_add(b))
         })
+    }
+
+    /// Trials of both arms, without those of the control.
+    fn compared(&self) -> usize {
+        2 * self.rounds().len()
     }
 
     /// What travels with the numbers.
@@ -241,7 +269,7 @@ impl<'a> Pairs<'a> {
             rounds: left_out.failed,
             first,
         });
-        let unread = left_out.why.map(|why| match self.rounds.is_empty() {
+        let unread = left_out.why.map(|why| match self.blocks.is_empty() {
             true => Warning::NotRead(why),
             false => Warning::UnreadRounds {
                 rounds: left_out.missing,
@@ -250,7 +278,7 @@ impl<'a> Pairs<'a> {
         });
         let marked = left_out.mark.map(|first| Warning::Marked {
             trials: left_out.marked,
-            of: 2 * self.rounds.len(),
+            of: self.compared(),
             first,
         });
         let rounds = left_out.cut_off;

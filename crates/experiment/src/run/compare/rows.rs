@@ -33,7 +33,7 @@ pub(super) fn tails(pairs: &Pairs, seed: u64) -> Vec<(Quantile, Effect)> {
 /// Ratio where every value of every round allows a logarithm, else difference.
 pub(super) fn scale(pairs: &Pairs) -> Scale {
     let mut least = f64::INFINITY;
-    for sample in pairs.rounds.iter().flat_map(|(a, b)| [a, b]) {
+    for sample in pairs.rounds().iter().flat_map(|(a, b)| [a, b]) {
         sample.each(|value, _| least = least.min(value));
     }
     scale_of(std::iter::once(least))
@@ -60,7 +60,7 @@ pub(super) fn tail_effects(
         p: Some(tail.p),
         fact: None,
     };
-    let tails = stats::tails(&pairs.rounds, &shares, on_scale, ALPHA, seed);
+    let tails = stats::tails(&pairs.rounds(), &shares, on_scale, ALPHA, seed);
     tails.into_iter().map(|tail| tail.map(effect)).collect()
 }
 

@@ -8,9 +8,7 @@ use crate::run::compare::percentiles::percentiles;
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::rows::{Estimate, tails};
 use crate::run::compare::verdict::Evidence;
-use crate::run::compare::{
-    Answer, CompareError, Comparison, Control, ControlOutcome, Statistic, Table, columns, programs,
-};
+use crate::run::compare::{CompareError, Comparison, Control, Statistic, Table, columns, programs};
 use crate::run::metric::Better;
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
@@ -237,21 +235,6 @@ impl<'a> Judged<'a> {
         let row = Estimate::of_centers(self.metric, [&plan.baseline, &plan.baseline], &pairs, 1);
         let comparison = row.finish(self.threshold);
         Some(Control { comparison })
-    }
-
-    /// What the control shows beside the effects that are reported so far; `None` where none is.
-    pub(super) fn control_beside_effects(&self) -> Option<ControlOutcome> {
-        let evidence = self.evidence();
-        let is_effect = |policy: &str| {
-            let answer = evidence.judge(policy).answer;
-            let is_sham = self.record.header.plan.is_sham(policy);
-            matches!(answer, Answer::Better | Answer::Worse) && !is_sham
-        };
-        let rows = self.deciding_rows().into_iter();
-        let effects = rows.filter(|row| is_effect(&row.policy));
-        let smallest = effects.filter_map(|row| row.least_distance());
-        let smallest = smallest.min_by(f64::total_cmp)?;
-        Some(self.control()?.outcome(self.threshold, Some(smallest)))
     }
 
     /// The rounds of one policy beside those of the baseline.

@@ -174,7 +174,9 @@ impl Evidence<'_> {
 
     /// What the rounds show where they are too few to decide; `None` where they are enough.
     fn provisional(&self, policy: &str) -> Option<Vec<Provisional>> {
-        let needed = fewest_rounds(self.question.claims);
+        let plan = &self.record.header.plan;
+        let blocks = plan.blocks.of_first_round(plan.policies.len());
+        let needed = fewest_rounds(self.question.claims, blocks);
         let is_usual = matches!(self.question.judge_by, JudgeBy::Shape | JudgeBy::Typical);
         if !is_usual || self.pairs(policy).n() >= needed {
             return None;
@@ -185,8 +187,11 @@ impl Evidence<'_> {
             false => vec![self.metric],
         };
         // The plan tells huge pages from malloc too, and has told its fewest rounds.
-        let plan = &self.record.header.plan;
-        let needed = needed.max(fewest_rounds_of(&plan.policies, &plan.baseline));
+        let needed = needed.max(fewest_rounds_of(
+            &plan.policies,
+            &plan.baseline,
+            plan.blocks,
+        ));
         let shown = metrics.into_iter().filter_map(|metric| {
             provisional(metric, &self.pairs_of(metric, policy).centers(), needed)
         });
@@ -285,7 +290,7 @@ fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
         order.filter(|order| order.matters() && order.policies.iter().any(|it| it == policy));
     let ends = sensitive.and_then(Order::ends);
     match (answer, ends) {
-        (Answer::Mixed | Answer::NoEffect, _) | (_, None) => answer,
+        (Answer::Mixed | Answer::RarelyWorse | Answer::NoEffect, _) | (_, None) => answer,
         (_, Some((first, last))) if (first < 1.0) == (last < 1.0) => answer,
         (Answer::NotDecided, _) if !order.is_some_and(Order::shows_both_ways) => answer,
         _ => Answer::DependsOnOrder,

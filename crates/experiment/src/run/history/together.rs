@@ -93,6 +93,7 @@ fn answers(all: &[&Entry], policy: &str) -> String {
         (Answer::Better, "better"),
         (Answer::Worse, "worse"),
         (Answer::Mixed, "mixed"),
+        (Answer::RarelyWorse, "worse in rare runs"),
         (Answer::NoDifference, "no difference"),
     ];
     let counted = words.map(|(answer, word)| (count(answer), word));

@@ -13,6 +13,7 @@ use service::Service;
 
 /// Where the words of `args=` stand in a command.
 pub mod arguments;
+mod blocks;
 mod host_memory;
 mod latency_source;
 mod printed;
@@ -25,6 +26,7 @@ mod sham;
 mod stamp;
 mod time_unit;
 
+pub use blocks::Blocks;
 pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
@@ -82,6 +84,9 @@ pub struct Plan {
     /// The state of free memory in the host before each trial.
     #[serde(default, skip_serializing_if = "HostMemory::is_as_is")]
     pub host_memory: HostMemory,
+    /// How the runs of a round are shared out between the policies.
+    #[serde(default, skip_serializing_if = "Blocks::is_shared")]
+    pub blocks: Blocks,
 }
 
 /// By which property of its runs a policy is judged.
@@ -193,31 +198,41 @@ impl Plan {
             .unwrap_or(0)
     }
 
-    /// The order of one round: every policy that `is_run` once and, when policies are compared,
-    /// the baseline a second time as the control ([`Plan::controls`]), shuffled from the seed and the number of the
-    /// round.
+    /// The order of one round: the runs of every policy that `is_run` and, if policies are compared, those of
+    /// the control ([`Plan::controls`]), shuffled from the seed and the number of the round.
     ///
-    /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each
-    /// order within a round was equally likely, so under no effect each sign of a paired
-    /// difference is a fair coin.
+    /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each order within a round
+    /// was equally likely.
     #[must_use]
     pub fn round(&self, round: u32, is_run: impl Fn(&str) -> bool) -> Vec<Slot> {
-        let mut slots: Vec<Slot> = (0..self.policies.len())
-            .filter(|&policy| is_run(&self.policies[policy].name))
-            .map(|policy| Slot {
-                policy,
-                role: Role::Arm,
-            })
-            .collect();
-        slots.extend(self.controls().into_iter().map(|policy| Slot {
-            policy,
-            role: Role::Control,
-        }));
+        let mut slots = self.slots(round, is_run);
         let mut random = fastrand::Rng::with_seed(
             self.seed ^ (u64::from(round) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
         );
         random.shuffle(&mut slots);
         slots
+    }
+
+    /// The places of one round in the order of the policies.
+    #[must_use]
+    pub fn slots(&self, round: u32, is_run: impl Fn(&str) -> bool) -> Vec<Slot> {
+        let run: Vec<usize> = (0..self.policies.len())
+            .filter(|&policy| is_run(&self.policies[policy].name))
+            .collect();
+        let runs = self.runs_of_each(round, &run);
+        let arms = run.iter().flat_map(|&policy| {
+            let times = match self.is_baseline(&self.policies[policy].name) {
+                true => 1,
+                false => runs.policy,
+            };
+            std::iter::repeat_n((policy, Role::Arm), times)
+        });
+        let controls = self.controls().into_iter();
+        let controls =
+            controls.flat_map(|policy| std::iter::repeat_n((policy, Role::Control), runs.control));
+        arms.chain(controls)
+            .map(|(policy, role)| Slot { policy, role })
+            .collect()
     }
 }
 
@@ -279,7 +294,35 @@ mod tests {
             service: None,
             fragment: None,
             host_memory: HostMemory::AsIs,
+            blocks: Blocks::Shared,
         }
+    }
+
+    #[test]
+    fn one_policy_runs_as_often_as_its_baseline() {
+        let plan = Plan {
+            blocks: Blocks::Even,
+            ..plan(3, 7)
+        };
+        let counts = |round: u32, left: &[&str]| {
+            let slots = plan.round(round, |name| left.contains(&name));
+            let of = |policy, role| {
+                slots
+                    .iter()
+                    .filter(|it| **it == Slot { policy, role })
+                    .count()
+            };
+            [
+                of(0, Role::Arm),
+                of(0, Role::Control),
+                of(1, Role::Arm),
+                of(2, Role::Arm),
+            ]
+        };
+        assert_eq!(counts(0, &["p0", "p1", "p2"]), [1, 1, 1, 1]);
+        assert_eq!(counts(0, &["p0", "p2"]), [1, 2, 0, 3]);
+        assert_eq!(counts(5, &["p0", "p2"]), [1, 1, 0, 2]);
+        assert_eq!(counts(5, &["p0"]), [1, 1, 0, 0]);
     }
 
     proptest! {

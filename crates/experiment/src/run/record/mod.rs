@@ -129,9 +129,7 @@ impl Record {
     #[must_use]
     pub fn slots(&self, round: u32) -> usize {
         let plan = &self.header.plan;
-        let policies = plan.policies.iter();
-        let run = policies.filter(|policy| self.is_run(&policy.name, round));
-        run.count() + plan.controls().len()
+        plan.slots(round, |policy| self.is_run(policy, round)).len()
     }
 
     /// The number of the round after all that were begun.

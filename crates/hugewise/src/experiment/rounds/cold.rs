@@ -102,7 +102,10 @@ fn asked(record: &Record) -> Result<Option<String>> {
     let mut sensitive = order.into_iter().flat_map(|order| &order.policies);
     let depends = sensitive.find(|policy| {
         let answer = verdict.policies.get(*policy);
-        matches!(answer, Some(Answer::Mixed | Answer::DependsOnOrder))
+        matches!(
+            answer,
+            Some(Answer::Mixed | Answer::RarelyWorse | Answer::DependsOnOrder)
+        )
     });
     let best = verdict.best.clone();
     Ok(best

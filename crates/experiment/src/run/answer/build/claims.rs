@@ -9,8 +9,8 @@ use crate::run::answer::{
 use crate::run::cause::facts;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
-    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Runs, Scale, Starts,
-    Statistic, Why, starts,
+    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
+    Why, starts,
 };
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
@@ -18,9 +18,6 @@ use crate::run::plan::JudgeBy;
 use crate::run::record::{COLD_REST, Record};
 use crate::run::stats::{ALPHA, Quantile, median, unpaired};
 use crate::run::trial::Role;
-
-/// A larger share of worse runs is not rare.
-const RARE: f64 = 0.25;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
 /// after idle, starts, and all other metrics.
@@ -88,9 +85,7 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison)
         (Answer::Better, ..) => Call::Better,
         (Answer::Worse, ..) => Call::Worse,
         (Answer::NoDifference, ..) => Call::Same,
-        (Answer::Mixed, Some(runs), _) if is_rarely_worse(row, runs) => {
-            Call::RareSlow(runs.clone())
-        }
+        (Answer::RarelyWorse, Some(runs), _) => Call::RareSlow(runs.clone()),
         (Answer::Mixed, Some(runs), _) => Call::Mixed(runs.clone()),
         (Answer::DependsOnOrder, _, Some(order)) => Call::DependsOnOrder {
             p: order.p,
@@ -98,12 +93,6 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison)
         },
         _ => Call::Open(Needs::default()),
     }
-}
-
-/// Returns true when the usual run is the same and more runs are worse than better.
-fn is_rarely_worse(row: &Comparison, runs: &Runs) -> bool {
-    let is_rare = f64::from(runs.worse) <= RARE * f64::from(runs.of);
-    row.change == Change::NoDifference && runs.worse > runs.better && is_rare
 }
 
 /// Huge pages alone: a policy against the same malloc with small pages.

@@ -80,11 +80,10 @@ fn interval(view: &View<'_, '_>) -> Option<[f64; 2]> {
         Some(mean - trial.value(metric)?).filter(|_| !runs.is_empty())
     };
     let draw = |trial: &Trial| {
-        Some(Draw {
-            policy: fall(trial, MetricId::SystemSeconds)?,
-            baseline: fall(trial, MetricId::WallSeconds)?,
-            control: None,
-        })
+        Some(Draw::pair(
+            fall(trial, MetricId::SystemSeconds)?,
+            fall(trial, MetricId::WallSeconds)?,
+        ))
     };
     let draws: Vec<Draw> = good_trials(record, view.arm).filter_map(draw).collect();
     let (low, high) = mean_ratio(&draws, ALPHA)?.interval?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::run::compare::*;
 use crate::run::metric::Better;
-use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
+use crate::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
 use crate::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
@@ -59,6 +59,7 @@ pub(super) fn plan() -> Plan {
         service: None,
         fragment: None,
         host_memory: HostMemory::AsIs,
+        blocks: Blocks::Shared,
     }
 }
 

@@ -1,8 +1,10 @@
-//! The always-valid statistics, held to their error rates on noise whose truth is known. Seeds are
+//! Statistics by the shuffle, held to their error rates on noise whose truth is known. Seeds are
 //! fixed: a failure is one of the code.
 
-use hugewise_experiment::run::stats::{Bets, Draw, Side, at_most, mean_ratio, shape};
+use hugewise_stats::{Draw, Side, Sums, at_most, mean_ratio, shape};
 
+/// The error of one end of an interval.
+const ONE_SIDED: f64 = 0.025;
 const EXPERIMENTS: u64 = 400;
 /// 5 % of 400 is 20; a binomial count exceeds 36 with a probability below 1 in 2,000.
 const MOST_ERRORS: usize = 36;
@@ -40,11 +42,8 @@ impl Machine {
         for arm in order {
             values[arm] = self.trial();
         }
-        Draw {
-            policy: effect(&mut self.random, values[0]),
-            baseline: values[1],
-            control: Some(values[2]),
-        }
+        let policy = effect(&mut self.random, values[0]);
+        Draw::new(vec![policy], values[1..].to_vec()).expect("runs of both")
     }
 
     fn rounds(&mut self, n: usize, effect: impl Fn(&mut fastrand::Rng, f64) -> f64) -> Vec<Draw> {
@@ -59,11 +58,14 @@ fn failures(fails: impl Fn(u64) -> bool) -> usize {
 
 #[test]
 fn looking_after_every_round_errs_as_rarely_as_looking_once() {
-    let needed = 40.0_f64.ln();
     let wrong = failures(|seed| {
-        let draws = Machine::new(seed).rounds(120, |_, value| value);
-        let wealth = Bets::on(&draws).against(0.0);
-        wealth.log(Side::Below) >= needed || wealth.log(Side::Above) >= needed
+        let draws = Machine::new(seed).rounds(60, |_, value| value);
+        let mut looks = (1..=draws.len()).map(|n| Sums::of(&draws[..n]));
+        looks.any(|sums| {
+            Side::BOTH
+                .into_iter()
+                .any(|side| sums.refutes(0.0, side, ONE_SIDED))
+        })
     });
     assert!(wrong <= MOST_ERRORS, "{wrong}");
 }
@@ -72,7 +74,7 @@ fn looking_after_every_round_errs_as_rarely_as_looking_once() {
 fn the_interval_holds_the_shift_at_every_time() {
     let missed = failures(|seed| {
         let draws = Machine::new(seed).rounds(40, |_, value| value - 0.05);
-        let interval = Bets::on(&draws).interval(40.0_f64.ln());
+        let interval = Sums::of(&draws).interval(ONE_SIDED);
         let (low, high) = interval.expect("forty rounds");
         !(low..=high).contains(&-0.05)
     });
@@ -126,10 +128,9 @@ fn the_mean_counts_rare_runs_that_the_usual_run_leaves_out() {
         let draws = Machine::new(seed).rounds(40, rare);
         let seconds: Vec<Draw> = draws
             .iter()
-            .map(|draw| Draw {
-                policy: draw.policy,
-                baseline: draw.baseline.exp(),
-                control: draw.control.map(f64::exp),
+            .map(|draw| {
+                let baselines = draw.baselines().iter().map(|value| value.exp());
+                Draw::new(draw.policies().to_vec(), baselines.collect()).expect("runs of both")
             })
             .collect();
         let mean = mean_ratio(&seconds, 0.05).expect("positive");
@@ -141,17 +142,16 @@ fn the_mean_counts_rare_runs_that_the_usual_run_leaves_out() {
 
 #[test]
 fn an_interval_leaves_zero_out_where_zero_is_refuted() {
-    let needed = (2.0_f64 / 0.05).ln();
     let mut refuted = 0;
     for seed in 1..=EXPERIMENTS {
         // Effects around the smallest that so many rounds can show.
         let effect = -0.03 - 0.0005 * (seed % 100) as f64;
         let draws = Machine::new(seed).rounds(12, |_, value| value + effect);
-        let bets = Bets::on(&draws);
-        let Some((low, high)) = bets.interval(needed) else {
+        let sums = Sums::of(&draws);
+        let Some((low, high)) = sums.interval(ONE_SIDED) else {
             continue;
         };
-        if bets.against(0.0).log(Side::Below) >= needed {
+        if sums.refutes(0.0, Side::Below, ONE_SIDED) {
             refuted += 1;
             assert!(high < 0.0, "seed {seed}: {low} to {high}");
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::bisect::{Precision, bisect};
+use hugewise_base::bisect::{Precision, bisect};
 
 /// How often something was so, and what that says of how often it is so.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]

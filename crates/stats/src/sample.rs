@@ -1,7 +1,7 @@
 //! The numbers of one trial, one by one or counted: whatever is merged goes through here.
 
-use crate::base::histogram::distribution::Distribution;
-use crate::run::stats::median;
+use crate::median;
+use hugewise_base::histogram::distribution::Distribution;
 
 /// The numbers of one trial.
 #[derive(Clone, Copy, Debug)]

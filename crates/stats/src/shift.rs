@@ -1,8 +1,8 @@
 //! The Hodges–Lehmann shift with its exact interval: of paired differences by the Wilcoxon
 //! signed-rank test, of two samples by the Mann–Whitney test.
 
-use crate::run::stats::null::Null;
-use crate::run::stats::quantile::median_of_sorted;
+use crate::null::Null;
+use crate::quantile::median_of_sorted;
 
 /// A shift, what bounds it, and how surprising the data would be if it were zero.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@
 //! allows every smaller effect (a bounded null: Caughey, Dafoe, Li and Miratrix, 2023), and the
 //! wealth may be looked at after every round.
 
-use super::bets::{Draw, log_mean_exp};
+use crate::draw::Draw;
 
 /// Which values of the baseline's runs so far are thresholds: those that few of its runs exceed.
 /// Lower ones see more shifts and fewer rare runs, and the bets on the usual run see shifts.
@@ -58,13 +58,51 @@ fn one_side(draws: &[Draw], margin: f64, sign: f64) -> f64 {
 }
 
 fn settle(logs: &mut [f64; STAKES.len()], draw: &Draw, threshold: f64, sign: f64) {
-    let beyond = |value: f64| sign * value > threshold;
-    let runs = 2 + usize::from(draw.control.is_some());
-    let others = draw.baselines().filter(|&it| beyond(it)).count();
-    let hit = beyond(draw.policy);
-    let chance = (others + usize::from(hit)) as f64 / runs as f64;
+    let beyond = |values: &[f64]| {
+        let beyond = values.iter().filter(|value| sign * *value > threshold);
+        beyond.count()
+    };
+    let hits = beyond(draw.policies());
+    let all = hits + beyond(draw.baselines());
+    let chances = chances(draw.runs(), all, draw.policies().len());
     for (log, stake) in logs.iter_mut().zip(STAKES) {
-        let fair = (chance * stake.exp() + 1.0 - chance).ln();
-        *log += if hit { stake } else { 0.0 } - fair;
+        let payoff = |hits: usize| (stake * hits as f64).exp();
+        let fair: f64 = chances.iter().map(|&(hits, p)| p * payoff(hits)).sum();
+        *log += stake * hits as f64 - fair.ln();
+    }
+}
+
+/// How likely each number of hits is if `chosen` of `runs` are drawn by lot and `beyond` of them are hits.
+fn chances(runs: usize, beyond: usize, chosen: usize) -> Vec<(usize, f64)> {
+    let ways = |n: usize, k: usize| -> f64 {
+        let factors = (0..k).map(|i| (n - i) as f64 / (i + 1) as f64);
+        if k > n { 0.0 } else { factors.product() }
+    };
+    let all = ways(runs, chosen);
+    let chance = |hits: usize| ways(beyond, hits) * ways(runs - beyond, chosen - hits) / all;
+    let possible = 0..=chosen.min(beyond);
+    possible.map(|hits| (hits, chance(hits))).collect()
+}
+
+/// The logarithm of the mean of numbers whose logarithms are given.
+fn log_mean_exp(logs: &[f64]) -> f64 {
+    let largest = logs.iter().copied().fold(f64::MIN, f64::max);
+    let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
+    largest + (sum / logs.len() as f64).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_are_those_of_an_urn() {
+        assert_eq!(chances(3, 1, 1), [(0, 2.0 / 3.0), (1, 1.0 / 3.0)]);
+        assert_eq!(
+            chances(4, 2, 2),
+            [(0, 1.0 / 6.0), (1, 4.0 / 6.0), (2, 1.0 / 6.0)]
+        );
+        assert_eq!(chances(4, 0, 2), [(0, 1.0)]);
+        assert_eq!(chances(2, 2, 1), [(0, 0.0), (1, 1.0)]);
     }
 }

@@ -7,7 +7,7 @@ use std::mem;
 ///
 /// The bits of positive numbers are in the order of the numbers.
 #[derive(Debug, Default)]
-pub(super) struct RunningMedian {
+pub(crate) struct RunningMedian {
     /// The lower half.
     below: BinaryHeap<u64>,
     /// The upper half, as many or one more.
@@ -15,7 +15,7 @@ pub(super) struct RunningMedian {
 }
 
 impl RunningMedian {
-    pub(super) fn push(&mut self, value: f64) {
+    pub(crate) fn push(&mut self, value: f64) {
         let bits = value.to_bits();
         if self.above.len() > self.below.len() {
             // The smallest of the upper half and this one goes down.
@@ -34,7 +34,7 @@ impl RunningMedian {
         }
     }
 
-    pub(super) fn middle(&self) -> Option<f64> {
+    pub(crate) fn middle(&self) -> Option<f64> {
         let upper = f64::from_bits(self.above.peek()?.0);
         if self.above.len() > self.below.len() {
             return Some(upper);
@@ -47,7 +47,7 @@ impl RunningMedian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::stats::quantile::median_of_sorted;
+    use crate::quantile::median_of_sorted;
 
     #[test]
     fn it_is_the_median_after_every_number() {

@@ -4,7 +4,7 @@
 //! can carry it. So its interval is an asymptotic confidence sequence (Waudby-Smith, Arbour,
 //! Sinha, Kennedy and Ramdas, 2024): right in the limit at every time of stopping at once.
 
-use super::bets::Draw;
+use crate::draw::Draw;
 
 /// The number of rounds at which the sequence is narrowest.
 const TUNED_FOR: f64 = 20.0;
@@ -26,13 +26,13 @@ pub struct MeanRatio {
 pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
     let n = draws.len() as f64;
     let baseline = draws.iter().map(Draw::baseline_mean).sum::<f64>() / n;
-    let policy = draws.iter().map(|draw| draw.policy).sum::<f64>() / n;
+    let policy = draws.iter().map(Draw::policy_mean).sum::<f64>() / n;
     let ratio = policy / baseline;
     if baseline <= 0.0 || !ratio.is_finite() {
         return None;
     }
     // The error of the ratio is linear in these, to first order.
-    let error = |draw: &Draw| (draw.policy - ratio * draw.baseline_mean()) / baseline;
+    let error = |draw: &Draw| (draw.policy_mean() - ratio * draw.baseline_mean()) / baseline;
     let variance = draws.iter().map(|draw| error(draw).powi(2)).sum::<f64>() / (n - 1.0);
     let radius = variance.sqrt() * radius(n, alpha);
     Some(MeanRatio {

@@ -105,7 +105,7 @@ fn between(lower: f64, upper: f64) -> f64 {
 
 /// The values in ascending order.
 #[must_use]
-pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values

@@ -3,20 +3,22 @@
 //! Everything here is exact or errs to the safe side: where a rank distribution is too large
 //! to count, a proven bound takes its place, never an approximation that may be too narrow.
 
-pub mod bets;
+pub mod draw;
 pub mod holm;
 pub mod mean;
 pub mod null;
 pub mod proportion;
 pub mod quantile;
+mod running_median;
 pub mod sample;
 pub mod shape;
 pub mod shift;
 pub mod split;
 pub mod student;
+pub mod sums;
 pub mod tail;
 
-pub use bets::{Bets, Draw, Side, Wealth};
+pub use draw::{Draw, Side};
 pub use holm::holm;
 pub use mean::{FEWEST_FOR_A_MEAN, MeanRatio, mean_ratio};
 pub use proportion::{Share, at_most, wilson};
@@ -25,6 +27,7 @@ pub use sample::Sample;
 pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};
 pub use split::{FEWEST_FOR_A_SPLIT, splits};
+pub use sums::Sums;
 pub use tail::{Tail, quantile, tails};
 
 /// The error that a whole experiment may make in one family of comparisons.

@@ -10,9 +10,9 @@ use std::iter::zip;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::run::stats::quantile::{above, supports};
-use crate::run::stats::sample::Sample;
-use crate::run::stats::student::Student;
+use crate::quantile::{above, supports};
+use crate::sample::Sample;
+use crate::student::Student;
 
 /// How often rounds are drawn, and how often arms are swapped.
 const DRAWS: usize = 2000;

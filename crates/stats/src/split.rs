@@ -65,7 +65,7 @@ fn largest(ranks: &[f64]) -> (usize, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::stats::ALPHA;
+    use crate::ALPHA;
 
     fn noise(random: &mut fastrand::Rng, n: usize) -> Vec<f64> {
         (0..n).map(|_| random.f64()).collect()

@@ -1,15 +1,15 @@
 //! Which policy to choose, where one or several are better than the baseline.
 //!
 //! A policy is placed above another where it is shown to be better than that one: their intervals
-//! in the one claim lie apart, which costs no error, or bets on the rounds that both ran refute
-//! that they are alike. These bets are a claim of their own, with the error of the first: only
+//! in the one claim lie apart, which costs no error, or the rounds that both ran refute that they are
+//! alike. This test is a claim of their own, with the error of the first: only
 //! policies that are better than the baseline are asked, and a wrong place among them costs less
 //! than a wrong *better*.
 
 use serde::{Deserialize, Serialize};
 
 use crate::run::compare::decision::Question;
-use crate::run::compare::effect::{Draws, needed};
+use crate::run::compare::effect::{Draws, one_sided};
 use crate::run::compare::rounds::Arm;
 use crate::run::compare::verdict::Evidence;
 use crate::run::compare::{Answer, Change, Comparison, Scale, Statistic, Verdict};
@@ -17,7 +17,7 @@ use crate::run::metric::MetricId;
 use crate::run::metric::requests::is_count_of_failures;
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Settings;
-use crate::run::stats::{ALPHA, Bets, Quantile, Side, mean_ratio};
+use crate::run::stats::{ALPHA, Quantile, Side, Sums, mean_ratio};
 
 /// A policy that is as good as the best one, as far as the rounds tell.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -81,9 +81,17 @@ impl Evidence<'_> {
             let mut others = better.iter().filter(|other| *other != policy);
             !others.any(|other| self.is_better(verdict, rows, other, policy))
         });
-        // Two bets that err may contradict each other.
+        // Two tests that err may contradict each other.
         let leaders = if leaders.is_empty() { better } else { leaders };
-        let (best, preference) = self.preferred(&leaders, rows);
+        let ahead = |policy: &&str| {
+            let mut others = leaders.iter().filter(|other| *other != policy);
+            !others.any(|other| self.is_ahead(verdict, rows, other, policy))
+        };
+        let candidates: Vec<&str> = leaders.iter().copied().filter(ahead).collect();
+        let (best, preference) = match candidates.is_empty() {
+            true => self.preferred(&leaders, rows),
+            false => self.preferred(&candidates, rows),
+        };
         if let Some(alone) = self.better_without_huge_pages(best) {
             verdict.best = Some(alone);
             return;
@@ -126,6 +134,18 @@ impl Evidence<'_> {
         }
     }
 
+    /// Returns true if the whole interval of `one` is better than the estimate of `other`: not shown to be better,
+    /// but too much to give away for a smaller change.
+    fn is_ahead(&self, verdict: &Verdict, rows: &[Comparison], one: &str, other: &str) -> bool {
+        let own = judged_interval(verdict, rows, one);
+        let estimate = row(rows, &verdict.metric, Statistic::Center, other).and_then(|it| it.ratio);
+        let both = own.zip(estimate);
+        both.is_some_and(|((low, high), estimate)| match self.question.gain() {
+            Side::Above => low > estimate,
+            Side::Below => high < estimate,
+        })
+    }
+
     /// The rounds in which both policies ran.
     fn pair(&self, one: &str, other: &str) -> Pair {
         let (one, other) = (Arm::Policy(one), Arm::Policy(other));
@@ -142,7 +162,7 @@ impl Evidence<'_> {
         Rival {
             policy: rival.to_owned(),
             rounds: pair.0.values.len() as u32,
-            estimate: Bets::on(&pair.0.scaled).estimate().map(shown),
+            estimate: Sums::of(&pair.0.scaled).estimate().map(shown),
             low: interval.map(|(low, _)| shown(low)),
             high: interval.map(|(_, high)| shown(high)),
             scale: pair.0.scale,
@@ -234,7 +254,9 @@ impl Pair {
                 let (low, high) = mean.filter(|_| self.0.scale == Scale::Ratio)?.interval?;
                 (low > 0.0).then(|| (low.ln(), high.ln()))
             }
-            JudgeBy::Shape | JudgeBy::Typical => Bets::on(&self.0.scaled).interval(needed(pairs)),
+            JudgeBy::Shape | JudgeBy::Typical => {
+                Sums::of(&self.0.scaled).interval(one_sided(pairs))
+            }
         }
     }
 }

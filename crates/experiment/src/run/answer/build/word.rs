@@ -164,7 +164,7 @@ fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision
         })
     };
     let of = |word, arm: &Arm<'_>| Decision::of(word, arm.policy.to_owned());
-    let both = [Answer::Mixed, Answer::DependsOnOrder];
+    let both = [Answer::Mixed, Answer::RarelyWorse, Answer::DependsOnOrder];
     largest(&[Answer::Better], 1.0)
         .map(|arm| of(Word::Help, arm))
         .or_else(|| largest(&[Answer::Worse], -1.0).map(|arm| of(Word::Help, arm)))
@@ -297,9 +297,21 @@ fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decisio
         .filter(|arm| is_telling(work.context, arm.more));
     let telling: Vec<Arm<'_>> = telling.collect();
     let undecided = [Answer::NotDecided, Answer::NoDifference];
-    let is_shown = telling.iter().any(|arm| !undecided.contains(&arm.answer));
-    if !is_shown && let Some(decision) = not_shown(work, claims, &telling) {
-        return decision;
+    let shown = telling
+        .iter()
+        .filter(|arm| !undecided.contains(&arm.answer));
+    match shown.max_by(|a, b| a.effect.total_cmp(&b.effect)) {
+        Some(largest) => {
+            let best = work.table().verdict.best.clone();
+            let is_other = |it: &String| *it != work.baseline;
+            let arm = best.filter(is_other).unwrap_or(largest.policy.to_owned());
+            return Decision::of(Word::NotAboutPages, arm);
+        }
+        None => {
+            if let Some(decision) = not_shown(work, claims, &telling) {
+                return decision;
+            }
+        }
     }
     Decision::without_arm(match smallness(work).is_some() || same {
         true => Word::SamePages,

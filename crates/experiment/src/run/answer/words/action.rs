@@ -78,7 +78,7 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
 /// Returns a step that no command does.
 pub(in crate::run::answer) fn step(step: &Step) -> String {
     match step {
-        Step::Call(call) => format!("before exec, the parent process calls {call}"),
+        Step::Call(call) => format!("the parent process calls {call}"),
         Step::CgroupLimits(limits) => format!("set in its cgroup: {}", limits.join(" ")),
         Step::Prefix(prefix) => format!("start it with {prefix}"),
         Step::Arguments(words) => format!("add to its arguments: {words}"),

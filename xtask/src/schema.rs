@@ -19,11 +19,12 @@ mod pages;
 mod source;
 
 /// The crates whose types the documents have, and their sources.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("hugewise_advise", "crates/advise/src"),
     ("hugewise_attribute", "crates/attribute/src"),
     ("hugewise_base", "crates/base/src"),
     ("hugewise_experiment", "crates/experiment/src"),
+    ("hugewise_stats", "crates/stats/src"),
     ("hugewise_fleet", "crates/fleet/src"),
     ("hugewise_monitor", "crates/monitor/src"),
     ("hugewise_observe", "crates/observe/src"),

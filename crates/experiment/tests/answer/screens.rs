@@ -161,7 +161,7 @@ fn a_figure_that_the_answer_has_not_is_found() {
 #[test]
 fn a_verdict_word_is_in_every_row_and_cell_with_an_effect() {
     let verdicts = [
-        "better", "worse", "same", "—", "faster", "slower", "decided", "sign", "more", "less",
+        "better", "worse", "same", "—", "faster", "slower", "decided", "sign", "more", "less", "*",
     ];
     for (name, answer) in samples::all() {
         for line in screen(&answer)

@@ -219,8 +219,8 @@ pub struct Needs {
 pub enum Budget {
     /// 5 % for the judged metric, shared by all judged policies.
     Verdict,
-    /// 5 % of its own, shared by all claims of the same kind.
+    /// 5 % of its own, shared by all claims of the same kind: all rows under the verdict are one kind.
     Own,
-    /// 5 % for this row alone: of twenty such rows one may be false.
+    /// Not corrected for the number of rows: of twenty such rows one may be false.
     Uncorrected,
 }

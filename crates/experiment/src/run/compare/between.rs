@@ -1,8 +1,9 @@
 //! Two records against each other: the same policy on two machines, kernels or builds.
 //!
-//! Nothing was shuffled between the two, so nothing protects this comparison from whatever
-//! else changed from one to the other. It is the Mann–Whitney test and no more, it refuses
-//! records whose circumstances differ, and it gives no tails and no coverage.
+//! Nothing was shuffled between the two, so nothing protects this comparison from whatever else changed from one
+//! to the other. Two sessions of one program on one boot differ by more than the trials of each: the typical
+//! values are compared without an interval, and only what lies far apart is called a change. Records whose
+//! circumstances differ are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -16,7 +17,7 @@ use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::compare::rows::Estimate;
 use crate::run::compare::verdict::word;
 use crate::run::compare::{
-    CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, Why, columns,
+    CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, columns,
 };
 use crate::run::record::Record;
 use crate::run::trial::Trial;
@@ -102,7 +103,7 @@ impl<'a> Two<'a> {
         let (b, more) = sample(&self.after.rounds, policy, metric);
         warnings.extend(more);
         warnings.extend(self.warnings.iter().cloned());
-        let effect = Effect::of_samples(&a, &b);
+        let effect = Effect::of_sessions(&a, &b);
         Estimate {
             metric: metric.to_owned(),
             statistic: Statistic::Center,
@@ -128,12 +129,6 @@ impl<'a> Two<'a> {
         {
             let answer = word(row.change, better);
             verdict.policies.insert(row.policy.clone(), answer);
-            if row.low.is_none() {
-                let reason = Why::NotMeasured {
-                    reason: "too few trials for an interval".to_owned(),
-                };
-                verdict.reasons.insert(row.policy.clone(), reason);
-            }
         }
         verdict
     }

@@ -186,6 +186,19 @@ impl Effect {
         Self::new(scale, a, b, unpaired(&scaled(a), &scaled(b), ALPHA)?)
     }
 
+    /// Of two sessions: one value each, which has no interval. Only values far apart are a change.
+    pub(super) fn of_sessions(a: &[f64], b: &[f64]) -> Option<Self> {
+        let draws = a.iter().zip(b).map(|(&a, &b)| Draw::pair(b, a));
+        let draws = Draws::of(draws.collect());
+        let effect = Self::of_samples(a, b)?;
+        Some(Self {
+            interval: None,
+            p: None,
+            fact: fact(&draws).filter(|it| matches!(it, Fact::Apart(_))),
+            ..effect
+        })
+    }
+
     fn new(scale: Scale, a: &[f64], b: &[f64], shift: Shift) -> Option<Self> {
         Some(Self {
             scale,

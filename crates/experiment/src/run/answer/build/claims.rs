@@ -16,7 +16,7 @@ use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::record::{COLD_REST, Record};
-use crate::run::stats::{ALPHA, Quantile, median, unpaired};
+use crate::run::stats::{ALPHA, Quantile, holm, median, unpaired};
 use crate::run::trial::Role;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
@@ -275,7 +275,7 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
         _ => Statistic::Center,
     };
-    let family = Family::of(work);
+    let corrected = Corrected::of(work);
     let rows = work.table().comparisons.iter();
     let others = rows.filter(move |row| row.metric != verdict.metric || row.statistic != judged);
     others.map(move |row| {
@@ -283,7 +283,7 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         let user_time = row.metric == MetricId::UserSeconds.name()
             && row.statistic == Statistic::Center
             && verdict.user_time.contains_key(&row.policy);
-        let budget = match user_time || family.is_shown(row) {
+        let budget = match user_time || corrected.has(row) {
             true => Budget::Own,
             false => Budget::Uncorrected,
         };
@@ -327,35 +327,64 @@ fn has_same_pages(work: &Work<'_>, row: &Comparison) -> bool {
     cells.is_some_and(|cells| cells.has_same_pages(&row.metric, &row.policy))
 }
 
-/// What the workload prints, its requests and its price in memory: one claim, with 5 % over all rows of a policy.
-struct Family<'a> {
-    rows: BTreeMap<&'a str, Vec<&'a Comparison>>,
+/// The part of the error of all rows that the asked ones share; all others have the rest.
+const OF_ASKED: f64 = 0.6;
+
+/// The rows whose effect is shown though all rows of an experiment share 5 %, by Holm's correction. The asked
+/// ones, which most of it is for, are those that the workload prints, its requests and its price in memory.
+struct Corrected<'a> {
+    shown: Vec<&'a Comparison>,
 }
 
-impl<'a> Family<'a> {
+impl<'a> Corrected<'a> {
     fn of(work: &Work<'a>) -> Self {
-        let printed = &work.record().header.plan.printed;
+        let plan = &work.record().header.plan;
         let judged = &work.table().verdict.metric;
-        let mut rows: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
-        for row in &work.table().comparisons {
-            let is_printed = printed.iter().any(|known| known.name == row.metric);
-            let is_asked = is_printed || is_of_requests(row) || facts::is_price_of_memory(row);
-            if row.metric != *judged && is_asked {
-                rows.entry(&row.policy).or_default().push(row);
-            }
-        }
-        Self { rows }
+        let rows = work.table().comparisons.iter();
+        let rows = rows.filter(|row| row.metric != *judged && !plan.is_sham(&row.policy));
+        let (asked, others): (Vec<_>, Vec<_>) = rows.partition(|row| is_asked(work, row));
+        let mut shown = shown_together(&asked, OF_ASKED * ALPHA);
+        shown.extend(shown_together(&others, (1.0 - OF_ASKED) * ALPHA));
+        Self { shown }
     }
 
-    fn is_shown(&self, row: &Comparison) -> bool {
-        let own = self
-            .rows
-            .get(row.policy.as_str())
-            .map_or(&[][..], Vec::as_slice);
-        let level = ALPHA / own.len().max(1) as f64;
-        let is_directed = matches!(row.change, Change::Higher | Change::Lower);
-        is_directed && own.contains(&row) && row.p.is_some_and(|p| p <= level)
+    fn has(&self, row: &Comparison) -> bool {
+        self.shown.iter().any(|it| std::ptr::eq(*it, row))
     }
+}
+
+/// Returns true for a row that the workload prints, of its requests, or of its price in memory.
+fn is_asked(work: &Work<'_>, row: &Comparison) -> bool {
+    let mut printed = work.record().header.plan.printed.iter();
+    let is_printed = printed.any(|known| known.name == row.metric);
+    is_printed || is_of_requests(row) || facts::is_price_of_memory(row)
+}
+
+/// Returns true for a claim that is shown beside an open verdict: user time, or a row that is asked for.
+pub(super) fn is_shown_beside(work: &Work<'_>, claim: &Claim) -> bool {
+    let contrast = &claim.contrast;
+    let mut rows = work.table().comparisons.iter();
+    let row = rows.find(|row| {
+        row.metric == contrast.metric
+            && row.statistic == contrast.statistic
+            && row.policy == contrast.arm
+    });
+    let is_user_time = contrast.metric == MetricId::UserSeconds.name();
+    claim.budget == Budget::Own
+        && claim.call.is_shown()
+        && row.is_some_and(|row| is_user_time || is_asked(work, row))
+}
+
+/// The rows that are shown if all of these share an error. Facts need no test.
+fn shown_together<'a>(rows: &[&'a Comparison], error: f64) -> Vec<&'a Comparison> {
+    let p: Vec<f64> = rows.iter().map(|row| row.p.unwrap_or(1.0)).collect();
+    let adjusted = holm(&p).into_iter().zip(rows);
+    let shown = adjusted.filter(|(adjusted, row)| {
+        let is_directed = matches!(row.change, Change::Higher | Change::Lower);
+        let is_fact = row.p.is_some_and(|p| p > ALPHA);
+        is_directed && (is_fact || *adjusted <= error)
+    });
+    shown.map(|(_, row)| *row).collect()
 }
 
 /// Throughput, or the p99 of a latency.

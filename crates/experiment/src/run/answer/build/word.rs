@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::claims::is_shown_beside;
 use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::{Work, verdict_of};
-use crate::run::answer::{Against, Budget, Call, Claim, ClaimId, Effect, Needs, When, Word};
+use crate::run::answer::{Against, Call, Claim, ClaimId, Effect, Needs, When, Word};
 use crate::run::cause::facts;
 use crate::run::cells::Cell;
 use crate::run::compare::{Answer, Comparison, Statistic, Why};
@@ -459,8 +460,7 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
         (false, Word::NotAboutPages) => [verdict, alone],
         (false, _) => [verdict, None],
     };
-    let shown =
-        |claim: &Claim| claim.budget == Budget::Own && is_row(claim) && claim.call.is_shown();
+    let shown = |claim: &Claim| is_row(claim) && is_shown_beside(work, claim);
     let is_open = matches!(
         decision.word,
         Word::Open | Word::Little | Word::TooFewRounds

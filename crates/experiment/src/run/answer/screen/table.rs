@@ -185,7 +185,10 @@ fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
 
 /// Returns the verdict word, with a star when no error budget covers it.
 fn mark(claim: &Claim) -> String {
-    format!("{}{}", words::mark(&claim.call), words::star(claim))
+    match words::star(claim) {
+        "" => words::mark(&claim.call).to_owned(),
+        star => star.to_owned(),
+    }
 }
 
 fn marks_width(answer: &Answer, rows: &[&Row], arm: &str) -> usize {

@@ -39,7 +39,7 @@ pub(super) const NO_CAUSE: &str = "no cause was shown";
 /// Explains the dash of an undecided cell.
 pub(super) const DASH_LEGEND: &str = "—: not decided";
 /// Explains the star of a cell that no error budget covers.
-pub(super) const STAR_LEGEND: &str = "*: one such row in twenty may be false";
+pub(super) const STAR_LEGEND: &str = "*: not corrected for the number of rows";
 /// Explains the marks of intervals.
 pub(super) const INTERVAL_LEGEND: &str = "[ ]: 95 %, this row only; [ ]†: 95 %, all policies together; a to b: smallest and largest seen";
 /// The note before metrics that no trial gave.

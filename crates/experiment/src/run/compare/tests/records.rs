@@ -22,6 +22,15 @@ fn two_records_compare_only_in_like_circumstances() {
         (wall.baseline.as_str(), wall.n, wall.warnings.len()),
         ("never", 12, 0)
     );
+    // Sessions differ by more than the trials of each: one of each side decides nothing but a fact.
+    assert_eq!((wall.low, wall.p), (None, None));
+    assert_eq!(table.verdict.policies["never"], Answer::NotDecided);
+    let far = record_of(plan(), 14, |trial, slot| {
+        fast(trial, slot);
+        let slower = trial.value("wall_seconds").map_or(0.0, |value| value * 9.0);
+        read(trial, "wall_seconds", slower);
+    });
+    let table = between(&a, &far, Across::Refused).expect("the same circumstances");
     assert_eq!(table.verdict.policies["never"], Answer::Worse);
     b.header.host.kernel = "6.19.0".to_owned();
     let error = between(&a, &b, Across::Refused)

@@ -28,9 +28,9 @@ use walk::Walk;
 
 /// After so many runs half of the error is spent.
 ///
-/// Six and four runs (a first block of 3 + 3, then 2 + 2) decide an effect that orders them all: one choice
-/// in 120 must fit into the error that is spent by then.
-const HALF_SPENT: f64 = 19.5;
+/// Six and four runs (a first block of 3 + 3, then 2 + 2) decide an effect that orders them all with an error of
+/// 2.25 % a side: one choice in 120 must fit into what is spent by then.
+const HALF_SPENT: f64 = 16.9;
 
 /// Returns the part of the one-sided error `alpha` that `runs` runs of both arms may spend.
 #[must_use]

@@ -93,8 +93,10 @@ fn warmed(rested_seconds: [&[f64]; 2]) -> Record {
     for (policy, rested) in ["thp=always", "as-is"].into_iter().zip(rested_seconds) {
         let model = record.trials.iter().find(|it| it.policy == policy);
         let model = model.expect("a trial of the policy").clone();
-        for seconds in rested {
+        for (at, seconds) in rested.iter().enumerate() {
             let mut trial = model.clone();
+            // Three in the first block, then two.
+            trial.round = (at as u32).saturating_sub(1) / 2;
             trial.role = Role::Cold;
             let wall = Reading::of(*seconds);
             trial.readings.insert("wall_seconds".to_owned(), wall);
@@ -104,10 +106,10 @@ fn warmed(rested_seconds: [&[f64]; 2]) -> Record {
     record
 }
 
-const USUAL: &[f64] = &[4.4, 4.6, 4.9, 4.5];
-const DEAR: [&[f64]; 2] = [&[5.1, 5.4, 5.2, 5.3], USUAL];
-const CHEAP: [&[f64]; 2] = [&[4.1, 4.2, 4.2, 4.0], USUAL];
-const OPEN: [&[f64]; 2] = [&[4.1, 4.2, 4.7, 4.6], USUAL];
+const USUAL: &[f64] = &[4.4, 4.6, 4.9, 4.5, 4.7];
+const DEAR: [&[f64]; 2] = [&[5.1, 5.4, 5.2, 5.3, 5.0], USUAL];
+const CHEAP: [&[f64]; 2] = [&[4.1, 4.2, 4.2, 4.0, 4.1], USUAL];
+const OPEN: [&[f64]; 2] = [&[4.1, 4.2, 4.7, 4.6, 4.8], USUAL];
 
 fn after_idle(record: &Record) -> Rested {
     let found = figures!(judge(record), HostColdMemory, Shown);
@@ -131,12 +133,12 @@ fn runs_after_idle_are_measured_as_shares_of_the_baseline() {
     near(estimate, 0.15, 0.005);
     near(low, 0.044, 0.005);
     near(high, 0.22, 0.005);
-    assert_eq!(runs, 4);
+    assert_eq!(runs, 5);
     assert!(dear.is_longer() && dear.is_for_back_to_back_runs());
     let cheap = after_idle(&warmed(CHEAP));
     assert!(cheap.is_shorter() && !cheap.is_for_back_to_back_runs());
     let open = after_idle(&warmed(OPEN));
-    assert!(!open.is_longer() && !open.is_shorter() && open.is_for_back_to_back_runs());
+    assert!(!open.is_longer() && !open.is_shorter() && !open.is_for_back_to_back_runs());
     let few = after_idle(&warmed([&DEAR[0][..3], &USUAL[..3]]));
     assert_eq!(few, Rested::TooFew { runs: 3 });
 }

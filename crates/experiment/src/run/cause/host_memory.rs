@@ -7,11 +7,10 @@ use super::paired::{PairedRounds, good_trials};
 use super::{Kind, Outcome};
 use crate::base::units::MIB;
 use crate::run::compare::medians::Medians;
+use crate::run::compare::{Comparison, after_idle};
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
 use crate::run::record::Record;
-use crate::run::stats::shift::{Shift, unpaired};
-use crate::run::stats::{ALPHA, median};
 use crate::run::trial::{TouchPrice, huge_memory};
 
 /// Memory of a virtual machine that the hypervisor had taken back.
@@ -139,7 +138,7 @@ fn quarters(record: &Record, arm: &str) -> Option<[f64; 2]> {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Rested {
-    /// They were measured. Shares of the baseline's median: 0.1 is 10 % longer.
+    /// They were measured. Shares of the baseline: 0.1 is 10 % longer.
     Measured {
         /// How much longer a run takes.
         estimate: f64,
@@ -147,12 +146,12 @@ pub enum Rested {
         low: f64,
         /// Upper end of the interval.
         high: f64,
-        /// Runs of the one that has fewer.
+        /// Runs of the arm.
         runs: u64,
     },
-    /// There are too few for an interval, which needs four of each.
+    /// There is no interval: they are too few, or their order was not drawn by lot.
     TooFew {
-        /// Runs of the one that has fewer.
+        /// Runs of the arm.
         runs: u64,
     },
     /// No run was measured; the first touches give an expectation.
@@ -177,12 +176,12 @@ impl Rested {
         matches!(self, Self::Measured { high, .. } if *high < 0.0)
     }
 
-    /// Returns true when an arm is for back-to-back runs alone: a run after idle takes longer, may take longer, or is
+    /// Returns true when an arm is for back-to-back runs alone: a run after idle was shown to take longer, or is
     /// expected to. Small pages are cold then too, and pay a part.
     #[must_use]
     pub fn is_for_back_to_back_runs(&self) -> bool {
         match *self {
-            Self::Measured { .. } => !self.is_shorter(),
+            Self::Measured { .. } => self.is_longer(),
             Self::TooFew { .. } => false,
             Self::Unmeasured {
                 expected_seconds,
@@ -199,9 +198,8 @@ pub fn rested(record: &Record, baseline: &str, arm: &str) -> Option<Rested> {
     // A load meets a server that started long ago.
     let is_asked = plan.host_memory == HostMemory::Warm && plan.service.is_none();
     let huge_bytes = huge_bytes(record, arm).filter(|_| is_asked)?;
-    let walls = [baseline, arm].map(|arm| record.rested_walls(arm));
-    if arm != baseline && walls.iter().all(|walls| !walls.is_empty()) {
-        return Some(measured(&walls));
+    if let Some(row) = after_idle(record, baseline, arm).filter(|_| arm != baseline) {
+        return Some(measured(&row));
     }
     let price = first_touch(record)?;
     let pages = huge_bytes / record.header.host.pmd_bytes()? as f64;
@@ -212,55 +210,18 @@ pub fn rested(record: &Record, baseline: &str, arm: &str) -> Option<Rested> {
     })
 }
 
-/// Returns the shift of all runs, cold or not: the few pages that are touched before a trial were freed last, and tell
-/// little about the rest.
-fn measured([baseline, arm]: &[Vec<f64>; 2]) -> Rested {
-    let runs = arm.len().min(baseline.len()) as u64;
-    let shift = || {
-        let Shift {
-            estimate, interval, ..
-        } = unpaired(baseline, arm, ALPHA)?;
-        let ((low, high), usual) = interval.zip(median(baseline))?;
-        Some([estimate, low, high].map(|seconds| seconds / usual))
-    };
-    match shift() {
-        None => Rested::TooFew { runs },
-        Some([estimate, low, high]) => Rested::Measured {
-            estimate,
-            low,
-            high,
+/// Returns the effect of all runs, cold or not: the few pages that are touched before a trial were freed last, and
+/// tell little about the rest.
+fn measured(row: &Comparison) -> Rested {
+    let runs = u64::from(row.n);
+    let interval = row.low.zip(row.high);
+    match row.ratio.zip(interval) {
+        Some((estimate, (low, high))) => Rested::Measured {
+            estimate: estimate - 1.0,
+            low: low - 1.0,
+            high: high - 1.0,
             runs,
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn four_runs_of_each_have_an_interval() {
-        let [low, high] = [[1.0, 1.1, 1.2, 1.3], [1.5, 1.6, 1.7, 1.8]].map(Vec::from);
-        let more = measured(&[low.clone(), high.clone()]);
-        let Rested::Measured {
-            estimate,
-            low: end,
-            runs,
-            ..
-        } = more
-        else {
-            panic!("{more:?}");
-        };
-        assert!(more.is_longer() && more.is_for_back_to_back_runs());
-        assert!((estimate - 0.5 / 1.15).abs() < 1e-9 && (end - 0.2 / 1.15).abs() < 1e-9);
-        assert_eq!(runs, 4);
-        let less = measured(&[high.clone(), low]);
-        assert!(less.is_shorter() && !less.is_for_back_to_back_runs());
-        let open = measured(&[high.clone(), vec![1.0, 1.7, 1.2, 1.4]]);
-        assert!(!open.is_longer() && !open.is_shorter() && open.is_for_back_to_back_runs());
-        assert_eq!(
-            measured(&[high.clone(), high[..3].to_vec()]),
-            Rested::TooFew { runs: 3 }
-        );
+        None => Rested::TooFew { runs },
     }
 }

@@ -17,6 +17,7 @@ mod control;
 pub(crate) mod coverage;
 mod decision;
 mod effect;
+mod idle;
 mod interaction;
 /// What comparisons and metrics are called.
 pub mod labels;
@@ -48,6 +49,7 @@ pub use control::{Control, ControlOutcome};
 pub use decision::{
     Runs, fewest_rounds, fewest_rounds_of, fewest_rounds_of_single_runs, first_answer,
 };
+pub use idle::after_idle;
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
 pub use pages_alone::PagesAlone;

@@ -15,11 +15,13 @@ pub const COLD_REST: Duration = Duration::from_millis(4000);
 /// How long the first of them waits besides. What the rounds warmed is much, and was freed while the guest
 /// reported: without the wait it met warm memory after a rest that was enough for those behind it.
 pub const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// Runs of each policy: fewer have no interval.
-const FEWEST: u32 = 4;
-/// Runs of each policy where there is time for them. Eight have an interval half as wide as four, whose ends are the two
-/// extreme differences; more are worth less.
-const MOST: u32 = 8;
+/// Runs of each policy: a block of three and one of two, fewer decide nothing.
+const FEWEST: u32 = FIRST_BLOCK + LATER_BLOCK;
+/// Runs of each policy where there is time for them; more are worth less.
+const MOST: u32 = FIRST_BLOCK + 3 * LATER_BLOCK;
+/// Runs of each policy in the first block and in each other.
+const FIRST_BLOCK: u32 = 3;
+const LATER_BLOCK: u32 = 2;
 /// How much longer a trial may take after a rest than on warm memory: 1.4 times for a program of a second that touched
 /// 180 MiB, what belongs to a trial included.
 const LONGER_AFTER_REST: f64 = 1.4;
@@ -52,7 +54,16 @@ fn fitting(pair: Duration, most: Duration) -> u32 {
     (pairs as u32).clamp(FEWEST, MOST)
 }
 
-/// Runs on cold memory to come, by turns of a policy and of the baseline.
+/// A run after idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleRun {
+    /// The block in which its place was drawn by lot: the round of its trial.
+    pub block: u32,
+    /// Index of its policy in the plan.
+    pub policy: usize,
+}
+
+/// Runs on cold memory to come, of a policy and of the baseline.
 struct ColdPairs {
     policy: usize,
     /// What one of each takes.
@@ -78,15 +89,33 @@ impl Record {
             .collect()
     }
 
-    /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
-    /// the one that is `asked` for, or else the one with the most huge memory, and the baseline. None where there is
-    /// no time for as many as have an interval. `spent` is what the rounds took.
+    /// The trials to run on cold memory, in order: in blocks that have as many runs of the policy that is `asked` for,
+    /// or else of the one with the most huge memory, as of the baseline, each in an order drawn by lot. None if there
+    /// is no time for as many as can decide. `spent` is what the rounds took.
     #[must_use]
-    pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<usize> {
-        match self.cold_pairs(spent, asked) {
-            Some(due) => [due.policy, self.header.plan.baseline_index()].repeat(due.count as usize),
-            None => Vec::new(),
-        }
+    pub fn cold_trials_due(&self, spent: Duration, asked: Option<&str>) -> Vec<IdleRun> {
+        let Some(due) = self.cold_pairs(spent, asked) else {
+            return Vec::new();
+        };
+        let policies = [due.policy, self.header.plan.baseline_index()];
+        let ran = self.cold.iter().map(|trial| trial.round + 1);
+        let first = ran.max().unwrap_or(0);
+        let mut left = due.count;
+        let sizes = (first..).map_while(|block| {
+            let size = if block == 0 { FIRST_BLOCK } else { LATER_BLOCK };
+            left = left.checked_sub(size)?;
+            Some((block, size))
+        });
+        let blocks = sizes.flat_map(|(block, size)| self.idle_block(block, size, policies));
+        blocks.collect()
+    }
+
+    fn idle_block(&self, block: u32, size: u32, policies: [usize; 2]) -> Vec<IdleRun> {
+        let mut runs = policies.repeat(size as usize);
+        let seed = self.header.plan.seed ^ !u64::from(block);
+        fastrand::Rng::with_seed(seed).shuffle(&mut runs);
+        let run = |policy| IdleRun { block, policy };
+        runs.into_iter().map(run).collect()
     }
 
     /// What the fewest trials on cold memory take after rounds of `spent`; `None` where none are worth it, or there is no

@@ -14,7 +14,7 @@ mod redact;
 mod removal;
 mod write;
 
-pub use cold::{COLD_REST, FIRST_WAIT};
+pub use cold::{COLD_REST, FIRST_WAIT, IdleRun};
 pub use continuation::Continuation;
 pub use read::parse;
 pub use redact::{Private, Removed, redact};

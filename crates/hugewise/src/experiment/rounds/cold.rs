@@ -6,7 +6,7 @@ use anyhow::Result;
 use hugewise_experiment::run::compare;
 use hugewise_experiment::run::compare::Answer;
 use hugewise_experiment::run::plan::{Plan, Slot};
-use hugewise_experiment::run::record::{FIRST_WAIT, Record, StopReason};
+use hugewise_experiment::run::record::{FIRST_WAIT, IdleRun, Record, StopReason};
 use hugewise_experiment::run::trial::Role;
 use hugewise_linux::apply::Machine;
 
@@ -46,15 +46,15 @@ impl Rounds<'_> {
             progress.rounds_are_over();
             self.interrupt.wait(FIRST_WAIT);
         }
-        let pair = due.first().and_then(|policy| record.time_of_pair(*policy));
-        for (round, policy) in (0..).zip(due) {
+        let pair = due.first().and_then(|run| record.time_of_pair(run.policy));
+        for (done, IdleRun { block, policy }) in (0..).zip(due) {
             let name = &plan.policies[policy].name;
-            let now = format!("run {} of {count} after a rest: {name}", round + 1);
-            progress.now(pair.map(|pair| pair / 2 * (count - round)), &now);
+            let now = format!("run {} of {count} after a rest: {name}", done + 1);
+            progress.now(pair.map(|pair| pair / 2 * (count - done)), &now);
             let role = Role::Cold;
             let place = Place {
                 index: Some(recorder.next_index()),
-                round,
+                round: block,
                 slot: Slot { policy, role },
             };
             let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;

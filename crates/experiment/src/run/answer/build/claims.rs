@@ -7,6 +7,7 @@ use crate::run::answer::{
     Against, Budget, Call, Claim, Contrast, Covers, Effect, Interval, Needs, When,
 };
 use crate::run::cause::facts;
+use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
     Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
@@ -16,7 +17,7 @@ use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::record::{COLD_REST, Record};
-use crate::run::stats::{ALPHA, Quantile, holm, median, unpaired};
+use crate::run::stats::{ALPHA, Quantile, holm};
 use crate::run::trial::Role;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
@@ -128,45 +129,19 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let is_program = work.asks_about_pages();
     let policies = work.policies().filter(move |_| is_program);
     policies.filter_map(move |policy| {
-        let baseline = record.rested_walls(work.baseline);
         let own = record.rested_walls(&policy.name);
-        if baseline.is_empty() || own.is_empty() {
-            return None;
-        }
-        let usual = median(&baseline)?;
-        let shift = unpaired(&baseline, &own, ALPHA);
-        let ratio = |seconds: f64| 1.0 + seconds / usual;
-        let ends = shift.as_ref().and_then(|it| it.interval);
-        let call = match ends {
-            Some((low, _)) if low > 0.0 => Call::Worse,
-            Some((_, high)) if high < 0.0 => Call::Better,
-            _ => Call::Open(Needs::default()),
-        };
-        let estimate = shift.map(|it| it.estimate);
+        let row = compare::after_idle(record, work.baseline, &policy.name)?;
+        let usual = row.baseline_value?;
         let slower = own.iter().filter(|wall| **wall > usual).count();
-        let agreeing = match estimate {
-            Some(estimate) if estimate > 0.0 => slower,
+        let agreeing = match row.ratio {
+            Some(ratio) if ratio > 1.0 => slower,
             _ => own.len() - slower,
         };
-        Some(Claim {
-            contrast: Contrast {
-                arm: policy.name.clone(),
-                against: Against::Baseline,
-                when: When::AfterIdle(COLD_REST.as_secs()),
-                metric: MetricId::WallSeconds.name().to_owned(),
-                statistic: Statistic::Center,
-            },
-            effect: estimate.map(|it| Effect::Ratio(ratio(it))),
-            interval: ends.map(|(low, high)| interval(ratio(low), ratio(high), Covers::Row)),
-            from: Some(usual),
-            to: median(&own),
-            rounds: own.len() as u32,
-            agreeing: Some(agreeing as u32),
-            call,
-            budget: Budget::Own,
-            p: None,
-            warnings: Vec::new(),
-        })
+        let call = plain_call(row.change, Better::Lower);
+        let mut claim = of_row(work, &row, Budget::Own, Covers::Verdict, call);
+        claim.contrast.when = When::AfterIdle(COLD_REST.as_secs());
+        claim.agreeing = Some(agreeing as u32);
+        Some(claim)
     })
 }
 

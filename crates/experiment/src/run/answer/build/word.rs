@@ -451,7 +451,7 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
     let alone = all().find(|id| of_arm(id, &is_alone));
     let verdict = verdict_of(claims, arm);
     let is_idle = |claim: &Claim| {
-        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.call != Call::Better
+        matches!(claim.contrast.when, When::AfterIdle(_)) && claim.call == Call::Worse
     };
     let idle =
         all().find(|id| of_arm(id, &is_idle) && claims[id.0].effect != Some(Effect::Ratio(1.0)));

@@ -104,6 +104,45 @@ fn advised_memory_is_huge_to_the_last_range() {
     assert_eq!(again.stdout, std::fs::read(&json).expect("the file"));
 }
 
+/// One byte in each huge page, and one in each page of them.
+#[test]
+fn zeros_in_huge_pages_are_estimated() {
+    let name = "zeros_in_huge_pages_are_estimated";
+    let Some((page, huge)) = page_and_huge_bytes() else {
+        return skip(name, "no transparent huge pages here");
+    };
+    let (ranges, step) = (40, huge / page);
+    let whole = ranges * huge;
+    let estimate = |pages: u64, step: u64| {
+        let (pages, step) = (pages.to_string(), step.to_string());
+        let held = Held::new(&["touch", "--huge", "--pages", &pages, "--step", &step]);
+        let case = Case::new();
+        let run = |flags: &[&str]| {
+            let mut inspect = case.hugewise();
+            inspect.args(["inspect", &held.pid(), "--format", "json"]);
+            let done = inspect.args(flags).assert().success();
+            serde_json::from_slice::<Value>(&done.get_output().stdout).expect("JSON")
+        };
+        assert!(run(&["--contents", "off"])["summary"]["empty_huge"].is_null());
+        let inspection = run(&[]);
+        if inspection["space"]["contents"]["missing"].is_object() {
+            skip(name, "the memory of a child may not be read here");
+            return None;
+        }
+        let empty = &inspection["summary"]["empty_huge"];
+        assert!(inspection["space"]["contents"]["read"].as_u64() <= Some(1024));
+        Some(["low", "bytes", "high"].map(|it| empty[it].as_u64().expect("bytes")))
+    };
+    if let Some([low, bytes, high]) = estimate(ranges, step) {
+        assert!(low <= bytes && bytes <= high && high <= whole);
+        assert!(low > whole / 100 * 97, "{low} to {high} of {whole}");
+    }
+    if let Some([low, bytes, high]) = estimate(ranges * step, 1) {
+        assert_eq!((low, bytes), (0, 0));
+        assert!(high < whole / 100, "{high} of {whole}");
+    }
+}
+
 #[test]
 fn small_pages_have_the_reason_that_made_them_small() {
     let held = Held::new(&["touch", "--small", "--pages", "4096"]);

@@ -14,10 +14,13 @@ pub mod forecast;
 pub mod inspect;
 /// The huge page state of the machine at one moment.
 pub mod machine;
+mod outlived;
 /// What a running program does, interval by interval.
 pub mod stat;
 /// Where the kernel stalls: what can be traced there, and what was seen.
 pub mod trace;
+
+pub use outlived::outlived;
 
 #[cfg(test)]
 #[path = "../../experiment/src/test_host.rs"]

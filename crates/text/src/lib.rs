@@ -1,5 +1,7 @@
 //! Text for people and for programs: what every verb is drawn with.
 
+/// Long names in little room, still different.
+pub mod apart;
 pub mod csv;
 pub mod document;
 pub mod ends;

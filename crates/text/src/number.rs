@@ -42,7 +42,7 @@ const PER_SECOND: &[(f64, &str)] = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1
 
 impl Scaler {
     /// The prefix for a row: that of the smallest value, so that it keeps its digits, unless
-    /// the largest would then need more than six of them.
+    /// the largest would then need more than six of them, or four of a time.
     #[must_use]
     pub fn for_row(unit: &Unit, values: &[f64]) -> Self {
         let sizes = values
@@ -61,14 +61,15 @@ impl Scaler {
             Unit::PerSecond => PER_SECOND,
             Unit::Other(name) => return Self::for_own_unit(name, values),
         };
+        let most = most(unit);
         let (factor, suffix) = steps
             .iter()
             .rev()
             .find(|(factor, _)| smallest >= from(unit, *factor) && largest > 0.0)
             .into_iter()
-            .chain(steps.iter().filter(|(factor, _)| largest / factor < 1e6))
-            .find(|(factor, _)| largest / factor < 1e6)
-            .unwrap_or(&steps[0]);
+            .chain(steps.iter().filter(|(factor, _)| largest / factor < most))
+            .find(|(factor, _)| largest / factor < most)
+            .unwrap_or(&steps[steps.len() - 1]);
         Self {
             factor: *factor,
             suffix: (*suffix).to_owned(),
@@ -142,6 +143,14 @@ impl Scaler {
 
 /// A count without a prefix is below this: five digits are read faster than a prefix.
 const SHORT_COUNT: f64 = 100_000.0;
+
+/// The first number that is too long for a row. Times have a prefix for every third digit.
+fn most(unit: &Unit) -> f64 {
+    match unit {
+        Unit::Seconds => 1e4,
+        _ => 1e6,
+    }
+}
 
 /// The smallest value that a prefix suits.
 fn from(unit: &Unit, factor: f64) -> f64 {

@@ -41,6 +41,7 @@ fn closing() -> Closing {
         samples: 1000,
         without_address: 0,
         lost: Some(0),
+        outlived: 0,
         malformed: 0,
     }
 }

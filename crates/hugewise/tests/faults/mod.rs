@@ -216,6 +216,54 @@ fn one_capability_shows_what_root_sees() {
     without.assert().code(4);
 }
 
+/// The kernel takes the events away: what was not seen is not told as none.
+#[test]
+fn a_set_user_id_program_is_not_without_faults() {
+    const NAME: &str = "a_set_user_id_program_is_not_without_faults";
+    if !is_root() {
+        return skip(NAME, "needs root, to make a set-user-ID program");
+    }
+    if !can_watch(NAME) {
+        return;
+    }
+    let case = Case::new();
+    let (copy, json) = (case.path("hugewise-lab"), case.path("faults.json"));
+    std::fs::copy(lab(), &copy).expect("a copy");
+    std::os::unix::fs::chown(&copy, Some(65_534), None).expect("another owner");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&copy, mode).expect("permissions");
+    let watch = |words: &[&str], code: i32| {
+        let mut command = case.hugewise();
+        command.args(["faults", "--quiet", "--json"]).arg(&json);
+        command.arg("--").args(words).assert().code(code);
+        case.json(&json)
+    };
+    let path = copy.to_str().expect("a path");
+    let alone = watch(&[path, "touch", "--pages", "1009"], 4);
+    assert_eq!(alone["books"]["counted"], 0);
+    assert!(alone["books"]["without_event"].as_i64() > Some(1009));
+    assert_eq!(alone["unwatched"][0]["program"], "hugewise-lab");
+    let script = format!("{path} touch --pages 1009; {path} touch --pages 1009; true");
+    let below = watch(&["sh", "-c", &script], 0);
+    assert_eq!(below["unwatched"][0]["processes"], 2);
+    assert!(number(&below["books"]["counted"]) > 0);
+}
+
+#[test]
+fn processes_that_are_left_running_are_told() {
+    const NAME: &str = "processes_that_are_left_running_are_told";
+    if !can_watch(NAME) {
+        return;
+    }
+    let case = Case::new();
+    let json = case.path("faults.json");
+    let mut command = case.hugewise();
+    command.args(["faults", "--quiet", "--json"]).arg(&json);
+    let left = ["--", "sh", "-c", "sleep 300 & sleep 300 & true"];
+    command.args(left).assert().success();
+    assert_eq!(case.json(&json)["closing"]["outlived"], 2);
+}
+
 #[test]
 fn folios_between_a_page_and_a_huge_page_are_told_by_their_size() {
     const NAME: &str = "folios_between_a_page_and_a_huge_page";

@@ -8,7 +8,7 @@ use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::trial::Reading;
-use hugewise_observe::stat::{Count, Tally, derive};
+use hugewise_observe::stat::{Count, Tally, check_coverage, derive};
 
 use crate::machine::root::Root;
 use crate::observe::stat::plan::walk_cycles;
@@ -56,14 +56,18 @@ impl<'a> TrialCounters<'a> {
 
     /// What they counted; to be called when the workload has ended.
     pub(super) fn finish(mut self) -> TrialCounts<'a> {
+        let counters = self.counters.as_mut();
         TrialCounts {
-            counts: self
-                .counters
-                .as_mut()
-                .map(Counters::collect)
-                .unwrap_or_default(),
+            counts: counters.map(Counters::collect).unwrap_or_default(),
             plan: self.plan,
         }
+    }
+
+    /// The same of a command that used so much processor time from its exec on.
+    pub(super) fn finish_command(self, cpu_ns: u64) -> TrialCounts<'a> {
+        let mut counted = self.finish();
+        check_coverage(&mut counted.counts, cpu_ns);
+        counted
     }
 }
 

@@ -234,7 +234,10 @@ impl<'a> TrialRun<'a> {
         let account = Account::of_command(&ran.end);
         let wall = Duration::from_nanos(account.wall_ns);
         let samples = before.sampler.finish(wall, last_rollup(&account));
-        let counted = before.counters.finish();
+        let usage = &ran.end.usage;
+        let counted = before
+            .counters
+            .finish_command(usage.user_ns + usage.system_ns);
         let evidence = Evidence {
             host: self.host,
             account: &account,

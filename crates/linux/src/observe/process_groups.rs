@@ -182,10 +182,12 @@ fn add(group: &mut ProcessGroup, process: &Process, look: Option<&Look>) {
         None if process.resident_bytes > LARGE => Knowledge::Large,
         None | Some(Found::Nothing) => Knowledge::Waiting,
         Some(Found::Refused) => Knowledge::Refused,
+        // Its mappings were read, and its page tables were not.
+        Some(Found::Read(found)) if found.could_be_huge.is_none() => Knowledge::Refused,
         Some(Found::Read(_)) => Knowledge::Read,
     };
     *group.processes.entry(known).or_default() += 1;
-    let Some(Found::Read(found)) = found else {
+    let (Knowledge::Read, Some(Found::Read(found))) = (known, found) else {
         return;
     };
     group.huge_bytes += found.huge().unwrap_or(0);

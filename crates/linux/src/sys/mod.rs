@@ -6,6 +6,7 @@ pub mod cgroup;
 pub mod cpu;
 pub mod hugetlb;
 pub mod hypervisor;
+pub mod kernel_config;
 
 /// Files that hold one choice of several, or one value.
 pub mod setting;

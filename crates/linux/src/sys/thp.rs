@@ -69,6 +69,15 @@ pub fn read_shrink_underused(root: &Root) -> Result<Option<bool>> {
     Ok(if_there(number::read(root, in_dir("shrink_underused")))?.map(|value| value != 0))
 }
 
+/// Returns the number of anonymous huge pages of the machine that are mapped in part only; `None`
+/// if the kernel does not count them (before Linux 6.12).
+#[must_use]
+pub fn read_partly_mapped(root: &Root) -> Option<u64> {
+    let kib = read_pmd_bytes(root).ok()? / 1024;
+    let file = format!("hugepages-{kib}kB/stats/nr_anon_partially_mapped");
+    number::read(root, in_dir(&file)).ok()
+}
+
 fn in_dir(file: &str) -> String {
     format!("{THP_DIR}/{file}")
 }

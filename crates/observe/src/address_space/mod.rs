@@ -11,8 +11,9 @@
 use serde::{Deserialize, Serialize};
 
 use hugewise_base::geometry;
-use hugewise_base::missing::Missing;
+use hugewise_base::missing::{Fact, Missing, fact};
 
+mod contents;
 mod flags;
 mod mapping;
 mod process;
@@ -20,6 +21,7 @@ mod run;
 #[cfg(test)]
 pub(crate) mod test_space;
 
+pub use contents::{Contents, Estimate};
 pub use flags::VmFlags;
 pub use mapping::{Kind, Mapping, Memory, Permissions};
 pub use process::{Process, Sort, WordSize};
@@ -38,8 +40,15 @@ pub struct Space {
     pub huge_bytes: u64,
     /// What it was read with, and why not with more.
     pub read_with: Sources,
+    /// What a sample of the memory in huge pages holds; `None` where there is none.
+    #[serde(default = "not_asked", with = "fact")]
+    pub contents: Fact<Option<Contents>>,
     /// The mappings, by rising address, without overlap.
     pub mappings: Vec<Mapping>,
+}
+
+fn not_asked() -> Fact<Option<Contents>> {
+    Err(Missing::NotAsked)
 }
 
 impl Space {
@@ -60,6 +69,12 @@ impl Space {
             Source::Missing(Missing::NotPermitted { .. }) => format!("sudo {command}"),
             _ => command.to_owned(),
         }
+    }
+
+    /// Whether any source shows which pages are present.
+    #[must_use]
+    pub fn pages_were_read(&self) -> bool {
+        self.read_with.page_scan.is_read() || self.read_with.page_map.is_read()
     }
 
     /// Pages in one huge-page range.
@@ -136,6 +151,15 @@ pub struct Sampled {
 }
 
 impl Source {
+    /// Returns why it was not read.
+    #[must_use]
+    pub fn missing(&self) -> Option<&Missing> {
+        match self {
+            Self::Missing(why) => Some(why),
+            Self::Read | Self::Sampled(_) => None,
+        }
+    }
+
     /// Whether it was read, all of it or a sample.
     #[must_use]
     pub fn is_read(&self) -> bool {

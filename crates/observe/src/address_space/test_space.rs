@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hugewise_base::missing::Missing;
+
 use super::{
     Kind, Mapping, Pages, Permissions, Process, Run, Sort, Source, Sources, Space, WordSize,
 };
@@ -33,6 +35,7 @@ pub(crate) fn space(mappings: Vec<Mapping>) -> Space {
             page_map: Source::Read,
             frames: Source::Read,
         },
+        contents: Err(Missing::NotAsked),
         mappings,
     }
 }

@@ -11,7 +11,9 @@ mod document;
 mod outcome;
 mod plan;
 mod report;
+mod rules;
 
 pub use outcome::{End, RangeOutcome, Refusal, meaning};
 pub use plan::{Choice, Exclusion, Plan, PlannedRange, Unfit, plan};
 pub use report::{Attempt, BeforeAfter, FORMAT, RefusalCount, Report, Stretch, Success, report};
+pub use rules::FileRules;

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::address_space::{Kind, Mapping, Pages, Run, Space};
 use crate::inspect::view::Glob;
 
+use super::rules::FileRules;
+
 /// Which ranges are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
@@ -77,6 +79,8 @@ pub enum Unfit {
     NotWanted,
     /// A file, and no pattern named it.
     File,
+    /// A file that the kernel is known to refuse.
+    Refused,
     /// Address and offset of a file or of shared memory do not line up.
     Misaligned,
     /// Memory that is never huge: devices, kernel pages.
@@ -100,6 +104,10 @@ impl Unfit {
             Self::ThreadStack => "thread stacks: the kernel keeps them small (MAP_STACK)",
             Self::NotWanted => "excluded by the program (MADV_NOHUGEPAGE)",
             Self::File => "files; --mapping PATH includes them",
+            Self::Refused => {
+                "the kernel refuses this file: huge pages of files need CONFIG_READ_ONLY_THP_FOR_FS \
+                 and no writer, those of shared memory shmem_enabled other than deny"
+            }
             Self::Misaligned => "address and file offset are not aligned alike",
             Self::NeverHuge => "device or kernel memory",
             Self::GuardPage => "a guard page lies in the range",
@@ -110,10 +118,10 @@ impl Unfit {
 
 /// Chooses the ranges of an address space that `MADV_COLLAPSE` can make huge.
 ///
-/// Policies (`enabled`, `khugepaged/max_ptes_*`) do not bind it, so they are not asked for. A
-/// range that a mapping cuts off is not counted anywhere: it can never be huge.
+/// Policies (`enabled`, `khugepaged/max_ptes_*`) do not bind it, so they are not asked for.
+/// Memory of files has `rules` of its own. A range that a mapping cuts off is not counted anywhere: it can never be huge.
 #[must_use]
-pub fn plan(space: &Space, choice: &Choice) -> Plan {
+pub fn plan(space: &Space, choice: &Choice, rules: &FileRules) -> Plan {
     let mut planner = Planner {
         huge: space.huge_bytes.max(1),
         page: space.page_bytes,
@@ -124,6 +132,7 @@ pub fn plan(space: &Space, choice: &Choice) -> Plan {
     for (index, mapping) in space.mappings.iter().enumerate() {
         let is_stack = space.is_stack_shaped(index);
         let unfit = unfit_mapping(mapping, choice, planner.huge);
+        let unfit = unfit.or_else(|| rules.refuse(mapping).then_some(Unfit::Refused));
         let unfit = match unfit {
             Some(Unfit::NotWanted) if is_stack => Some(Unfit::ThreadStack),
             other => other,

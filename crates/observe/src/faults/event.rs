@@ -251,6 +251,14 @@ fn is_one(number: &u64) -> bool {
     *number == 1
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Whether a fault waited for I/O.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -290,6 +298,9 @@ pub struct Closing {
     pub wall_ns: u64,
     /// How the command ended; `None` for a process that was there before, or when interrupted.
     pub outcome: Option<Outcome>,
+    /// Processes that the command left running when it ended; they were ended.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outlived: u32,
     /// The values of the perf counters.
     pub counted: Counted,
     /// What the kernel's own accounting says (`ru_minflt`, `ru_majflt`, or `/proc/PID/stat`).

@@ -28,6 +28,7 @@ pub mod space;
 /// Call chains, each kept once.
 pub mod stacks;
 mod summary;
+mod unwatched;
 
 pub use analysis::Analysis;
 pub use event::{
@@ -41,3 +42,4 @@ pub use reconcile::Books;
 pub use shape::Shape;
 pub use stacks::Weigh;
 pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};
+pub use unwatched::{Unwatched, explanation};

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use super::event::{Event, Map, Sharing};
 use super::space::{Area, Space, Units};
 use super::stacks::Stacks;
+use super::unwatched::{Unwatched, Withdrawals};
 
 /// The processes that events tell of: their names, their address spaces, and the code in them.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ pub struct Processes {
     pub units: Units,
     spaces: HashMap<u32, Space>,
     programs: HashMap<u32, String>,
+    withdrawals: Withdrawals,
     /// All mappings that ever were, in the order in which they came; [`Area::tally`] is a place
     /// in it.
     pub mappings: Vec<Mapping>,
@@ -47,6 +49,7 @@ impl Processes {
             },
             spaces: HashMap::new(),
             programs: HashMap::new(),
+            withdrawals: Withdrawals::default(),
             mappings: Vec::new(),
             code: Stacks::default(),
         }
@@ -54,6 +57,7 @@ impl Processes {
 
     /// Takes in what an event tells of processes; the others tell nothing of them.
     pub fn push(&mut self, event: &Event) {
+        self.withdrawals.push(event);
         match event {
             Event::Map(map) => self.map(map),
             Event::Exec { pid, name, .. } => {
@@ -113,6 +117,22 @@ impl Processes {
             self.programs.insert(pid, program);
         }
         self.code.forget(pid);
+    }
+
+    /// Returns the programs whose events the kernel took away at their exec.
+    #[must_use]
+    pub fn unwatched(&self) -> Vec<Unwatched> {
+        self.withdrawals.unwatched()
+    }
+
+    /// Returns the number of pages in all mappings that ever were.
+    #[must_use]
+    pub fn mapped_pages(&self) -> u64 {
+        let bytes = self
+            .mappings
+            .iter()
+            .map(|one| one.end.saturating_sub(one.start));
+        bytes.fold(0, u64::saturating_add) / self.units.page_bytes
     }
 
     /// Returns the address space of a process that events told of.

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::analysis::Book;
+use super::analysis::Analysis;
 use super::event::{Closing, Conditions, Modes};
+use super::unwatched::explanation;
 use hugewise_text::number;
 
 /// Counts of the same faults by different means, and what their differences are.
@@ -26,7 +27,8 @@ pub struct Books {
 }
 
 /// Puts the books side by side.
-pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions) -> Books {
+pub(super) fn reconcile(analysis: &Analysis, closing: &Closing) -> Books {
+    let (book, conditions) = (&analysis.book, &analysis.conditions);
     let sampled = book.minor + book.major;
     let counted = closing.counted.served();
     let missing = if conditions.every == 1 {
@@ -52,11 +54,19 @@ pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions)
         without_event,
         remarks: Vec::new(),
     };
-    books.remarks = remarks(&books, closing, conditions, missing);
+    books.remarks = remarks(&books, conditions, missing);
+    books.remarks.extend(unseen(&books, analysis));
+    books.remarks.extend(
+        closing
+            .accounted
+            .as_ref()
+            .err()
+            .map(|missing| format!("Kernel accounting: {missing}.")),
+    );
     books
 }
 
-fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u64) -> Vec<String> {
+fn remarks(books: &Books, conditions: &Conditions, missing: u64) -> Vec<String> {
     let mut remarks = Vec::new();
     let untimed = books.sampled.saturating_sub(books.timed);
     if conditions.every > 1 {
@@ -83,27 +93,41 @@ fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u
             number::counted(untimed, "fault")
         ));
     }
-    match books.without_event {
-        Some(more) if more > 0 => remarks.push(format!(
-            "The kernel accounts {more} more faults: {}.",
-            without_event(conditions)
-        )),
-        Some(fewer) if fewer < 0 => remarks.push(format!(
-            "The kernel accounts {} fewer faults: it leaves out new processes and those that \
-             nobody waited for.",
-            -fewer
-        )),
-        _ => {}
-    }
-    if let Err(missing) = &closing.accounted {
-        remarks.push(format!("Kernel accounting: {missing}."));
-    }
     remarks
 }
 
-fn without_event(conditions: &Conditions) -> &'static str {
-    match conditions.modes {
-        Modes::All => "MAP_POPULATE and exec fault without an event",
-        Modes::User => "those in kernel mode need CAP_PERFMON, MAP_POPULATE and exec have no event",
+/// Explains the difference between the events and the kernel's accounting: each reason for as many
+/// faults as it can cause, and no more.
+fn unseen(books: &Books, analysis: &Analysis) -> Option<String> {
+    let unwatched = explanation(&analysis.processes.unwatched(), "faults");
+    let difference = books.without_event.unwrap_or(0);
+    let more = match u64::try_from(difference) {
+        Ok(0) => return unwatched,
+        Ok(more) => more,
+        Err(_) => {
+            return Some(format!(
+                "The kernel accounts {} fewer faults: it leaves out new processes and those that \
+                 nobody waited for.",
+                difference.unsigned_abs()
+            ));
+        }
+    };
+    let accounts = format!("The kernel accounts {more} more faults");
+    if let Some(unwatched) = unwatched {
+        return Some(format!("{accounts}. {unwatched}"));
     }
+    let mapped = analysis.processes.mapped_pages();
+    Some(match analysis.conditions.modes {
+        Modes::User => format!(
+            "{accounts}: those in kernel mode need CAP_PERFMON, MAP_POPULATE and exec have no \
+             event."
+        ),
+        Modes::All if more <= mapped => {
+            format!("{accounts}: MAP_POPULATE and exec fault without an event.")
+        }
+        Modes::All => format!(
+            "{accounts}, and the reason is not known: MAP_POPULATE and exec explain at most \
+             {mapped} of them, one for each page that was mapped."
+        ),
+    })
 }

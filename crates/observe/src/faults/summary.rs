@@ -10,6 +10,7 @@ use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
+use super::unwatched::Unwatched;
 use hugewise_base::histogram::durations::Durations;
 use hugewise_base::units::bytes_text;
 
@@ -27,6 +28,9 @@ pub struct Summary {
     pub closing: Closing,
     /// What was counted, sampled, accounted for and lost, side by side.
     pub books: Books,
+    /// Programs whose events the kernel took away at their exec.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwatched: Vec<Unwatched>,
     /// Threads that faulted.
     pub threads: u64,
     /// All latencies.
@@ -113,7 +117,8 @@ impl Analysis {
         let faults = self.kinds.values().map(|tally| tally.faults).sum();
         Some(Summary {
             format: FORMAT.to_owned(),
-            books: reconcile(&self.book, &closing, &self.conditions),
+            books: reconcile(self, &closing),
+            unwatched: self.processes.unwatched(),
             conditions: self.conditions.clone(),
             closing,
             threads: self.threads.len() as u64,
@@ -224,6 +229,14 @@ impl Analysis {
     fn broken_up(&self) -> Option<Shape> {
         let huge_pages = self.counts.broken_up;
         (huge_pages > 0).then_some(Shape::BrokenUp { huge_pages })
+    }
+}
+
+impl Summary {
+    /// Whether the kernel took the events away before the first fault: there is no answer.
+    #[must_use]
+    pub fn is_unwatched(&self) -> bool {
+        self.books.counted == 0 && !self.unwatched.is_empty()
     }
 }
 

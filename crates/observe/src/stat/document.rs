@@ -1,5 +1,6 @@
 //! An observation as a document.
 
+use crate::outlived;
 use std::collections::BTreeMap;
 
 use super::fields::{Fields, not_measured, percent};
@@ -100,11 +101,13 @@ impl Summary {
         let plural = if self.intervals == 1 { "" } else { "s" };
         let seconds = quantity(&Unit::Seconds, self.seconds());
         let length = format!("{seconds} in {} interval{plural}", self.intervals);
-        match &self.outcome {
-            None => format!("{length}."),
-            Some(Outcome::Exited { code: 0 }) => format!("{length}; the command succeeded."),
-            Some(other) => format!("{length}; the command: {}.", plain(&other.to_string())),
-        }
+        let ended = match &self.outcome {
+            None => String::new(),
+            Some(Outcome::Exited { code: 0 }) => "; the command succeeded".to_owned(),
+            Some(other) => format!("; the command: {}", plain(&other.to_string())),
+        };
+        let left = outlived(self.outlived).map_or_else(String::new, |left| format!("; {left}"));
+        format!("{length}{ended}{left}.")
     }
 
     fn totals(&self, header: &Header) -> Section {

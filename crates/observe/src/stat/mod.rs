@@ -20,6 +20,7 @@ use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::Scope;
 use hugewise_experiment::run::trial::Reading;
 
+mod coverage;
 mod csv;
 mod derive;
 mod document;
@@ -35,6 +36,7 @@ pub mod kind;
 #[cfg(test)]
 mod sample;
 
+pub use coverage::check_coverage;
 pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};
 pub use live::{live_heading, live_line};

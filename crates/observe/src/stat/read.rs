@@ -14,6 +14,8 @@ pub struct Recording {
     pub intervals: Vec<Interval>,
     /// How the command ended, if one was run and the recording is complete.
     pub outcome: Option<Outcome>,
+    /// Its processor time, in nanoseconds, and the number of processes that it left running.
+    pub left: (u64, u32),
     /// Whether its last line is missing.
     pub torn: bool,
 }
@@ -53,6 +55,7 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
         header: read_header::<Line>(first)?,
         intervals: Vec::new(),
         outcome: None,
+        left: (0, 0),
         torn: true,
     };
     for raw in lines {
@@ -64,6 +67,7 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
             Some(Line::Interval(interval)) => recording.intervals.push(interval),
             Some(Line::Summary(summary)) => {
                 recording.outcome = summary.outcome;
+                recording.left = (summary.cpu_ns, summary.outlived);
                 recording.torn = false;
             }
         }

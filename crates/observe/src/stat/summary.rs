@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::coverage::check_coverage;
 use super::derive::derive;
 use super::{Count, Hardware, Interval, add_counts};
 use hugewise_base::missing::Missing;
@@ -19,6 +20,12 @@ pub struct Summary {
     /// How the command ended, where one was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// Processor time of the command and what it started, in nanoseconds; 0 where it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cpu_ns: u64,
+    /// Processes that the command left running when it ended; they were ended.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outlived: u32,
     /// Events of the hardware, summed.
     pub counts: Vec<Count>,
     /// Growth of the kernel's counters, summed; of everything else the last state.
@@ -29,6 +36,22 @@ pub struct Summary {
     /// Ratios of the sums.
     #[serde(default, skip_deserializing)]
     pub derived: BTreeMap<String, Reading>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Summary {
@@ -48,6 +71,14 @@ impl Summary {
             };
             self.readings.insert(name.clone(), sum);
         }
+    }
+
+    /// Notes that the command used so much processor time and left so many processes running.
+    #[must_use]
+    pub fn of_command(mut self, cpu_ns: u64, outlived: u32) -> Self {
+        check_coverage(&mut self.counts, cpu_ns);
+        (self.cpu_ns, self.outlived) = (cpu_ns, outlived);
+        self
     }
 
     /// Computes the ratios, after the last interval.

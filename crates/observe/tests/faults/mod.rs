@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use hugewise_base::jsonl::{LineError, to_line};
-use hugewise_observe::faults::{Counted, Event, NamedRow, Sharing, Symbol, Weigh};
+use hugewise_observe::faults::{Counted, Event, NamedRow, Sharing, Symbol, Unwatched, Weigh};
 use hugewise_text::{Style, Verbosity, to_text};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
@@ -64,6 +64,67 @@ fn losses_are_said() {
         ]
     "#]]
     .assert_debug_eq(&torn.remarks);
+}
+
+/// The kernel announces an end at the exec of a set-user-ID program, before its first mapping.
+#[test]
+fn a_program_whose_events_are_taken_away_is_not_without_faults() {
+    let mut script = Script::new(conditions());
+    script.exec(1, "su");
+    script.exit(1);
+    let summary = script.closed(0, 0, 5171);
+    let su = Unwatched {
+        program: "su".to_owned(),
+        processes: 1,
+    };
+    assert_eq!(
+        (summary.is_unwatched(), &summary.unwatched),
+        (true, &vec![su])
+    );
+    assert_eq!(summary.books.without_event, Some(5171));
+    let [remark] = &summary.books.remarks[..] else {
+        panic!("{:?}", summary.books.remarks);
+    };
+    assert!(
+        remark.contains("Not watched: su") && !remark.contains("MAP_POPULATE"),
+        "{remark}"
+    );
+}
+
+/// Two children run it below a shell that is watched, and one program ends by itself.
+#[test]
+fn only_the_children_that_lose_their_events_are_not_watched() {
+    let mut script = Script::new(conditions());
+    script.map(BASE, HUGE);
+    script.small(BASE);
+    for pid in [2, 3] {
+        script.fork(1, pid);
+        script.exec(pid, "su");
+        script.exit(pid);
+    }
+    script.fork(1, 4);
+    script.exec(4, "ls");
+    script.fault(4, BASE, PAGE, 1, 100);
+    script.exit(4);
+    let summary = script.closed(2, 0, 600);
+    assert!(!summary.is_unwatched());
+    let of = |one: &Unwatched| (one.program.clone(), one.processes);
+    let all: Vec<_> = summary.unwatched.iter().map(of).collect();
+    assert_eq!(all, [("su".to_owned(), 2)]);
+}
+
+#[test]
+fn a_reason_explains_as_many_faults_as_it_can_cause() {
+    let mut script = Script::new(conditions());
+    script.map(BASE, HUGE);
+    script.small(BASE);
+    let explained = script.closed(1, 0, 513).books.remarks;
+    let beyond = script.closed(1, 0, 514).books.remarks;
+    assert!(explained[0].ends_with("MAP_POPULATE and exec fault without an event."));
+    assert!(
+        beyond[0].contains("not known") && beyond[0].contains("at most 512"),
+        "{beyond:?}"
+    );
 }
 
 /// Programs in the kernel tell of no fault that is not served; the counters know of it.

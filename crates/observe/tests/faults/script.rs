@@ -142,6 +142,24 @@ impl Script {
         });
     }
 
+    pub fn exec(&mut self, pid: u32, name: &str) {
+        let time_ns = self.tick();
+        self.events.push(Event::Exec {
+            time_ns,
+            pid,
+            name: name.to_owned(),
+        });
+    }
+
+    pub fn exit(&mut self, pid: u32) {
+        let time_ns = self.tick();
+        self.events.push(Event::Exit {
+            time_ns,
+            pid,
+            tid: pid,
+        });
+    }
+
     pub fn analysis(&self) -> Analysis {
         let mut analysis = Analysis::new(self.conditions.clone());
         self.events.iter().for_each(|event| analysis.push(event));
@@ -174,6 +192,7 @@ impl Script {
         analysis.push(&Event::Closing(Box::new(Closing {
             wall_ns: 1_000_000,
             outcome: Some(Outcome::Exited { code: 0 }),
+            outlived: 0,
             counted,
             accounted: Ok(Accounted {
                 minor: accounted,

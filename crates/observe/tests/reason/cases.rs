@@ -131,7 +131,11 @@ fn by_file() -> Vec<(Code, Planted)> {
             planted.mapping().offset = PAGE;
             planted
         }),
-        (Code::FileNoLargeFolio, file(single(512))),
+        (Code::FileNoLargeFolio, {
+            let mut planted = file(single(512));
+            planted.settings.kernel = "6.15.9".to_owned();
+            planted
+        }),
         (Code::FileSmallFolios, file(folios(16, 512, 0))),
         (Code::FilePrivateCow, {
             let mut planted = file(single(512));

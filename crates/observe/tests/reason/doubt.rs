@@ -3,9 +3,12 @@
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{Pages, Source, VmFlags};
 use hugewise_observe::inspect::reasons::{Certainty, Code, Wording, judge};
+use hugewise_observe::inspect::view::Inspection;
+use hugewise_text::document::Level;
+use hugewise_text::{Style, Verbosity, to_text};
 
 use super::cases::case;
-use super::planted::{HUGE, Planted, pages, single};
+use super::planted::{HUGE, Planted, file, pages, single};
 
 #[test]
 fn what_frames_prove_is_one_of_several_without_them() {
@@ -129,4 +132,58 @@ fn without_the_scan_smaps_totals_tell_all_or_nothing() {
         panic!("{one:?}");
     };
     assert!(codes.contains(&Code::AlreadyPmd), "{codes:?}");
+}
+
+/// The same single pages: the release orders the two reasons, a folio that is seen proves one.
+#[test]
+fn a_file_system_that_has_large_folios_is_not_blamed() {
+    let of = |system: Option<&str>, kernel: &str, file_huge: u64| {
+        let mut planted = file(single(512));
+        planted.settings.kernel = kernel.to_owned();
+        planted.mapping().file_system = system.map(Into::into);
+        planted.memory().file_huge = Some(file_huge);
+        planted.only()
+    };
+    let (none, small) = (Code::FileNoLargeFolio, Code::FileSmallFolios);
+    let cases = [
+        (Some("ext4"), "6.18.44", vec![small, none]),
+        (Some("ext4"), "6.12.1", vec![none, small]),
+        (Some("xfs"), "6.1.0-30-amd64", vec![small, none]),
+        (Some("ext4"), "", vec![small, none]),
+        (Some("overlay"), "6.1.0", vec![small, none]),
+        (Some("vfat"), "6.18.44", vec![none, small]),
+        (None, "6.18.44", vec![small, none]),
+    ];
+    for (system, kernel, wanted) in cases {
+        let one = of(system, kernel, 0);
+        assert_eq!(
+            one.certainty,
+            Certainty::OneOf(wanted),
+            "{system:?} {kernel}"
+        );
+    }
+    let seen = of(Some("ext4"), "6.12.1", HUGE);
+    assert_eq!((seen.code, seen.certainty), (small, Certainty::Proved));
+}
+
+/// Without any source of pages nothing is known to be small, and nothing to be none.
+#[test]
+fn memory_that_nobody_read_has_no_size() {
+    let mut planted = Planted::with(single(512));
+    let missing = Source::Missing(Missing::not_permitted("CAP_SYS_PTRACE"));
+    planted.space.read_with.page_scan = missing.clone();
+    planted.space.read_with.page_map = missing.clone();
+    planted.space.read_with.frames = missing;
+    planted.mapping().runs.clear();
+    planted.memory().resident = 8 << 20;
+    let inspection = Inspection::of(planted.space, planted.settings);
+    assert_eq!(inspection.summary.could_be_huge, None);
+    let document = inspection.document(None, Level::Detail);
+    let style = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let text = to_text(&document, &style);
+    assert!(!text.contains("0 B\n") && !text.contains("(?"), "{text}");
+    assert!(text.contains("not known"), "{text}");
 }

@@ -8,6 +8,7 @@ mod cases;
 mod doubt;
 mod planted;
 mod shape;
+mod waste;
 
 use std::collections::BTreeSet;
 

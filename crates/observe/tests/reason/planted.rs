@@ -107,6 +107,7 @@ fn settings() -> Settings {
             .map(|name| (name.to_owned(), 0))
             .collect(),
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000],
+        partly_mapped: None,
         cgroup: None,
     }
 }
@@ -132,6 +133,7 @@ impl Planted {
                 page_bytes: PAGE,
                 huge_bytes: HUGE,
                 read_with: sources(),
+                contents: Err(Missing::NotAsked),
                 mappings: vec![mapping],
             },
             settings: settings(),

@@ -7,7 +7,8 @@ use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
 use hugewise_experiment::run::stats::{Share, wilson};
 use hugewise_experiment::run::trial::Outcome;
-use hugewise_observe::faults::{Known, Modes};
+use hugewise_observe::faults::{Known, Modes, explanation};
+use hugewise_observe::outlived;
 use hugewise_text::Tone;
 use hugewise_text::document::{Block, Document, Paragraph, Section};
 use hugewise_text::grid::Grid;
@@ -29,6 +30,9 @@ impl Summary {
         let mut head = Section::default().with(EXPERIMENTAL).with(conclusion);
         head.push(self.largest());
         head.push(self.sampling());
+        if let Some(unwatched) = explanation(&self.unwatched, "misses") {
+            head.push(plain(&unwatched));
+        }
         if let Some(outcome) = &self.closing.outcome
             && *outcome != (Outcome::Exited { code: 0 })
         {
@@ -36,6 +40,9 @@ impl Summary {
                 "The command failed: {}.",
                 plain(&outcome.to_string())
             ));
+        }
+        if let Some(left) = outlived(self.closing.outlived) {
+            head.push(format!("{left}."));
         }
         let mut document = Document::new([head]);
         let by = |title, rows| self.table(title, rows);
@@ -60,6 +67,9 @@ impl Summary {
         let (share, low, high) = (percent(share), percent(low), percent(high));
         let eligible = "in memory eligible for huge pages";
         match self.conclusion {
+            Conclusion::NoMisses if self.closing.samples == 0 && !self.unwatched.is_empty() => {
+                "No access could be sampled.".to_owned()
+            }
             Conclusion::NoMisses => "No sample is a TLB miss.".to_owned(),
             Conclusion::Are => {
                 format!("Most misses ({share} %, {low} to {high} %) are {eligible}.")

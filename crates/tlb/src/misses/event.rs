@@ -114,6 +114,9 @@ pub struct Closing {
     pub wall_ns: u64,
     /// How the command ended; `None` for what was there before, or when interrupted.
     pub outcome: Option<Outcome>,
+    /// Processes that the command left running when it ended; they were ended.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outlived: u32,
     /// All samples, with those that missed nothing.
     pub samples: u64,
     /// Misses without an address, which are in no table.
@@ -123,4 +126,12 @@ pub struct Closing {
     pub lost: Option<u64>,
     /// Malformed records.
     pub malformed: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }

@@ -7,6 +7,7 @@ use super::eligibility::Eligibility;
 use super::event::{Closing, Conditions};
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::stats::{Share, wilson};
+use hugewise_observe::faults::Unwatched;
 
 /// Name and version of a [`Summary`], or of an [`Absence`](super::Absence), as JSON.
 pub const FORMAT: &str = "hugewise-misses-summary 1";
@@ -21,6 +22,9 @@ pub struct Summary {
     pub conditions: Conditions,
     /// How it ended.
     pub closing: Closing,
+    /// Programs whose events the kernel took away at their exec.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwatched: Vec<Unwatched>,
     /// Misses in the sample.
     pub misses: u64,
     /// Stores among them.
@@ -123,6 +127,7 @@ impl Analysis {
             format: FORMAT.to_owned(),
             conditions: self.conditions.clone(),
             closing,
+            unwatched: self.processes.unwatched(),
             misses: self.misses,
             stores: self.stores,
             conclusion: Conclusion::of(self.misses, could),

@@ -9,7 +9,9 @@ use hugewise_base::missing::Missing;
 use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse::{Target, Unusable};
-use hugewise_observe::collapse::{Choice, End, plan};
+use hugewise_linux::sys::kernel_config;
+use hugewise_linux::sys::thp::read_thp;
+use hugewise_observe::collapse::{Choice, End, FileRules, plan};
 use hugewise_observe::inspect::view::Glob;
 
 use crate::exit::Exit;
@@ -106,7 +108,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return Err(process::refused(unusable));
     }
     let (space, activity) = process::read(&root, arguments, &stop)?;
-    let plan = plan(&space, &choice(arguments));
+    let rules = FileRules::of(
+        read_thp(&root).ok().as_ref(),
+        kernel_config::read_option(&root, "CONFIG_READ_ONLY_THP_FOR_FS"),
+    );
+    let plan = plan(&space, &choice(arguments), &rules);
     let report = if arguments.dry_run {
         if let Err(unusable) = &target {
             arguments.message(format_args!("this is a forecast only: {unusable}"));

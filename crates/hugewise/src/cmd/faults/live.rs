@@ -38,6 +38,8 @@ type Recorded = (Analysis, PageLines);
 struct Ended {
     wall_ns: u64,
     outcome: Option<Outcome>,
+    /// Processes that the command left running.
+    outlived: u32,
     accounted: Fact<Accounted>,
     system_ns: Fact<u64>,
     exit: Exit,
@@ -120,6 +122,7 @@ fn watch_running(
         Ok(Ended {
             wall_ns: clock::nanoseconds(begun.elapsed()),
             outcome: None,
+            outlived: 0,
             accounted: accounted(&before, &after),
             system_ns: Err(Missing::NotAsked),
             exit: Exit::Done,
@@ -220,6 +223,7 @@ fn closing(ended: &Ended, counted: Counted, own_cpu_ns: u64) -> Closing {
     Closing {
         wall_ns: ended.wall_ns,
         outcome: ended.outcome.clone(),
+        outlived: ended.outlived,
         counted,
         accounted: ended.accounted.clone(),
         system_ns: ended.system_ns.clone(),
@@ -253,6 +257,7 @@ fn ended(end: &End, stopped: Option<Exit>) -> Ended {
     Ended {
         wall_ns: end.wall_ns,
         outcome: stopped.is_none().then(|| end.outcome.clone()),
+        outlived: end.outlived,
         accounted: Ok(Accounted {
             minor: end.usage.minor_faults,
             major: end.usage.major_faults,

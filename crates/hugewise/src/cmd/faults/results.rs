@@ -23,6 +23,9 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
 }
 
 /// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
+///
+/// # Errors
+/// A file cannot be written, or the kernel let nothing be watched.
 pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
@@ -39,7 +42,11 @@ pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Argument
     let mut exports = arguments.export.iter();
     let exported = exports.try_for_each(|file| file.write(analysis, weigh));
     let page = arguments.page.write(page);
-    shown.and(chains).and(exported).and(page)
+    shown.and(chains).and(exported).and(page)?;
+    match summary.is_unwatched() {
+        true => Err(exit::refused("the kernel let no page fault be watched")),
+        false => Ok(()),
+    }
 }
 
 fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {

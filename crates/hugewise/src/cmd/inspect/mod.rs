@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_base::units::parse_duration;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::Thoroughness;
+use hugewise_linux::observe::address_space::{Thoroughness, read_contents};
 use hugewise_observe::inspect::view::Glob;
 
 use crate::exit::{self, Exit};
@@ -88,6 +88,13 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = FrameChoice::Sample, value_name = "sample|all")]
     frames: FrameChoice,
 
+    /// Contents of huge pages to read: a sample, or none (off)
+    ///
+    /// At most 1024 pages are read, which takes about 1 ms, to estimate how much holds only zeros.
+    /// No content is kept. A page that is read counts as accessed for reclaim.
+    #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = ContentsChoice::Sample, value_name = "sample|off")]
+    contents: ContentsChoice,
+
     /// Judge again what `--format json` or --html has written
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["targets", "pid", "all", "cgroup", "watch"])]
     from: Option<PathBuf>,
@@ -106,6 +113,15 @@ enum FrameChoice {
     Sample,
     /// All
     All,
+}
+
+/// Whether contents of huge pages are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ContentsChoice {
+    /// A sample
+    Sample,
+    /// None
+    Off,
 }
 
 impl Arguments {
@@ -150,10 +166,17 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
         .forecast
         .then(|| processes::watch_use(root, pid, arguments));
     let watched = watched.transpose()?;
-    let mut inspection =
-        processes::inspect(root, pid, arguments.thoroughness(), |space, settings| {
+    let mut inspection = processes::inspect(
+        root,
+        pid,
+        arguments.thoroughness(),
+        |mut space, settings| {
+            if arguments.contents == ContentsChoice::Sample {
+                space.contents = read_contents(root, &space);
+            }
             results::judged(space, settings, arguments)
-        })?;
+        },
+    )?;
     // It reads all rules and records: only for those who are shown it.
     let is_read = arguments.output.format.is_prose() || arguments.page.html.is_some();
     if is_read && inspection.names_a_fix() {

@@ -7,7 +7,6 @@ use std::time::Instant;
 use anyhow::Result;
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::clock::{self, nanoseconds};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::TaskSet;
@@ -126,8 +125,15 @@ impl Sampling<'_> {
         let outcome = watched.end.as_ref().map(|end| end.outcome.clone());
         let exit = exit_of(outcome.as_ref(), interrupt);
         let outcome = outcome.filter(|_| !interrupt.asked());
+        let outlived = watched.end.as_ref().map_or(0, |end| end.outlived);
         watched.close();
-        let analysis = close(misses, sink, wall_ns, outcome)?;
+        let closing = |closing| Closing {
+            wall_ns,
+            outcome,
+            outlived,
+            ..closing
+        };
+        let analysis = close(misses, sink, closing)?;
         Ok(Ended::Sampled(Box::new(analysis), exit))
     }
 
@@ -152,7 +158,8 @@ impl Sampling<'_> {
             misses.drain(|event| sink.push(&event));
         }
         let wall_ns = nanoseconds(begun.elapsed());
-        let analysis = close(misses, sink, wall_ns, None)?;
+        let closing = |closing| Closing { wall_ns, ..closing };
+        let analysis = close(misses, sink, closing)?;
         Ok(Ended::Sampled(Box::new(analysis), Exit::Done))
     }
 
@@ -218,8 +225,7 @@ impl Sampling<'_> {
 fn close(
     mut misses: Misses,
     mut sink: Sink,
-    wall_ns: u64,
-    outcome: Option<Outcome>,
+    ended: impl FnOnce(Closing) -> Closing,
 ) -> Result<Analysis> {
     let closing = misses.finish(|event| sink.push(&event));
     if let Some(first) = misses.malformed() {
@@ -232,11 +238,7 @@ fn close(
     for name in recording::names(sink.analysis.nameless()) {
         sink.push(&Event::Space(name));
     }
-    let closing = Closing {
-        wall_ns,
-        outcome,
-        ..closing
-    };
+    let closing = ended(closing);
     sink.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     Ok(sink.finish()?.0)
 }

@@ -69,6 +69,11 @@ impl<'a> Lines<'a> {
         self.line(&Line::Interval(interval))
     }
 
+    /// Notes the processor time that the command used, and the processes that it left running.
+    pub(super) fn ended(&mut self, cpu_ns: u64, outlived: u32) {
+        self.summary = std::mem::take(&mut self.summary).of_command(cpu_ns, outlived);
+    }
+
     /// What it came to.
     pub(super) fn finish(mut self, outcome: Option<Outcome>) -> Result<()> {
         let summary = std::mem::take(&mut self.summary);

@@ -114,6 +114,9 @@ fn run_command(
     }
     let outcome = watched.end.as_ref().map(|end| end.outcome.clone());
     let exit = exit_of(outcome.as_ref(), interrupt);
+    if let Some(end) = &watched.end {
+        lines.ended(end.usage.user_ns + end.usage.system_ns, end.outlived);
+    }
     lines.finish(outcome)?;
     watched.close();
     Ok(exit)

@@ -44,6 +44,7 @@ pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<Exit> {
     if recording.torn && !output.quiet {
         message("the recording was cut off; these are the intervals it holds");
     }
+    lines.ended(recording.left.0, recording.left.1);
     lines.finish(recording.outcome)?;
     Ok(Exit::Done)
 }

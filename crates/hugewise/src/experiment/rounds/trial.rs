@@ -11,7 +11,7 @@ use hugewise_experiment::run::trial::timeline::{Timeline, Unrelated};
 use hugewise_experiment::run::trial::{Outcome, Pacing, Reading, Readings, Role, Times, Trial};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
-use hugewise_text::number::counted;
+use hugewise_observe::outlived;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;
@@ -101,14 +101,12 @@ impl Rounds<'_> {
 
     /// Says once that the command leaves processes behind.
     pub(super) fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
-        if trial.outlived == 0 || self.outlived_told.replace(true) {
+        let Some(sentence) = outlived(trial.outlived) else {
             return;
+        };
+        if !self.outlived_told.replace(true) {
+            progress.say(&sentence);
         }
-        let processes = counted(trial.outlived.into(), "process");
-        let were = if trial.outlived == 1 { "was" } else { "were" };
-        progress.say(&format!(
-            "{processes} outlived the command and {were} ended"
-        ));
     }
 
     /// What comes before a trial: `--prepare`, then the state of free memory. It is made before

@@ -17,6 +17,7 @@ use crate::proc::pid_stat::{PidStat, read_pid_stat, read_thread_stat};
 
 mod blocks;
 mod classify;
+mod contents;
 mod find;
 mod frames;
 mod pages;
@@ -25,6 +26,7 @@ mod reach;
 mod settings;
 pub(crate) mod smaps;
 
+pub use contents::read_contents;
 pub use find::{find_named, list_cgroups, list_of_cgroup, list_processes};
 pub use settings::read_settings;
 pub use smaps::parse_mappings;
@@ -159,6 +161,7 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, R
         page_bytes: sizes.page,
         huge_bytes: sizes.huge,
         read_with,
+        contents: Err(Missing::NotAsked),
         mappings,
     })
 }
@@ -206,6 +209,7 @@ fn without_memory(process: Process, sizes: Sizes) -> Space {
             page_map: none(),
             frames: none(),
         },
+        contents: Err(Missing::NotAsked),
         mappings: Vec::new(),
     }
 }

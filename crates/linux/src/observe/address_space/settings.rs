@@ -44,6 +44,7 @@ pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
             .map(|format| String::from_utf8_lossy(&format).contains("no_writable_page")),
         vmstat: read_events(root),
         free_blocks: buddyinfo::read_buddyinfo(root).unwrap_or_default(),
+        partly_mapped: thp::read_partly_mapped(root),
         cgroup: read_cgroup(root, pid),
     })
 }

@@ -246,6 +246,7 @@ impl Misses {
         Closing {
             wall_ns: 0,
             outcome: None,
+            outlived: 0,
             samples: self.samples,
             without_address: self.without_address,
             lost: lost.sum(),

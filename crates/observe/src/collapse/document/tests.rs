@@ -2,7 +2,9 @@ use expect_test::expect;
 
 use crate::address_space::test_space::{mapping, pages, run, space};
 use crate::address_space::{Memory, Space, VmFlags};
-use crate::collapse::{Attempt, Choice, End, RangeOutcome, Refusal, Report, plan, report};
+use crate::collapse::{
+    Attempt, Choice, End, FileRules, RangeOutcome, Refusal, Report, plan, report,
+};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
 const MIB: u64 = 1 << 20;
@@ -25,7 +27,7 @@ fn process() -> Space {
 }
 
 fn done(ended: End, fates: Vec<(u64, RangeOutcome)>) -> Report {
-    let plan = plan(&process(), &Choice::default());
+    let plan = plan(&process(), &Choice::default(), &FileRules::default());
     let done = Attempt {
         fates,
         ended,

@@ -35,7 +35,7 @@ fn populated_small_ranges_are_taken_and_the_rest_is_told() {
         ),
     ];
     let space = space(vec![mapping(start, start + 16 * MIB, runs)]);
-    let plan = plan(&space, &Choice::default());
+    let plan = plan(&space, &Choice::default(), &FileRules::default());
     let starts: Vec<u64> = plan.ranges.iter().map(|range| range.start - AT).collect();
     assert_eq!(starts, [2 * MIB, 4 * MIB, 6 * MIB]);
     assert_eq!(plan.bytes_added(), 2 * MIB - 4096);
@@ -55,7 +55,7 @@ fn the_limit_counts_huge_memory_and_leaves_the_rest() {
         max_bytes: Some(5 * MIB),
         ..Choice::default()
     };
-    let plan = plan(&space, &choice);
+    let plan = plan(&space, &choice, &FileRules::default());
     assert_eq!(plan.ranges.len(), 2);
     assert_eq!(left_out(&plan), [(Unfit::Limit, 2)]);
 }
@@ -99,11 +99,74 @@ fn what_the_kernel_refuses_is_not_tried() {
         (file(2 * MIB), &named, None),
     ];
     for (space, choice, wanted) in cases {
-        let plan = plan(&space, choice);
+        let plan = plan(&space, choice, &FileRules::default());
         let why = plan.left_out.first().map(|left| left.why);
         assert_eq!(
             (why, plan.ranges.len()),
             (wanted, usize::from(wanted.is_none()))
+        );
+    }
+}
+
+/// A file that the program has advised, and its eligibility by smaps.
+fn advised_file(eligible: Option<bool>) -> Space {
+    one(|mapping| {
+        mapping.kind = Kind::File;
+        mapping.name = "/srv/data".into();
+        mapping.memory = Some(Memory {
+            flags: VmFlags::of(["rd", "hg"]),
+            thp_eligible: eligible,
+            ..Memory::default()
+        });
+    })
+}
+
+#[test]
+fn files_that_the_kernel_refuses_are_not_promised() {
+    let named = Choice {
+        mapping: Some(Glob::new("/srv/*")),
+        ..Choice::default()
+    };
+    let rules = |enabled: &str, read_only_files| FileRules {
+        enabled: Some(enabled.to_owned()),
+        shmem_enabled: Some("deny".to_owned()),
+        read_only_files,
+    };
+    let no = Some(false);
+    let cases = [
+        // The kernel was built without; whatever smaps says, the call needs it.
+        (Some(true), rules("never", no), Some(Unfit::Refused)),
+        (no, rules("madvise", None), Some(Unfit::Refused)),
+        (no, rules("always", Some(true)), Some(Unfit::Refused)),
+        // The setting may be the reason why smaps says no, and it does not bind the call.
+        (no, rules("never", Some(true)), None),
+        (Some(true), rules("madvise", Some(true)), None),
+        (no, FileRules::default(), None),
+    ];
+    for (eligible, rules, wanted) in cases {
+        let plan = plan(&advised_file(eligible), &named, &rules);
+        let why = plan.left_out.first().map(|left| left.why);
+        assert_eq!(
+            (why, plan.ranges.is_empty()),
+            (wanted, wanted.is_some()),
+            "{rules:?}"
+        );
+    }
+}
+
+#[test]
+fn shared_memory_is_refused_under_deny_alone() {
+    let space = one(|mapping| mapping.kind = Kind::SharedMemory);
+    for (mode, wanted) in [("deny", 0), ("never", 1)] {
+        let rules = FileRules {
+            shmem_enabled: Some(mode.to_owned()),
+            read_only_files: Some(false),
+            ..FileRules::default()
+        };
+        assert_eq!(
+            plan(&space, &Choice::default(), &rules).ranges.len(),
+            wanted,
+            "{mode}"
         );
     }
 }
@@ -121,7 +184,7 @@ fn without_a_scan_smaps_tells_that_all_is_huge() {
             anon_huge,
             ..Memory::default()
         });
-        plan(&space(vec![one]), &Choice::default())
+        plan(&space(vec![one]), &Choice::default(), &FileRules::default())
     };
     assert_eq!(left_out(&with(4 * MIB)), [(Unfit::AlreadyHuge, 2)]);
     assert_eq!(with(2 * MIB).ranges.len(), 2);
@@ -131,7 +194,11 @@ fn without_a_scan_smaps_tells_that_all_is_huge() {
 fn reservations_are_not_told() {
     let mut reserved = mapping(AT, AT + (1 << 40), Vec::new());
     reserved.permissions = crate::address_space::Permissions(*b"---p");
-    let plan = plan(&space(vec![reserved]), &Choice::default());
+    let plan = plan(
+        &space(vec![reserved]),
+        &Choice::default(),
+        &FileRules::default(),
+    );
     assert!(plan.left_out.is_empty());
 }
 
@@ -150,7 +217,22 @@ fn hot_is_what_was_used_and_the_unknown_is_not() {
         hot_share: Some(0.5),
         ..Choice::default()
     };
-    assert_eq!(plan(&used(MIB), &choice).ranges.len(), 1);
-    assert_eq!(plan(&used(MIB - 4096), &choice).ranges.len(), 0);
-    assert_eq!(plan(&one(|_| ()), &choice).ranges.len(), 0);
+    assert_eq!(
+        plan(&used(MIB), &choice, &FileRules::default())
+            .ranges
+            .len(),
+        1
+    );
+    assert_eq!(
+        plan(&used(MIB - 4096), &choice, &FileRules::default())
+            .ranges
+            .len(),
+        0
+    );
+    assert_eq!(
+        plan(&one(|_| ()), &choice, &FileRules::default())
+            .ranges
+            .len(),
+        0
+    );
 }

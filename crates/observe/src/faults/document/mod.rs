@@ -5,6 +5,7 @@ use super::latency::Bar;
 use super::sentences::{duration, share};
 use super::shape::Shape;
 use super::summary::{Row, Summary};
+use crate::outlived;
 use footnotes::footnotes;
 use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::trial::Outcome;
@@ -60,7 +61,12 @@ impl Summary {
             None | Some(Outcome::Exited { code: 0 }) => String::new(),
             Some(outcome) => format!(" The command failed: {outcome}."),
         };
+        let left = outlived(self.closing.outlived);
+        let ended = ended + &left.map_or_else(String::new, |left| format!(" {left}."));
         let wall = duration(self.closing.wall_ns);
+        if self.is_unwatched() {
+            return format!("No page fault could be watched in {wall}.{ended}");
+        }
         if self.books.counted == 0 {
             return format!("No page faults in {wall}.{ended}");
         }

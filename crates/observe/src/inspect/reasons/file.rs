@@ -3,6 +3,7 @@
 use crate::address_space::Kind;
 
 use super::Code;
+use super::large_folios::LargeFolios;
 use super::range::Range;
 use super::row::{Facts, Fix, Row, Rule, State};
 
@@ -31,7 +32,8 @@ pub(super) const FILE_NO_LARGE_FOLIO: Row = Row {
            nothing of it.",
     kernels: "until the file system learns it: xfs 5.18, ext4 6.16, btrfs 7.3, and others",
     sign: "No folio of more than one page in any mapping of that file system (kpageflags, \
-           CAP_SYS_ADMIN). Without that capability FILE_SMALL_FOLIOS is possible too.",
+           CAP_SYS_ADMIN), and a release that is not known to have them. FILE_SMALL_FOLIOS is \
+           possible too.",
     fix: Fix::new(
         "Use another file system, CONFIG_READ_ONLY_THP_FOR_FS (5.4 to 7.1), or a copy in \
              anonymous memory.",
@@ -41,7 +43,7 @@ pub(super) const FILE_NO_LARGE_FOLIO: Row = Row {
 
 pub(super) const FILE_SMALL_FOLIOS: Row = Row {
     state: State::File,
-    rule: Rule::Decides(small_folios),
+    rule: Rule::DecidesOneOf(small_folios, or_none_at_all),
     evidence: cache_evidence,
     circumstance: |_| None,
     what: "The page cache read this part of the file in folios smaller than a huge page. \
@@ -78,11 +80,21 @@ fn misaligned(range: &Range<'_>) -> bool {
     range.is_file() && mapping.start % huge != mapping.offset % huge
 }
 
-/// Single pages only, here and wherever else this process maps that file system.
+/// Single pages only, here and wherever else this process maps that file system, which is not
+/// known to have larger ones.
 fn no_large_folio(range: &Range<'_>) -> bool {
     range.mapping.kind == Kind::File
         && shows_the_cache(range)
-        && !range.whole.large_folios.contains(&range.mapping.device)
+        && LargeFolios::of(range) == LargeFolios::Absent
+}
+
+/// As long as no large folio of the file system was seen, it may have none.
+fn or_none_at_all(range: &Range<'_>) -> Vec<Code> {
+    match LargeFolios::of(range) {
+        _ if range.mapping.kind != Kind::File => Vec::new(),
+        LargeFolios::Seen => Vec::new(),
+        _ => vec![Code::FileNoLargeFolio],
+    }
 }
 
 fn small_folios(range: &Range<'_>) -> bool {
@@ -118,6 +130,15 @@ fn cache_evidence(facts: &Facts<'_>) -> Vec<String> {
     let written = totals.small.saturating_sub(totals.file);
     if written > 0 && !range.mapping.permissions.shared() {
         facts.push(format!("{written} pages are written copies"));
+    }
+    if let LargeFolios::Expected {
+        since: (major, minor),
+    } = LargeFolios::of(range)
+    {
+        facts.push(format!(
+            "it has large folios since Linux {major}.{minor}, and this is {}",
+            range.settings.kernel
+        ));
     }
     facts.push(format!(
         "{} pages of the page cache, none PMD-mapped",

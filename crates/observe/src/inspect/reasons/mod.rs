@@ -22,6 +22,7 @@ mod history;
 mod judge;
 mod judgement;
 mod khugepaged;
+mod large_folios;
 mod mapping;
 mod range;
 mod row;

@@ -126,8 +126,7 @@ impl<'a> Range<'a> {
 
     /// Whether any source shows which pages are present.
     pub(super) fn pages_were_read(&self) -> bool {
-        let sources = &self.space.read_with;
-        sources.page_scan.is_read() || sources.page_map.is_read()
+        self.space.pages_were_read()
     }
 
     /// A count of the pages, 0 where nothing was seen.

@@ -19,8 +19,8 @@ pub(super) struct Row {
     pub(super) circumstance: fn(&Range<'_>) -> Option<String>,
     /// What happens in the kernel.
     pub(super) what: &'static str,
-    /// Since or until which kernel. For orientation only: back-ports move it, so it never decides
-    /// a reason.
+    /// Since or until which kernel. For orientation: back-ports move it, so it never decides a
+    /// reason alone.
     pub(super) kernels: &'static str,
     /// Where user space sees it, and with which capability.
     pub(super) sign: &'static str,

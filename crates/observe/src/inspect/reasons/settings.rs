@@ -10,7 +10,8 @@ use hugewise_base::missing::{Fact, fact, number_keys};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Kernel release, as `uname -r` prints it. It chooses words, never reasons.
+    /// Kernel release, as `uname -r` prints it. It chooses words, and which of two reasons is the
+    /// likelier where nothing that was read tells them apart.
     pub kernel: String,
     /// Machine name of `uname -m`.
     pub arch: String,
@@ -45,6 +46,10 @@ pub struct Settings {
     /// Free blocks by order (`/proc/buddyinfo`, summed over zones); empty where unknown.
     #[serde(default)]
     pub free_blocks: Vec<u64>,
+    /// Anonymous huge pages of the machine that are mapped in part only
+    /// (`hugepages-<N>kB/stats/nr_anon_partially_mapped`, Linux 6.12).
+    #[serde(default)]
+    pub partly_mapped: Option<u64>,
     /// Memory cgroup of the process, where it could be read.
     #[serde(default)]
     pub cgroup: Option<CgroupMemory>,

@@ -14,7 +14,7 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::wrap::plain;
 
 use super::mappings::{mappings, name};
-use super::{Glob, Inspection, ReasonBytes, is_small, memory};
+use super::{Glob, Inspection, ReasonBytes, is_small, memory, waste};
 
 /// Reasons on the first screen.
 const MOST: usize = 5;
@@ -76,6 +76,10 @@ impl Inspection {
             text(summary.resident)
         );
         let mut section = Section::default().with(Paragraph::new(line).tone(Tone::Strong));
+        let wasted = waste::fields(self);
+        if !wasted.is_empty() {
+            section.push(wasted);
+        }
         let fields = self.main_reason().map(|main| self.main_fields(main));
         section
             .blocks
@@ -89,18 +93,18 @@ impl Inspection {
         let of_it = |one: &&ReasonBytes| one.code == main.code;
         let total = self.summary.reasons.iter().find(of_it);
         let bytes = total.and_then(|total| total.resident);
-        let bytes = bytes.map_or_else(|| "?".to_owned(), bytes_text);
-        let certainty = match main.certainty {
-            Certainty::Proved => "",
-            Certainty::OneOf(ref codes) if codes.len() > 1 => ", likeliest of several",
-            Certainty::OneOf(_) => ", likely",
-            Certainty::Unknown => ", unknown",
+        let reason = match (&main.certainty, self.pages_missing()) {
+            (Certainty::Unknown, Some(missing)) => {
+                format!("not known: which pages are in memory could not be read ({missing})")
+            }
+            (certainty, _) => format!(
+                "{} ({}{}): {}",
+                main.code,
+                resident_text(bytes),
+                doubt(certainty),
+                main.code.sentence()
+            ),
         };
-        let reason = format!(
-            "{} ({bytes}{certainty}): {}",
-            main.code,
-            main.code.sentence()
-        );
         let mut fields = vec![Field::new("main reason", reason).tone(Tone::Bad)];
         if let Some(fix) = self.fix_of(main) {
             // Plain: that it can be done does not say that it should be.
@@ -109,6 +113,13 @@ impl Inspection {
             fields.extend(self.benefit.fields());
         }
         fields
+    }
+
+    /// Why no source shows which pages are present; `None` where one does.
+    fn pages_missing(&self) -> Option<&Missing> {
+        let space = &self.space;
+        let missing = space.read_with.page_map.missing();
+        missing.filter(|_| !space.pages_were_read())
     }
 
     /// Whether the document says what would make memory huge, and so asks whether that helps.
@@ -224,8 +235,24 @@ impl Inspection {
             )),
             Source::Missing(why) => Some(format!("Not read: {lost} ({why}).")),
         });
-        Section::default().with_detail(Block::Notes(notes.collect()))
+        let notes = notes.chain(waste::unknown(self)).collect();
+        Section::default().with_detail(Block::Notes(notes))
     }
+}
+
+/// How sure a reason is.
+fn doubt(certainty: &Certainty) -> &'static str {
+    match certainty {
+        Certainty::Proved => "",
+        Certainty::OneOf(codes) if codes.len() > 1 => ", likeliest of several",
+        Certainty::OneOf(_) => ", likely",
+        Certainty::Unknown => ", unknown",
+    }
+}
+
+/// Resident memory; nobody reads a size out of a question mark.
+pub(super) fn resident_text(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "resident memory not known".to_owned(), bytes_text)
 }
 
 fn reason_table(reasons: &[&ReasonBytes]) -> Grid {

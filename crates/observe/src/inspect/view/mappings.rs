@@ -10,7 +10,7 @@ use hugewise_text::document::{Field, Level, Paragraph, Section};
 use hugewise_text::number::counted;
 use hugewise_text::wrap::plain;
 
-use super::document::needs_evidence;
+use super::document::{needs_evidence, resident_text};
 use super::{Glob, Inspection};
 
 /// A section for each mapping. Those that are asked for by name are no details.
@@ -37,22 +37,25 @@ pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Sect
 
 /// What makes memory huge, each once, with its reason and all memory that it is for, the most first.
 fn fields(inspection: &Inspection, places: &[usize]) -> Vec<Field> {
-    let mut fixes: Vec<(Code, &str, u64, u64)> = Vec::new();
+    let mut fixes: Vec<(Code, &str, u64, Option<u64>)> = Vec::new();
     let shown = places
         .iter()
         .flat_map(|&place| inspection.of_mapping(place));
     for one in shown.filter(|one| needs_evidence(one.code, &one.certainty)) {
         let Some(text) = &one.repair else { continue };
-        let bytes = one.resident_bytes.unwrap_or(0);
-        let same = |fix: &&mut (Code, &str, u64, u64)| (fix.0, fix.1) == (one.code, text);
+        let bytes = one.resident_bytes;
+        let same = |fix: &&mut (Code, &str, u64, Option<u64>)| (fix.0, fix.1) == (one.code, text);
         match fixes.iter_mut().find(same) {
-            Some(fix) => (fix.2, fix.3) = (fix.2 + one.ranges, fix.3 + bytes),
+            Some(fix) => {
+                let sum = fix.3.zip(bytes).map(|(ours, theirs)| ours + theirs);
+                (fix.2, fix.3) = (fix.2 + one.ranges, sum);
+            }
             None => fixes.push((one.code, text, one.ranges, bytes)),
         }
     }
     fixes.sort_by_key(|fix| Reverse(fix.3));
-    let field = |(code, text, ranges, bytes): (Code, &str, u64, u64)| {
-        let memory = format!("{}, {}", counted(ranges, "range"), bytes_text(bytes));
+    let field = |(code, text, ranges, bytes): (Code, &str, u64, Option<u64>)| {
+        let memory = format!("{}, {}", counted(ranges, "range"), resident_text(bytes));
         Field::new(code.name(), format!("{memory}: {text}"))
     };
     fixes.into_iter().map(field).collect()

@@ -23,6 +23,7 @@ mod pick;
 mod picture;
 mod several;
 mod summary;
+mod waste;
 
 pub use benefit::{Benefit, Measure};
 pub use change::{Change, changes};

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address_space::{Mapping, Memory, Space};
+use crate::address_space::{Estimate, Mapping, Memory, Space};
 use crate::inspect::reasons::{Code, Judgement};
 
 use super::{could_be_huge, is_small};
@@ -36,6 +36,13 @@ pub struct Summary {
     pub small_zero: Option<u64>,
     /// Small memory by the size of its folio, where the frames were read.
     pub folios: Option<Vec<FolioBytes>>,
+    /// Memory in huge pages that holds only zeros, from a sample of its pages.
+    #[serde(default)]
+    pub empty_huge: Option<Estimate>,
+    /// Anonymous memory that huge pages hold beyond resident memory, at most: the process maps
+    /// only the other parts of them.
+    #[serde(default)]
+    pub held_unmapped: Option<u64>,
     /// Resident memory in ranges that are eligible for huge pages by all settings, and small.
     pub could_be_huge: Option<u64>,
     /// Mappings with advice for huge pages (`hg`), and against them (`nh`).
@@ -99,6 +106,7 @@ impl Summary {
         };
         let reasons = by_reason(judgements);
         let small = reasons.iter().filter(|one| could_be_huge(one.code));
+        let contents = space.contents.as_ref().ok().copied().flatten();
         Self {
             mapped: mappings.iter().map(Mapping::bytes).sum(),
             mappings: mappings.len() as u64,
@@ -112,7 +120,16 @@ impl Summary {
             huge_zero: zero_bytes(space, true),
             small_zero: zero_bytes(space, false),
             folios: space.read_with.frames.is_read().then(|| folios(space)),
-            could_be_huge: small.map(|one| one.resident).sum(),
+            empty_huge: contents.and_then(|contents| contents.empty(space.page_bytes)),
+            held_unmapped: space
+                .read_with
+                .frames
+                .is_read()
+                .then(|| held_unmapped(space)),
+            could_be_huge: small
+                .map(|one| one.resident)
+                .sum::<Option<u64>>()
+                .filter(|_| space.pages_were_read()),
             advised: (with_flag("hg"), with_flag("nh")),
             reasons,
         }
@@ -153,6 +170,39 @@ fn zero_bytes(space: &Space, huge: bool) -> Option<u64> {
         .map(|run| u64::from(run.pages.zero.unwrap_or(0)) * run.ranges(space.huge_bytes))
         .sum();
     Some(pages * space.page_bytes)
+}
+
+/// Memory in huge folios of which not all pages are mapped. Pieces of one aligned range belong
+/// together, whatever mappings they lie in. What a fork shares may be mapped by others.
+fn held_unmapped(space: &Space) -> u64 {
+    let huge = space.huge_bytes.max(1);
+    let per_range = space.pages_per_range();
+    let mut cut: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut held = 0;
+    let anonymous = space.mappings.iter().filter(|it| it.kind.is_anonymous());
+    for run in anonymous.flat_map(|mapping| &mapping.runs) {
+        let Some(frames) = run.pages.frames.as_deref().filter(|it| it.shared == 0) else {
+            continue;
+        };
+        let folios = frames.folios.iter();
+        let of_huge = folios.filter(|folio| u64::from(folio.folio_pages) >= per_range);
+        let mapped: u64 = of_huge.map(|folio| u64::from(folio.frames)).sum();
+        if run.start.is_multiple_of(huge) && run.end.is_multiple_of(huge) {
+            held += unmapped(mapped, per_range) * run.ranges(huge);
+        } else {
+            *cut.entry(run.start / huge).or_default() += mapped;
+        }
+    }
+    held += cut
+        .into_values()
+        .map(|mapped| unmapped(mapped, per_range))
+        .sum::<u64>();
+    held * space.page_bytes
+}
+
+/// The pages that are missing to whole huge folios.
+fn unmapped(mapped: u64, per_range: u64) -> u64 {
+    mapped.next_multiple_of(per_range) - mapped
 }
 
 fn folios(space: &Space) -> Vec<FolioBytes> {

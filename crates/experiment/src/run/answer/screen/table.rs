@@ -3,6 +3,7 @@
 use super::judged::{is_compared, policies, tone};
 use super::names::Names;
 use crate::run::answer::{Against, Answer, Arm, Claim, Row, SubjectKind, When, words};
+use crate::text::apart::shortened_apart;
 use crate::text::document::{Block, Section};
 use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::quantity;
@@ -37,6 +38,7 @@ pub(super) fn section(answer: &Answer, names: &Names, most: usize, width: usize)
         let note = words::left_out(all.len(), "row");
         return section.with(Block::Notes(vec![note]));
     }
+    shorten_labels(&mut grid, width);
     let hidden = [all.len() - rows.len(), compared.len() - arms.len()];
     let legend = legend(&grid, hidden);
     section.push(grid);
@@ -159,6 +161,25 @@ fn draw(answer: &Answer, names: &Names, rows: &[&Row], arms: &[String]) -> Grid 
         grid.rows.push(cells);
     }
     grid
+}
+
+/// Takes from long labels what the page has no room for.
+fn shorten_labels(grid: &mut Grid, width: usize) {
+    const INDENT: &str = "  ";
+    const NARROWEST: usize = 20;
+    let labels = || grid.rows[1..].iter().filter_map(|row| row.first());
+    let widest = labels().map(|cell| display_width(&cell.text)).max();
+    let (Some(widest), Some(excess @ 1..)) = (widest, grid.width().checked_sub(width)) else {
+        return;
+    };
+    let names: Vec<String> = labels()
+        .map(|cell| cell.text.trim_start().to_owned())
+        .collect();
+    let room = widest.saturating_sub(INDENT.len() + excess).max(NARROWEST);
+    let short = shortened_apart(&names, room);
+    for (row, label) in grid.rows[1..].iter_mut().zip(short) {
+        row[0].text = format!("{INDENT}{label}");
+    }
 }
 
 /// Returns the effect, its interval and one word of verdict: all cells of a bench ran in as many rounds.

@@ -89,7 +89,8 @@ fn shown(cause: &Cause) -> String {
         Kind::HugeAllocationFellBack(it) => format!("{} of huge faults fell back", share(it.share)),
         Kind::KhugepagedHadNoTime(it) => {
             let [needs, takes] = [it.needed_seconds, it.run_seconds].map(seconds);
-            format!("khugepaged needs at least {needs}, a run takes {takes}")
+            let traced = if it.is_traced { "traced " } else { "" };
+            format!("khugepaged needs at least {needs}, a {traced}run takes {takes}")
         }
         Kind::ReadFirstZeroPage(it) => format!("it read {} it never wrote", bytes(it.zero_bytes)),
         Kind::CopyOnWriteAfterFork(it) => {

@@ -6,6 +6,7 @@ use super::super::context::{Told, View};
 use super::super::{Kind, Outcome, Pair};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
+use crate::run::policy::realise::Realisation;
 
 /// Huge faults that fell back to small pages, machine-wide.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
@@ -64,6 +65,8 @@ pub struct KhugepagedHadNoTime {
     pub needed_seconds: f64,
     /// Seconds that the program, or the load of a service, took.
     pub run_seconds: f64,
+    /// Returns true when a tracer made the run longer.
+    pub is_traced: bool,
 }
 
 /// The run was too short for khugepaged to make its memory huge.
@@ -85,6 +88,7 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
     if is_mostly_huge || view.here(MetricId::ThpCollapseAllocTotal)? > 0.0 {
         return Ok(None);
     }
+    let realisation = view.context.record.header.realisations.get(view.arm);
     let found = KhugepagedHadNoTime {
         memory_bytes,
         is_anonymous: anonymous.is_some(),
@@ -92,6 +96,7 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
         bytes_per_second: pace,
         needed_seconds: memory_bytes / pace,
         run_seconds: view.here(MetricId::WallSeconds)?,
+        is_traced: realisation.is_some_and(Realisation::is_traced),
     };
     let outcome = Outcome::shown_if(found.needed_seconds > found.run_seconds);
     Ok(Some((outcome, Kind::KhugepagedHadNoTime(found))))

@@ -23,6 +23,7 @@ mod judge;
 mod judgement;
 mod khugepaged;
 mod mapping;
+mod owner;
 mod range;
 mod row;
 mod setting;

@@ -7,6 +7,7 @@ mod documented;
 mod extremes;
 mod numbers;
 mod record;
+mod readers;
 mod report;
 mod sample;
 mod timeline;

@@ -86,7 +86,9 @@ pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observati
     subjects(knowledge, host, observed).any(|(subject, facts)| {
         rules(subject, observed).any(|rule| {
             let mut names = rule.conditions().flat_map(|condition| condition.facts());
-            names.any(|name| WALKED.contains(&name))
+            let has_aim = rule.set.as_ref().is_some_and(|set| set.aim().is_some());
+            let is_judged_by_pages = rule.followed.is_some() && has_aim;
+            (is_judged_by_pages || names.any(|name| WALKED.contains(&name)))
                 && rule.applies(&facts, subject.order) != Truth::No
         })
     })

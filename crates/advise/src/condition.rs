@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use hugewise_text::wrap::capitalised;
+
 use super::fact::{Facts, Kind, Owner, Value, describe};
 use super::version::{Order, Relation, Version};
 
@@ -89,10 +91,16 @@ enum Node {
     Or(Box<Self>, Box<Self>),
 }
 
-/// What a fact is called in a sentence; its own name where a user knows it by that.
+/// Says that a fact is not known, as a sentence.
 #[must_use]
-pub fn called(fact: &str) -> String {
-    words::subject(fact)
+pub fn unknown(fact: &str) -> String {
+    match describe(fact) {
+        Some((Kind::Boolean, _)) => {
+            let asked = words::boolean(fact, remainder::Sense::Asked);
+            format!("It is not known whether {asked}.")
+        }
+        _ => format!("{} is not known.", capitalised(&words::subject(fact))),
+    }
 }
 
 /// What a fact is compared with.
@@ -101,6 +109,12 @@ enum Operand {
     Value(Value),
     /// So many times another fact.
     Fact(f64, String),
+}
+
+/// What is so of a fact, in words; `None` if that is not known.
+#[must_use]
+pub fn state_of(fact: &str, facts: &Facts) -> Option<String> {
+    state::state(fact, facts)
 }
 
 impl Condition {
@@ -119,7 +133,7 @@ impl Condition {
     /// What is so, in words, of the facts that keep it from holding; empty where it holds.
     #[must_use]
     pub fn differences(&self, facts: &Facts, order: Order) -> Vec<String> {
-        self.root.differences(facts, order)
+        once_each(self.root.differences(facts, order))
     }
 
     /// What is so, in words, of the facts that it asks for and that are known.
@@ -144,6 +158,17 @@ impl Condition {
         let owners = names.iter().filter_map(|name| describe(name));
         owners.into_iter().any(|(_, owner)| owner == Owner::Process)
     }
+}
+
+/// The same, each once.
+pub(super) fn once_each(all: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut said = Vec::new();
+    for words in all {
+        if !said.contains(&words) {
+            said.push(words);
+        }
+    }
+    said
 }
 
 impl Node {

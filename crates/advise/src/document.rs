@@ -69,6 +69,10 @@ impl Advice {
             0 => {}
             more => parts.push(format!("{} to check", counted(more, "rule"))),
         }
+        match self.to_know() {
+            0 => {}
+            more => parts.push(format!("{} to know", counted(more, "rule"))),
+        }
         match self.contradictions.len() as u64 {
             0 => {}
             more => parts.push(counted(more, "contradiction")),
@@ -129,6 +133,15 @@ impl Advice {
             return false;
         };
         program.access == Access::Closed && program.shown_parts().next().is_none()
+    }
+
+    /// Rules that inform and have a row.
+    fn to_know(&self) -> u64 {
+        let programs = self.programs.iter();
+        let rows = programs.flat_map(Program::now);
+        let rows = rows.filter(|ruling| ruling.standing == Standing::Information);
+        let ids: BTreeSet<_> = rows.map(|ruling| &ruling.id).collect();
+        ids.len() as u64
     }
 
     /// Rules that may apply to programs: facts are missing to tell.

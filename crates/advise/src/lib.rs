@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod advice;
+mod aim;
 pub mod command;
 pub mod condition;
 pub mod contradiction;

@@ -34,7 +34,9 @@ pub fn host_facts(host: &Host) -> Facts {
     facts.set_known("thp.shmem_enabled", thp.shmem_enabled.as_deref());
     facts.set("thp.mthp", thp.enabled_mthp_sizes().next().is_some());
     let number = |name: &str| thp.khugepaged.get(name).copied();
-    facts.set_known("khugepaged.max_ptes_none", number("max_ptes_none"));
+    for name in ["max_ptes_none", "pages_to_scan", "scan_sleep_millisecs"] {
+        facts.set_known(format!("khugepaged.{name}"), number(name));
+    }
     facts.set_known(
         "khugepaged.defrag",
         number("defrag").map(|value| value != 0),

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::condition::Truth;
+use super::aim::PAGES;
+use super::condition::{Truth, once_each, state_of};
 use super::fact::Facts;
 use super::measured::{Belief, Measurement};
 use super::rule::{Authority, Effects, Rule, Status};
@@ -161,10 +162,8 @@ impl Ruling {
             },
             missing,
             here: here(rule, facts),
-            differs: match (standing, &rule.followed) {
-                (Standing::NotFollowed, Some(followed)) => {
-                    followed.differences(facts, subject.order)
-                }
+            differs: match standing {
+                Standing::NotFollowed => differences(rule, facts, subject.order),
                 _ => Vec::new(),
             },
             measured,
@@ -237,13 +236,27 @@ impl Ruling {
 
 /// What is known of the facts that a rule asks for, each once.
 fn here(rule: &Rule, facts: &Facts) -> Vec<String> {
-    let mut said = Vec::new();
-    for words in rule.conditions().flat_map(|it| it.state(facts)) {
-        if !said.contains(&words) {
-            said.push(words);
-        }
+    once_each(rule.conditions().flat_map(|it| it.state(facts)))
+}
+
+/// What is not as a rule asks: of its condition, or of the pages of the process if that holds.
+fn differences(rule: &Rule, facts: &Facts, order: Order) -> Vec<String> {
+    let followed = rule.followed.iter();
+    let differs: Vec<String> = followed
+        .flat_map(|it| it.differences(facts, order))
+        .collect();
+    match differs.is_empty() {
+        true => once_each(PAGES.iter().filter_map(|name| state_of(name, facts))),
+        false => differs,
     }
-    said
+}
+
+/// Whether a rule is followed. The settings of the machine tell of all programs; the pages of the process show more.
+fn followed(rule: &Rule, facts: &Facts, order: Order) -> Option<Truth> {
+    let followed = rule.followed(facts, order)?;
+    let aim = rule.set.as_ref().and_then(Settings::aim);
+    let is_missed = followed == Truth::Yes && aim.is_some_and(|aim| aim.is_missed(facts));
+    Some(if is_missed { Truth::No } else { followed })
 }
 
 /// What of a rule's premise and condition is not known.
@@ -254,7 +267,7 @@ fn open_condition(rule: &Rule, facts: &Facts, order: Order) -> Option<String> {
 }
 
 fn standing(rule: &Rule, facts: &Facts, order: Order) -> (Standing, Option<String>) {
-    match rule.followed(facts, order) {
+    match followed(rule, facts, order) {
         _ if rule.breaks => (Standing::Breaks, None),
         // What is followed is so whether the premise holds or not.
         Some(Truth::Yes) => (Standing::Followed, None),

@@ -114,6 +114,11 @@ pub struct Detection {
 pub enum VersionSource {
     /// The distribution's package of the executable or library.
     Package,
+    /// The folder that installers of Python leave beside a package: `NAME-VERSION.dist-info`.
+    Python {
+        /// Name of the package.
+        name: String,
+    },
     /// The path of the executable or library.
     Path {
         /// What to find there.

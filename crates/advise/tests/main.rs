@@ -4,4 +4,5 @@ mod advice;
 #[path = "../../experiment/tests/documented/mod.rs"]
 mod documented;
 mod knowledge;
+mod seen;
 mod tried;

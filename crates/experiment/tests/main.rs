@@ -5,6 +5,7 @@ mod causes;
 mod documented;
 mod extremes;
 mod numbers;
+mod readers;
 mod record;
 mod report;
 mod sample;

@@ -1,6 +1,6 @@
 //! The record: what is written comes back, and what is damaged is not believed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::expect;
 use hugewise_base::histogram::distribution::{Distribution, Grain};
@@ -13,8 +13,8 @@ use hugewise_experiment::run::trial::timeline::{
     Held, Requests, Second, Slowest, Timeline, Unrelated,
 };
 use hugewise_experiment::run::trial::{
-    Advice, Collapsing, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading,
-    Readings, Role, Tracing, Trial,
+    Advice, Clash, Collapsing, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack,
+    Reading, Readings, Role, Tracing, Trial,
 };
 use proptest::prelude::*;
 
@@ -353,6 +353,10 @@ fn tracing() -> impl Strategy<Value = Tracing> {
             refused,
             collapsing,
             text,
+            clashes: match beyond.is_empty() {
+                true => BTreeSet::new(),
+                false => BTreeSet::from([Clash::OwnFilter, Clash::Traces]),
+            },
             beyond,
         },
     )
@@ -560,4 +564,38 @@ fn a_policy_that_cannot_act_leaves_the_plan() {
         twice.to_string().contains("the end of policy `b`"),
         "{twice}"
     );
+}
+
+#[test]
+fn another_means_takes_the_place_of_the_first() {
+    use hugewise_experiment::run::policy::realise::{Realisation, Tracer};
+    use hugewise_experiment::run::policy::{Policy, Thp};
+    use hugewise_experiment::run::record::ChangeOfMeans;
+
+    let arms = [Policy::as_is(), sample::thp("b", Thp::Always)];
+    let mut record = sample::record(&arms.map(|policy| (policy, sample::huge_pages())), 2);
+    let traced = Realisation {
+        tracer: Tracer::Huge,
+        ..Realisation::default()
+    };
+    record.header.realisations.insert("b".to_owned(), traced);
+    let change = ChangeOfMeans {
+        round: 0,
+        policy: "b".to_owned(),
+        clash: Clash::Traces,
+        realisation: Realisation {
+            library: Some("/tmp/a.so".to_owned()),
+            ..Realisation::default()
+        },
+    };
+    let mut lines = lines_of(&record);
+    let line = record::to_line(&Line::Means(change.clone()));
+    lines.insert(1, line.trim_end().to_owned());
+    let read = record::parse(lines.join("\n").as_bytes()).unwrap();
+    assert_eq!(read.header.realisations["b"], change.realisation);
+    assert_eq!(read.changes_of_means, [change]);
+    let strange = line.replace("\"b\"", "\"c\"");
+    lines.insert(1, strange.trim_end().to_owned());
+    let error = record::parse(lines.join("\n").as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("another means of policy `c`"));
 }

@@ -22,6 +22,15 @@ pub(super) fn boolean(name: &str, sense: Sense) -> String {
             "cgroups count pages of the pool",
             "cgroups do not count pages of the pool",
         ),
+        "process.raises_rights" => (
+            "it gains rights when it starts (set-user-ID)",
+            "it gains no rights when it starts (no set-user-ID)",
+        ),
+        "khugepaged.defrag" => (
+            "khugepaged compacts memory",
+            "khugepaged does not compact memory",
+        ),
+        "host.virtual" => ("the machine is virtual", "the machine is not virtual"),
         "cgroup.kubernetes" => ("it runs in Kubernetes", "it does not run in Kubernetes"),
         name => {
             return match name.strip_prefix("has.") {
@@ -49,6 +58,15 @@ pub(super) fn subject(name: &str) -> String {
         "thp.shmem_enabled" => "shmem_enabled",
         "thp.boot" => "transparent_hugepage= of the boot line",
         "thp.pmd.bytes" => "a huge page",
+        "kernel.version" => "the version of the kernel",
+        "arch" => "the architecture",
+        "page.bytes" => "a small page",
+        "vm.overcommit_hugepages" => "the part of the pool that is made on demand",
+        "systemd.version" => "the version of systemd",
+        "processes.hidden" => "the option of /proc that hides processes",
+        "cgroup.path" => "its cgroup",
+        "khugepaged.pages_to_scan" => "pages_to_scan",
+        "khugepaged.scan_sleep_millisecs" => "scan_sleep_millisecs",
         "tuned.profile" => "the profile of tuned",
         "tuned.thp" => "the THP mode of tuned's profile",
         "khugepaged.max_ptes_none" => "max_ptes_none",

@@ -4,7 +4,7 @@ use std::iter::{once, repeat};
 
 use super::way::{Way, ways};
 use crate::command::{Command, PLACE};
-use crate::condition::called;
+use crate::condition::unknown;
 use crate::measured::Belief;
 use crate::ruling::{Ruling, Standing};
 use crate::settings::Settings;
@@ -45,7 +45,7 @@ impl Ruling {
     fn reason(&self) -> String {
         match (self.standing, &self.missing, &self.differs[..]) {
             (Standing::Open, Some(fact), _) => {
-                format!(" {} is not known.", capitalised(&called(fact)))
+                format!(" {}", unknown(fact))
             }
             (Standing::NotFollowed, _, [_, ..]) => format!(" Here {}.", self.differs.join(", ")),
             _ => String::new(),

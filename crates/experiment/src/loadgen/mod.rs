@@ -30,6 +30,7 @@ mod memtier;
 mod moment;
 mod names;
 mod oha;
+mod overall;
 mod pgbench;
 mod presets;
 mod readings;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::overall::of_all;
 use super::requests::Fields;
 use super::{
     Failures, Latency, Load, LoadReport, ReadError, csv, fio, go, google_benchmark, hdr, hgrm,
@@ -32,7 +33,7 @@ pub struct Reply {
 pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
         Ok((mut report, prefixes)) => Reply {
-            readings: readings(&report.loads, &prefixes),
+            readings: readings(&source.reader, &report.loads, &prefixes),
             pacing: Some(report.pacing),
             times: times(source, &mut report),
             failures: report.failures(),
@@ -187,10 +188,16 @@ fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     Some(one)
 }
 
-fn readings(loads: &[Load], prefixes: &[String]) -> BTreeMap<String, Reading> {
+fn readings(reader: &Reader, loads: &[Load], prefixes: &[String]) -> BTreeMap<String, Reading> {
     let each = loads.iter().zip(prefixes);
-    each.flat_map(|(load, prefix)| of_load(load, prefix))
-        .collect()
+    let mut readings: BTreeMap<String, Reading> = each
+        .flat_map(|(load, prefix)| of_load(load, prefix))
+        .collect();
+    if reader.is_of_benchmarks() {
+        let all = RequestMetric::Latency.to_string();
+        readings.entry(all).or_insert_with(|| of_all(loads));
+    }
+    readings
 }
 
 fn of_load(load: &Load, prefix: &str) -> Vec<(String, Reading)> {

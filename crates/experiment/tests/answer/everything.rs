@@ -13,6 +13,7 @@ use hugewise_experiment::run::compare::{Preference, Runs, Statistic, Stratum, Wa
 use hugewise_experiment::run::plan::HostMemory;
 use hugewise_experiment::run::record::{RemovalReason, StopReason};
 use hugewise_experiment::run::stats::Quantile;
+use hugewise_experiment::run::trial::Clash;
 
 use super::samples::{
     arm, cause, circumstances, claim, command, dict, open, programs, silent, with_own_metrics,
@@ -226,6 +227,7 @@ fn arms() -> Vec<Arm> {
     let left_out = |name: &str, why| Arm {
         means: Some(MechanismFacts::Preloading {
             trials: 59,
+            instead_of_tracer: Some(Clash::Traces),
             cost: None,
         }),
         applied: Applied::Unknown,
@@ -239,6 +241,13 @@ fn arms() -> Vec<Arm> {
         left_out(
             "b",
             RemovalReason::TellsNoMore("thp=never costs less".to_owned()),
+        ),
+        left_out(
+            "e",
+            RemovalReason::OurMeans {
+                how: "exit status 42".to_owned(),
+                clash: Clash::AsksForTracer,
+            },
         ),
         left_out("c", RemovalReason::NoHugePage),
         left_out("d", RemovalReason::Decided),

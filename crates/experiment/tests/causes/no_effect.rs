@@ -3,6 +3,7 @@
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::{CauseId, NothingHuge, causes};
 use hugewise_experiment::run::policy::{Policy, Settings, Thp};
+use hugewise_experiment::run::trial::{Advice, ProcessTree};
 
 use super::judged::{always, figures, is_silent, near, no_effect, unread};
 use crate::sample::{self, small_pages, thp, with};
@@ -99,6 +100,31 @@ fn the_wider_mode_gives_the_reason() {
         pool_bytes: 128 << 20,
     };
     assert_eq!(asked(pool), bytes);
+}
+
+#[test]
+fn heaps_of_threads_are_the_reason_before_glibc_2_43() {
+    let reason = |glibc: (u32, u32), stack_bytes: u64| {
+        let malloc = Policy::of("malloc=thp".parse::<Settings>().expect("a good policy"));
+        let arms = [(Policy::as_is(), small_pages()), (malloc, small_pages())];
+        let mut record = sample::record(&arms, 12);
+        record.header.host.glibc = Some(glibc);
+        for trial in &mut record.trials {
+            let mut tree = ProcessTree::default();
+            tree.largest.advice = Some(Advice {
+                stack_bytes,
+                ..Advice::default()
+            });
+            trial.read_back.tree = Some(tree);
+        }
+        let table = no_effect(&record, "malloc=thp");
+        let found = figures!(causes(&record, &table), SamePages, Shown);
+        found.nothing_huge.expect("a reason")
+    };
+    let heaps = NothingHuge::ThreadHeaps { glibc: (2, 36) };
+    assert_eq!(reason((2, 36), 1 << 20), heaps);
+    assert_ne!(reason((2, 43), 1 << 20), heaps);
+    assert_ne!(reason((2, 36), 0), heaps);
 }
 
 #[test]

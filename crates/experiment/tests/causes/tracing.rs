@@ -109,6 +109,7 @@ fn a_preloaded_library_has_its_cost() {
     for (slower, percent) in [(1.002, SMALL), (1.05, LARGE)] {
         let Some(MechanismFacts::Preloading {
             trials: 1,
+            instead_of_tracer: None,
             cost: found,
         }) = reached(&preloaded(slower, true))
         else {

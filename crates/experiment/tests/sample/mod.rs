@@ -273,6 +273,7 @@ pub fn record_of(plan: Plan, arms: &[(Policy, Figures)], rounds: u32) -> Record 
         trials,
         cold: Vec::new(),
         removals: Vec::new(),
+        changes_of_means: Vec::new(),
         continuations: Vec::new(),
         warnings: Vec::new(),
     }

@@ -33,7 +33,7 @@ use super::rounds::Rounds;
 use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::options::{Demands, Options, Switch};
+use crate::options::{Demands, Options};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message, message_lines};
 use crate::{invoker, left_over, paths, turn};
@@ -158,7 +158,6 @@ fn observe(
         return Err(nothing_measured(ended));
     }
     let (record, trouble) = close(recorder, ended, left);
-    hint_at_tracing(&record, options);
     Ok((record, path, trouble))
 }
 
@@ -226,20 +225,6 @@ fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
     match ended {
         Ok(_) => exit::interrupted("nothing was measured yet"),
         Err(error) => error,
-    }
-}
-
-/// Leak checkers trace their own process, and only one can.
-fn hint_at_tracing(record: &Record, options: &Options) {
-    let mentions_it = |trial: &Trial| {
-        let tail = trial.stderr_tail.as_deref().unwrap_or_default();
-        !trial.succeeded() && tail.contains("ptrace")
-    };
-    if options.exit_hold != Some(Switch::Off) && record.trials.iter().any(mentions_it) {
-        message(
-            "the workload mentions ptrace, which hugewise uses to read its memory at exit; try \
-             --exit-hold off",
-        );
     }
 }
 

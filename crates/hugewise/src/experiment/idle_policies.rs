@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_experiment::run::plan::Plan;
 use hugewise_experiment::run::policy::cannot_act::not_preloaded;
 use hugewise_experiment::run::policy::realise::Realisation;
 use hugewise_experiment::run::policy::{Executable, Policy, Program, Settings, cannot_act};
@@ -14,6 +13,7 @@ use hugewise_experiment::run::record::{Header, Removal, RemovalReason};
 use hugewise_experiment::run::trial::Trial;
 use hugewise_linux::apply::executable::read_executable;
 
+use super::failures::Failures;
 use super::recorder::Recorder;
 use super::usual_reach::UsualReach;
 use crate::exit;
@@ -23,8 +23,8 @@ use crate::exit;
 pub struct IdlePolicies {
     /// Why, by name.
     reasons: RefCell<BTreeMap<String, RemovalReason>>,
-    /// How the first trials failed, by policy; `None` once one succeeded.
-    failures: RefCell<BTreeMap<String, Option<String>>>,
+    /// How the first trials failed.
+    pub failures: Failures,
     /// The files that were executed.
     executables: RefCell<BTreeMap<String, Option<Executable>>>,
     /// What the usual policies reach; `None` where the user named others, who wants them all.
@@ -70,13 +70,8 @@ impl IdlePolicies {
     }
 
     fn learn_what_acts(&self, header: &Header, trial: &Trial) {
-        let failure = (!trial.succeeded()).then(|| how_it_failed(trial));
-        let mut failures = self.failures.borrow_mut();
-        let known = failures
-            .entry(trial.policy.clone())
-            .or_insert(failure.clone());
-        *known = known.take().filter(|_| failure.is_some());
-        if failure.is_some() {
+        self.failures.learn(header, trial);
+        if !trial.succeeded() {
             return;
         }
         let may_be_ignored = |policy: &&Policy| sets_program(policy) || preloads(header, policy);
@@ -95,16 +90,15 @@ impl IdlePolicies {
 
     /// The first round is over: the policies under which every trial failed are dropped, where the
     /// baseline is no such one.
-    pub fn judge_failures(&self, plan: &Plan) {
-        let failures = self.failures.take();
-        if failures.get(&plan.baseline).is_some_and(Option::is_some) {
-            return;
+    pub fn judge_failures(&self, header: &Header) {
+        for (policy, failure) in self.failures.found(header) {
+            self.add(policy, failure.reason());
         }
-        let failed = failures
-            .into_iter()
-            .filter_map(|(policy, how)| Some((policy, how?)));
-        let failed = failed.map(|(policy, how)| (policy, RemovalReason::Fails(how)));
-        self.reasons.borrow_mut().extend(failed);
+    }
+
+    /// Adds one that was found elsewhere.
+    pub fn add(&self, policy: String, why: RemovalReason) {
+        self.reasons.borrow_mut().insert(policy, why);
     }
 
     fn reason(&self, header: &Header, trial: &Trial, policy: &Policy) -> Option<String> {
@@ -165,15 +159,6 @@ impl IdlePolicies {
             ))),
             _ => Ok(()),
         }
-    }
-}
-
-/// How a trial failed, and whether its memory limit was the cause.
-fn how_it_failed(trial: &Trial) -> String {
-    let killed = trial.read_back.cgroup.and_then(|cgroup| cgroup.killed);
-    match killed.filter(|&killed| killed > 0) {
-        Some(_) => format!("{}, because its memory limit was reached", trial.outcome),
-        None => trial.outcome.to_string(),
     }
 }
 

@@ -21,6 +21,9 @@ pub mod idle_policies;
 /// `run --continue`.
 pub mod continuation;
 
+/// Failures of the first trials.
+pub mod failures;
+
 /// What a run would leave out.
 pub mod foresight;
 

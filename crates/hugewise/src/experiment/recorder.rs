@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use hugewise_experiment::run::compare::first_answer;
 use hugewise_experiment::run::record;
-use hugewise_experiment::run::record::{Continuation, End, Header, Line, Record, Removal};
+use hugewise_experiment::run::record::{
+    ChangeOfMeans, Continuation, End, Header, Line, Record, Removal,
+};
 use hugewise_experiment::run::trial::Trial;
 use hugewise_linux::file::folder::Folder;
 use hugewise_text::page;
@@ -119,6 +121,12 @@ impl Recorder {
         let fewest = first_answer(plan);
         let least = &mut plan.bounds.least_rounds;
         *least = least.map(|least| least.min(fewest));
+    }
+
+    /// Puts a policy in force by another means.
+    pub fn change_means(&mut self, change: ChangeOfMeans) {
+        self.append(&Line::Means(change.clone()));
+        self.record.change_means(change);
     }
 
     /// Whether it holds no trial.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use hugewise_base::host::{Host, HugetlbPool};
 use hugewise_experiment::run::answer::{Doubt, Word};
 use hugewise_experiment::run::gate::{Gate, Judgement};
 use hugewise_experiment::run::record::{Record, StopReason};
@@ -81,6 +82,20 @@ fn is_failure(record: &Record) -> bool {
     end.is_some_and(|end| end.reason == StopReason::WorkloadFails)
 }
 
+/// The signal of a page that cannot be had.
+const BUS: i32 = 7;
+
+/// What ends a program by [`BUS`] besides its own mistakes.
+fn lacks_pool(host: &Host) -> String {
+    let pages = |of: fn(&HugetlbPool) -> u64| host.hugetlb.values().map(of).sum::<u64>();
+    format!(
+        "; a page of the hugetlb pool that is missing, or over the limit of its cgroup, ends a program \
+         so: {} of {} pages are free here",
+        pages(|pool| pool.free),
+        pages(|pool| pool.total)
+    )
+}
+
 /// How a command failed, and its last words.
 fn failure_text(record: &Record) -> String {
     let Some(trial) = record.trials.first() else {
@@ -89,9 +104,10 @@ fn failure_text(record: &Record) -> String {
     let command = short_command(&record.header.plan.command, 60);
     let way_out = match trial.outcome {
         Outcome::Exited { .. } | Outcome::RequestsFailed { .. } => {
-            "; --ignore-failure measures it nevertheless"
+            "; --ignore-failure measures it nevertheless".to_owned()
         }
-        _ => "",
+        Outcome::Signalled { signal: BUS } => lacks_pool(&record.header.host),
+        _ => String::new(),
     };
     let mut text = format!(
         "`{command}` fails in every trial: {}{way_out}\n",

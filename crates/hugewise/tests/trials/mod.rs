@@ -1,6 +1,7 @@
 //! What `run` does with a workload: oracles, hooks, metrics, and workloads that misbehave.
 
 mod arguments;
+mod clashes;
 mod code;
 mod collapsed;
 mod conduct;

@@ -305,7 +305,9 @@ fn system_policy(answers: &Answers, host: &Host) -> Said {
         return not_supported("transparent huge pages");
     }
     match answers.thp_write {
-        Answer::Refused(libc::EROFS) => not_supported("writable settings: /sys is read-only here"),
+        Answer::Refused(libc::EROFS) => {
+            not_permitted("root, outside of a container: /sys is read-only here")
+        }
         other => simple(other, "transparent huge pages", "root"),
     }
 }

@@ -11,6 +11,8 @@ pub struct Status {
     pub parent: Option<u32>,
     /// `Uid`: the effective user id.
     pub uid: u32,
+    /// `Uid`: the real user id.
+    pub real_uid: u32,
     /// `Threads` that are left.
     pub threads: u64,
     /// `VmHWM`: the largest resident set since exec, in bytes; absent without memory.
@@ -48,7 +50,10 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
         let value = value.trim();
         match field {
             "Uid" => {
-                let effective = value.split_ascii_whitespace().nth(1).unwrap_or("");
+                let mut ids = value.split_ascii_whitespace();
+                let real = number(at, field, ids.next().unwrap_or(""))?;
+                status.real_uid = u32::try_from(real).unwrap_or_default();
+                let effective = ids.next().unwrap_or("");
                 uid = u32::try_from(number(at, field, effective)?).ok();
             }
             "Tgid" => status.process = u32::try_from(number(at, field, value)?).ok(),
@@ -93,6 +98,7 @@ mod tests {
             process: None,
             parent: Some(76),
             uid: 0,
+            real_uid: 1000,
             threads: 2,
             peak_rss_bytes: Some(93_516 << 10),
             page_table_bytes: Some(1012 << 10),

@@ -102,6 +102,9 @@ impl Keeper {
     pub(super) fn begin_tracing(&mut self) -> Result<(), String> {
         let may_hold = match self.order.at_exit {
             AtExit::Pass => Err(Missing::NotAsked),
+            AtExit::Spare => Err(Missing::not_supported(
+                "the end of a program that fails if it is traced (ptrace)",
+            )),
             AtExit::Hold if Image::would_lose_privilege(&self.order) => {
                 Err(Missing::NotPermitted {
                     grant: "root, because a traced set-user-id program would lose its privilege"

@@ -34,6 +34,7 @@ mod collapser;
 mod drain;
 mod entry;
 mod exit_reading;
+mod filters;
 pub(crate) mod folios;
 mod hook;
 mod image;
@@ -204,6 +205,8 @@ pub enum AtExit {
     Hold,
     /// Let it go; what only the end could show is missing.
     Pass,
+    /// The same for a program that fails if it is traced.
+    Spare,
 }
 
 /// Whether a trial gets a memory cgroup of its own.

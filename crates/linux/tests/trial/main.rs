@@ -183,6 +183,10 @@ const TESTS: &[(&str, fn())] = &[
         tracing::a_killed_tracer_leaves_nothing,
     ),
     (
+        "a_program_with_its_own_filter_runs_on",
+        tracing::a_program_with_its_own_filter_runs_on,
+    ),
+    (
         "what_tracing_takes_is_said",
         tracing::what_tracing_takes_is_said,
     ),

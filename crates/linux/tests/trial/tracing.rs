@@ -1,11 +1,13 @@
 //! `thp=always` without any right: the tree is traced, and its memory advised from outside.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use hugewise_experiment::run::policy::realise::Tracer;
-use hugewise_experiment::run::trial::{Outcome, Tracing};
+use hugewise_experiment::run::trial::{Clash, Outcome, Tracing};
 use hugewise_linux::spawn::{Launch, try_tracing};
 
+use super::collapsing::built;
 use super::observing::{
     MIB, PAGES, all_huge, attempt, command, eventually, identities, is_alive, lab, nobody, observe,
     said, shell, value,
@@ -182,7 +184,56 @@ pub(super) fn a_killed_tracer_leaves_nothing() {
     }
 }
 
-/// What a traced tree cannot have is said.
+/// A filter of the program's own would kill it for a call of ours: it is named, and makes none.
+pub(super) fn a_program_with_its_own_filter_runs_on() {
+    const NAME: &str = "a_program_with_its_own_filter_runs_on";
+    if !can_advise(NAME) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path(), "refuses", REFUSES) else {
+        return skip(NAME, "cc builds nothing here");
+    };
+    for (before, ranges) in [("0", 0), ("1", 1)] {
+        let words = [&program.display().to_string(), before];
+        let seen = observe(&traced(Tracer::Huge, command(&words)));
+        assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+        let did = seen.read_back.tracing.unwrap();
+        assert_eq!(did.ranges, ranges, "memory before the filter is advised");
+        assert_eq!(did.clashes, BTreeSet::from([Clash::OwnFilter]));
+    }
+}
+
+/// Every call but a few kills it; it may map memory before.
+const REFUSES: &str = r#"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define ALLOW(n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define BYTES (64 << 20)
+static void use_memory(void) {
+    memset(mmap(0, BYTES, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 7, BYTES);
+}
+int main(int count, char **words) {
+    struct sock_filter some[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(SYS_mmap), ALLOW(SYS_exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+    struct sock_fprog program = {sizeof some / sizeof *some, some};
+    if (count > 1 && words[1][0] == '1') use_memory();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 2;
+    use_memory();
+    _exit(0);
+}
+"#;
+
+/// The rights that a traced tree cannot have are said.
 pub(super) fn what_tracing_takes_is_said() {
     if !can_advise("what_tracing_takes_is_said") {
         return;

@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     swap_in_use,
     cgroup_limit,
     governor,
+    khugepaged_full_speed,
     khugepaged_pace,
     no_counters,
 ];
@@ -221,6 +222,35 @@ fn governor(examination: &Examination) -> Option<Remark> {
     ))
 }
 
+/// Pages for each millisecond of rest from which on khugepaged hardly rests.
+const FULL_SPEED: u64 = 1000;
+
+fn is_full_speed(pages: u64, sleep_ms: u64) -> bool {
+    pages >= FULL_SPEED.saturating_mul(sleep_ms)
+}
+
+fn khugepaged_full_speed(examination: &Examination) -> Option<Remark> {
+    let thp = examination.host.thp.as_ref().ok()?;
+    let pages = *thp.khugepaged.get("pages_to_scan")?;
+    let sleep_ms = *thp.khugepaged.get("scan_sleep_millisecs")?;
+    let folder = format!("/{THP_DIR}/khugepaged");
+    (thp.effective_pmd_mode() != "never" && is_full_speed(pages, sleep_ms)).then(|| {
+        Remark::new(
+            "khugepaged-full-speed",
+            Severity::Warning,
+            vec![
+                Evidence::new(format!("{folder}/pages_to_scan"), pages),
+                Evidence::new(format!("{folder}/scan_sleep_millisecs"), sleep_ms),
+            ],
+            "khugepaged hardly rests between its scans: it keeps one processor busy and takes \
+             locks of the processes that it scans",
+            format!(
+                "echo 10000 > {folder}/scan_sleep_millisecs && echo 4096 > {folder}/pages_to_scan"
+            ),
+        )
+    })
+}
+
 fn khugepaged_pace(examination: &Examination) -> Option<Remark> {
     let thp = examination.host.thp.as_ref().ok()?;
     if thp.effective_pmd_mode() == "never" {
@@ -228,7 +258,7 @@ fn khugepaged_pace(examination: &Examination) -> Option<Remark> {
     }
     let pages = *thp.khugepaged.get("pages_to_scan")?;
     let sleep_ms = *thp.khugepaged.get("scan_sleep_millisecs")?;
-    if sleep_ms == 0 {
+    if is_full_speed(pages, sleep_ms) {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "a pace; 53 bits are enough")]

@@ -112,7 +112,7 @@ pub fn step(feature: Feature) -> Step {
     let (title, remedy, loss) = match feature {
         Feature::WallTime => ("wall time and resource usage", "", "everything"),
         Feature::ProcFiles => ("memory and THP events",
-            "the same user, and /proc mounted", "memory sizes and THP events"),
+            "a kernel that has /proc/vmstat (WSL 1 has none), and /proc mounted", "memory sizes and THP events"),
         Feature::PageScan => ("huge pages by address",
             "Linux 6.7 or newer", "addresses of huge pages (PAGEMAP_SCAN) and the huge zero page: smaps has sums only"),
         Feature::ProcessPolicy => ("THP off per process",
@@ -140,7 +140,7 @@ pub fn step(feature: Feature) -> Step {
         Feature::CounterGroup => ("three counters at once",
             "a free counter: sysctl kernel.nmi_watchdog=0", "cycles, instructions and TLB misses in one round"),
         Feature::SystemPolicy => ("system-wide THP settings",
-            "root, outside of a container", "system-wide policies (--system)"),
+            "a kernel with CONFIG_TRANSPARENT_HUGEPAGE, and /sys mounted", "system-wide policies (--system)"),
         Feature::OwnCgroup => ("memory cgroup per trial",
             "a mounted memory controller", "peak memory of all processes with their page cache"),
         Feature::FrameNumbers => ("physical frame numbers",

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support, boot_line, glibc};
-use hugewise_base::host::{THP_DIR, ThpSettings};
+use hugewise_base::host::{HugetlbPool, THP_DIR, ThpSettings};
 use hugewise_base::missing::Missing;
+use hugewise_base::units::bytes_text;
 
 pub(super) const RULES: &[Rule] = &[
     unreadable,
@@ -246,24 +247,39 @@ fn never_and_collapse(examination: &Examination) -> Option<Remark> {
 }
 
 fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
-    let (bytes, pool) = examination
-        .host
-        .hugetlb
+    let pools = examination.host.hugetlb.iter();
+    let is_idle =
+        |pool: &HugetlbPool| pool.total > 0 && pool.free == pool.total && pool.reserved == 0;
+    let idle: Vec<(&u64, &HugetlbPool)> = pools.filter(|(_, pool)| is_idle(pool)).collect();
+    if idle.is_empty() {
+        return None;
+    }
+    let folder = |bytes: &u64| format!("/sys/kernel/mm/hugepages/hugepages-{}kB", bytes / 1024);
+    let evidence = idle.iter().flat_map(|(bytes, pool)| {
+        let folder = folder(bytes);
+        [
+            Evidence::new(format!("{folder}/nr_hugepages"), pool.total),
+            Evidence::new(format!("{folder}/free_hugepages"), pool.free),
+        ]
+    });
+    let sizes = idle
         .iter()
-        .find(|(_, pool)| pool.total > 0 && pool.free == pool.total && pool.reserved == 0)?;
-    let folder = format!("/sys/kernel/mm/hugepages/hugepages-{}kB", bytes / 1024);
+        .map(|(bytes, pool)| bytes_text(bytes.saturating_mul(pool.total)));
+    let writes = idle
+        .iter()
+        .map(|(bytes, _)| format!("echo 0 > {}/nr_hugepages", folder(bytes)));
     Some(Remark::new(
         "idle-hugetlb-pool",
         Severity::Warning,
-        vec![
-            Evidence::new(format!("{folder}/nr_hugepages"), pool.total),
-            Evidence::new(format!("{folder}/free_hugepages"), pool.free),
-        ],
+        evidence.collect(),
         format!(
             "{} are reserved and unused; no other program can use them",
-            hugewise_base::units::bytes_text(bytes.saturating_mul(pool.total))
+            sizes.collect::<Vec<_>>().join(" and ")
         ),
-        format!("echo 0 > {folder}/nr_hugepages, or find out why the program does not use them"),
+        format!(
+            "{}, or find out why the program does not use them",
+            writes.collect::<Vec<_>>().join(" && ")
+        ),
     ))
 }
 

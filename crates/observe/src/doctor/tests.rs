@@ -211,6 +211,14 @@ fn khugepaged_and_pools_are_found_one_by_one() {
             }),
             "idle-hugetlb-pool",
         ),
+        (
+            after(|seen| {
+                let khugepaged = &mut settings(seen).khugepaged;
+                khugepaged.insert("pages_to_scan".to_owned(), 1_000_000);
+                khugepaged.insert("scan_sleep_millisecs".to_owned(), 0);
+            }),
+            "khugepaged-full-speed",
+        ),
     ]);
 }
 

@@ -106,6 +106,15 @@ impl Reader {
         }
     }
 
+    /// Returns true if the source is of benchmarks with names, of which one figure of all decides.
+    #[must_use]
+    pub fn is_of_benchmarks(&self) -> bool {
+        matches!(
+            self,
+            Self::Jmh | Self::GoogleBenchmark | Self::Go | Self::Hyperfine
+        )
+    }
+
     /// The program that sends the requests, where it is known.
     #[must_use]
     pub fn program(&self) -> String {
@@ -155,7 +164,7 @@ impl LatencySource {
 
     /// The metric that decides where none is named: one that the trial's length does not fix.
     /// A load that runs for a time takes that time under every policy. `None` where the source
-    /// names its metrics itself.
+    /// names its metrics itself and has none of all.
     #[must_use]
     pub fn verdict_metric(&self) -> Option<&'static str> {
         match self.reader {
@@ -171,6 +180,7 @@ impl LatencySource {
             | Reader::Hey
             | Reader::Csv(_)
             | Reader::Jsonl(_) => Some("latency_seconds"),
+            ref benchmarks if benchmarks.is_of_benchmarks() => Some("latency_seconds"),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
 mod continuation;
+mod means;
 mod program;
 mod read;
 mod redact;
@@ -16,9 +17,10 @@ mod write;
 
 pub use cold::{COLD_REST, FIRST_WAIT, IdleRun};
 pub use continuation::Continuation;
+pub use means::ChangeOfMeans;
 pub use read::parse;
 pub use redact::{Private, Removed, redact};
-pub use removal::{Removal, RemovalReason};
+pub use removal::{Removal, RemovalReason, by_our_means};
 pub use write::to_line;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,8 @@ pub struct Record {
     pub cold: Vec<Trial>,
     /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
     pub removals: Vec<Removal>,
+    /// Policies that another means puts in force. The header has the last one of each.
+    pub changes_of_means: Vec<ChangeOfMeans>,
     /// Where rounds were added later. The bounds of the plan are those of the last.
     pub continuations: Vec<Continuation>,
     /// How it ended; `None` when the record was cut off.
@@ -78,6 +82,7 @@ impl Record {
             trials: Vec::new(),
             cold: Vec::new(),
             removals: Vec::new(),
+            changes_of_means: Vec::new(),
             continuations: Vec::new(),
             end: None,
             warnings: Vec::new(),
@@ -169,6 +174,13 @@ impl Record {
             policies.retain(|policy| policy.name != removal.policy);
         }
         self.removals.push(removal);
+    }
+
+    /// Puts a policy in force by another means.
+    pub fn change_means(&mut self, change: ChangeOfMeans) {
+        let realisations = &mut self.header.realisations;
+        realisations.insert(change.policy.clone(), change.realisation.clone());
+        self.changes_of_means.push(change);
     }
 
     /// How many marks of each kind its trials carry.
@@ -301,6 +313,8 @@ pub enum Line {
     Trial(Trial),
     /// One per policy that is dropped.
     Drop(Removal),
+    /// One per policy that another means puts in force.
+    Means(ChangeOfMeans),
     /// Rounds are added.
     Continue(Continuation),
     /// The last.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Header, Record, Removal};
+use super::{ChangeOfMeans, Header, Record, Removal};
 use crate::run::plan::{Plan, Program};
 use crate::run::policy::Policy;
 use crate::run::policy::realise::Realisation;
@@ -31,6 +31,13 @@ impl Record {
                 ..removal.clone()
             })
         });
+        let changes = self.changes_of_means.iter().filter_map(|change| {
+            let policy = own(&change.policy)?;
+            Some(ChangeOfMeans {
+                policy,
+                ..change.clone()
+            })
+        });
         let realisations = self.header.realisations.iter();
         let realisations = realisations.filter_map(|(arm, it)| Some((own(arm)?, it.clone())));
         Self {
@@ -38,6 +45,7 @@ impl Record {
             trials: trials(&self.trials),
             cold: trials(&self.cold),
             removals: removals.collect(),
+            changes_of_means: changes.collect(),
             continuations: self.continuations.clone(),
             end: self.end.clone(),
             warnings: Vec::new(),

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{Continuation, End, Header, Line, Record, Removal};
+use super::{ChangeOfMeans, Continuation, End, Header, Line, Record, Removal};
 use crate::base::geometry;
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
@@ -85,6 +85,11 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
             check_round(record, removal.round)?;
             record.remove(removal);
         }
+        Line::Means(change) => {
+            check_policy(record, &change.policy, "another means of")?;
+            check_round(record, change.round)?;
+            record.change_means(change);
+        }
         Line::End(end) => record.end = Some(end),
     }
     Ok(())
@@ -157,10 +162,11 @@ impl<'de> Visitor<'de> for LineVisitor {
         match kind.as_str() {
             "trial" => Trial::deserialize(rest).map(Line::Trial),
             "drop" => Removal::deserialize(rest).map(Line::Drop),
+            "means" => ChangeOfMeans::deserialize(rest).map(Line::Means),
             "continue" => Continuation::deserialize(rest).map(Line::Continue),
             "end" => End::deserialize(rest).map(Line::End),
             other => {
-                let known = &["trial", "drop", "continue", "end"];
+                let known = &["trial", "drop", "means", "continue", "end"];
                 Err(A::Error::unknown_variant(other, known))
             }
         }

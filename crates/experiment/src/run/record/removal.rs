@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::run::policy::Policy;
+use crate::run::trial::Clash;
 
 /// A policy that is not run any more.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -41,6 +42,13 @@ pub enum RemovalReason {
     CannotAct(String),
     /// The command fails under it, as a sentence says, and not under the baseline.
     Fails(String),
+    /// The command fails by the means that puts it in force, as a sentence says: no effect of huge pages.
+    OurMeans {
+        /// How it fails.
+        how: String,
+        /// Why.
+        clash: Clash,
+    },
     /// Another policy tells as much of huge pages and costs less, as a sentence says.
     TellsNoMore(String),
     /// It asks for huge pages by way of malloc, and made none in its rounds.
@@ -57,9 +65,17 @@ impl RemovalReason {
     pub fn is_about_time(&self) -> bool {
         match self {
             Self::NoHugePage | Self::Decided | Self::OutOfReach => true,
-            Self::CannotAct(_) | Self::Fails(_) | Self::TellsNoMore(_) => false,
+            Self::CannotAct(_) | Self::Fails(_) | Self::OurMeans { .. } | Self::TellsNoMore(_) => {
+                false
+            }
         }
     }
+}
+
+/// Returns the reason in words.
+#[must_use]
+pub fn by_our_means(how: &str, clash: Clash) -> String {
+    format!("its means, not huge pages, breaks the command ({how}): {clash}")
 }
 
 impl fmt::Display for Removal {
@@ -68,6 +84,9 @@ impl fmt::Display for Removal {
             RemovalReason::CannotAct(why) => write!(f, "{} cannot act: {why}", self.policy),
             RemovalReason::Fails(how) => {
                 write!(f, "the command fails under {}: {how}", self.policy)
+            }
+            RemovalReason::OurMeans { how, clash } => {
+                write!(f, "{}: {}", self.policy, by_our_means(how, *clash))
             }
             RemovalReason::TellsNoMore(why) => write!(f, "{}: {why}", self.policy),
             RemovalReason::NoHugePage => write!(f, "{} made no page huge", self.policy),

@@ -31,7 +31,7 @@ pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use reading::Reading;
 pub use readings::Readings;
 pub use requests::{Interval, Pacing, Timed, Times};
-pub use tracing::{Collapsing, Tracing};
+pub use tracing::{Clash, Collapsing, Tracing};
 
 use timeline::Timeline;
 
@@ -168,6 +168,15 @@ pub enum Outcome {
         /// How many were sent; 0 where the source tells of none.
         sent: u64,
     },
+}
+
+impl Outcome {
+    /// Returns true if a filter of system calls (seccomp) killed it.
+    #[must_use]
+    pub fn is_by_a_filter(&self) -> bool {
+        const SIGSYS: i32 = 31;
+        *self == Self::Signalled { signal: SIGSYS }
+    }
 }
 
 /// Who takes part in a trial with a service.

@@ -1,6 +1,7 @@
 //! The effect of tracing a tree of processes on its memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,45 @@ pub struct Tracing {
     /// What it could not reach, and why: a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beyond: Vec<String>,
+    /// Calls of the program's own that a tracer stands in the way of.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub clashes: BTreeSet<Clash>,
+}
+
+/// A way in which a program and the means of a policy exclude each other: no effect of huge pages.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Clash {
+    /// The program filters its own system calls (seccomp), and the filter refuses our call.
+    OwnFilter,
+    /// The program traces another process (ptrace), and a process has one tracer.
+    Traces,
+    /// The program asks to be traced by its parent (`PTRACE_TRACEME`), which a traced one may not.
+    AsksForTracer,
+    /// A set-user-ID program loses its privilege when it is traced.
+    LosesPrivilege,
+    /// It fails as well if the same means gives it no huge page.
+    Unexplained,
+}
+
+impl Clash {
+    /// Returns true if a program may do without a tracer, but not with one.
+    #[must_use]
+    pub fn is_about_tracing(self) -> bool {
+        matches!(self, Self::Traces | Self::AsksForTracer)
+    }
+}
+
+impl fmt::Display for Clash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OwnFilter => "it filters its own system calls (seccomp)",
+            Self::Traces => "it traces another process (ptrace)",
+            Self::AsksForTracer => "a process of it asks to be traced (PTRACE_TRACEME)",
+            Self::LosesPrivilege => "a set-user-ID program loses its privilege if it is traced",
+            Self::Unexplained => "it fails as well if the same means gives no huge page",
+        })
+    }
 }
 
 impl Tracing {

@@ -175,6 +175,9 @@ fn run_beside(launch: &Launch, relay: &Relay) -> machine::error::Result<Outcome>
     for sentence in &tracing.beyond {
         message(sentence);
     }
+    if tracing.clashes.iter().any(|it| it.is_about_tracing()) {
+        message("without a tracer: --policy thp=always,means=preload");
+    }
     Ok(outcome)
 }
 

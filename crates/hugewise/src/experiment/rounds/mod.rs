@@ -31,7 +31,9 @@ use crate::stderr::message;
 
 mod cold;
 mod forecast;
+mod hold;
 mod hooks;
+mod means;
 mod observe;
 mod pace;
 mod progress_text;
@@ -40,6 +42,7 @@ mod time;
 mod trial;
 mod warm_up;
 
+use hold::Hold;
 use pace::{Pace, stop};
 use progress_text::{CONTROL, so_far_text};
 use servers::Servers;
@@ -80,6 +83,8 @@ pub struct Rounds<'a> {
     outlived_told: Cell<bool>,
     /// Whether the warm-up is over.
     is_warm: Cell<bool>,
+    /// Whether the main process is held at its end.
+    hold: Hold,
     /// Whether it was said what is to come.
     plan_told: Cell<bool>,
     telling: Telling,
@@ -143,6 +148,7 @@ impl<'a> Rounds<'a> {
             pace: RefCell::new(Pace::begin()),
             outlived_told: Cell::new(false),
             is_warm: Cell::new(false),
+            hold: Hold::new(options),
             plan_told: Cell::new(false),
             telling: Telling::default(),
             audience: match quiet {
@@ -201,6 +207,7 @@ impl<'a> Rounds<'a> {
             if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
+            self.settle_clashes(round, recorder, progress)?;
             self.drop_idle(round, recorder, progress)?;
             if round == first {
                 self.check_time(recorder.record(), progress)?;
@@ -213,7 +220,8 @@ impl<'a> Rounds<'a> {
                 Flow::TimeOver => return Ok(StopReason::MaxTime),
             }
             if round == first {
-                self.idle.judge_failures(plan);
+                self.settle_clashes(round + 1, recorder, progress)?;
+                self.idle.judge_failures(&recorder.record().header);
             }
             self.drop_idle(round + 1, recorder, progress)?;
             self.tell_plan(recorder.record(), progress);

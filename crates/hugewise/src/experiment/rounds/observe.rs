@@ -11,7 +11,7 @@ use hugewise_linux::collect;
 use hugewise_linux::collect::service;
 use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
-use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
+use hugewise_linux::spawn::{Echo, Group, Launch, Output};
 use hugewise_linux::undo::Unwatched;
 
 use super::{Place, Rounds};
@@ -166,10 +166,7 @@ impl Rounds<'_> {
                 _ => Output::Discard,
             },
             timeout: self.options.timeout,
-            at_exit: match self.options.exit_hold {
-                Some(Switch::Off) => AtExit::Pass,
-                _ => AtExit::Hold,
-            },
+            at_exit: self.hold.at_exit(),
             group: match self.options.own_cgroup {
                 Some(Switch::On) => Group::Make,
                 _ => Group::Leave,

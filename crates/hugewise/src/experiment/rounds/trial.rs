@@ -30,18 +30,7 @@ impl Rounds<'_> {
         machine: &mut Machine,
         place: Place,
     ) -> Result<(Trial, Flow)> {
-        let policy = &header.plan.policies[place.slot.policy];
-        let (mut trial, interrupted) = match self.prepare(policy, place.slot.role) {
-            Ok(before) => {
-                let (mut trial, interrupted) = self.in_force(header, machine, place)?;
-                self.free_memory.note(&mut trial, before);
-                (trial, interrupted)
-            }
-            Err(error) => {
-                let observed = TrialObservation::not_run(Outcome::HookFailed { error });
-                (row(place, policy, &header.plan, observed), false)
-            }
-        };
+        let (mut trial, interrupted) = self.held_or_spared(header, machine, place)?;
         let flow = if interrupted || self.interrupt.asked() {
             Flow::Stop
         } else {
@@ -53,6 +42,27 @@ impl Rounds<'_> {
             trial.outcome = Outcome::HookFailed { error };
         }
         Ok((trial, flow))
+    }
+
+    /// Runs the trial after what comes before it; and whether it was interrupted.
+    pub(super) fn prepared(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<(Trial, bool)> {
+        let policy = &header.plan.policies[place.slot.policy];
+        match self.prepare(policy, place.slot.role) {
+            Ok(before) => {
+                let (mut trial, interrupted) = self.in_force(header, machine, place)?;
+                self.free_memory.note(&mut trial, before);
+                Ok((trial, interrupted))
+            }
+            Err(error) => {
+                let observed = TrialObservation::not_run(Outcome::HookFailed { error });
+                Ok((row(place, policy, &header.plan, observed), false))
+            }
+        }
     }
 
     /// Puts the policy in force, runs the workload, and takes the policy back; and whether the

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use hugewise_advise::access::Access;
 use hugewise_advise::command::{Command, is_title};
@@ -270,11 +270,23 @@ impl Process {
     }
 
     /// Where a file of the process may be read, below the root of the machine.
-    fn places(&self, path: &str) -> impl Iterator<Item = String> {
+    pub(super) fn places(&self, path: &str) -> impl Iterator<Item = String> {
         let exe = (path == self.traces.exe).then(|| self.exe());
         let inside = self.pid.map(|pid| format!("proc/{pid}/root{path}"));
         let here = path.trim_start_matches('/').to_owned();
         exe.into_iter().chain(inside).chain([here])
+    }
+
+    /// Returns true if its executable is set-user-ID or set-group-ID for others than the one that runs it.
+    fn raises_rights(&self, root: &Root) -> Option<bool> {
+        const SET_USER: u32 = 0o4000;
+        const SET_GROUP: u32 = 0o2010;
+        let mut places = self.places(&self.traces.exe);
+        let file = places.find_map(|path| fs::metadata(root.path(path)).ok())?;
+        let status = self.status.as_ref();
+        let is_own = status.is_some_and(|status| status.real_uid == file.uid());
+        let mode = file.permissions().mode();
+        Some(mode & SET_USER != 0 && !is_own || mode & SET_GROUP == SET_GROUP)
     }
 
     /// What is known of it, without its cgroup.
@@ -296,6 +308,7 @@ impl Process {
                 !self.traces.files.iter().any(|path| is_loader(path)),
             );
         }
+        facts.set_known("process.raises_rights", self.raises_rights(root));
         facts.set_known("argv", self.words().map(|words| words.join(" ")));
         facts = facts.with(&jvm_flags(self.words(), self.environment.as_ref(), read));
         if let Some(environment) = &self.environment {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use hugewise_advise::fact::Facts;
 use hugewise_advise::subject::{Subject, VersionSource, beside, first_group};
@@ -78,6 +79,7 @@ fn from_source(
     let group = |pattern: &str, bytes: &[u8]| first_group(pattern, bytes).ok().flatten();
     match source {
         VersionSource::Package => package::version(root, process, file),
+        VersionSource::Python { name } => of_python(root, process, file, name),
         VersionSource::Path { pattern } => group(pattern, file.as_bytes()),
         VersionSource::File { path, pattern } => group(
             pattern,
@@ -91,5 +93,44 @@ fn from_source(
             lines.find_map(|line| group(pattern, line.as_bytes()))
         }
         VersionSource::Fact { fact } => facts.text(fact).map(str::to_owned),
+    }
+}
+
+/// The version of a package of Python that a library belongs to: a folder above the library has its description beside
+/// the package.
+fn of_python(root: &Root, process: &Process, file: &str, name: &str) -> Option<String> {
+    const MOST_ABOVE: usize = 6;
+    let above = Path::new(file).ancestors().skip(1).take(MOST_ABOVE);
+    let mut folders = above.filter_map(Path::to_str);
+    folders.find_map(|folder| {
+        let entries = process
+            .places(folder)
+            .find_map(|place| root.list(place).ok())?;
+        entries.iter().find_map(|entry| version_in(entry, name))
+    })
+}
+
+/// The version in the name of a folder, which is written in lower case or not.
+fn version_in(entry: &str, name: &str) -> Option<String> {
+    let (package, version) = entry.strip_suffix(".dist-info")?.split_once('-')?;
+    package
+        .eq_ignore_ascii_case(name)
+        .then(|| version.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_of_python_names_its_version() {
+        let version = |entry: &str| version_in(entry, "numpy");
+        assert_eq!(version("numpy-2.4.6.dist-info").as_deref(), Some("2.4.6"));
+        assert_eq!(
+            version("NumPy-1.26.0rc1.dist-info").as_deref(),
+            Some("1.26.0rc1")
+        );
+        assert_eq!(version("numpy_financial-1.0.dist-info"), None);
+        assert_eq!(version("numpy"), None);
     }
 }

@@ -15,8 +15,9 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::trial::Tracing;
+use hugewise_experiment::run::trial::{Clash, Tracing};
 
+use super::filters::Filters;
 use super::tracee::{self, Options, Stop};
 use super::tracer::{block_bytes, program_of};
 use crate::machine::root::Root;
@@ -37,7 +38,7 @@ use injection::{End, Injection, Task};
 use pace::Pace;
 pub(super) use schedule::Schedule;
 use schedule::Target;
-use space::{Identity, Space, filters_of, is_own_copy};
+use space::{Identity, Space, is_own_copy};
 use threads::{Choice, Thread};
 
 /// So many bad moments in a row are enough for one process.
@@ -64,7 +65,7 @@ pub(super) struct Collapser {
     /// Blocks that need not be tried again, by address space.
     done: HashMap<Identity, BTreeSet<u64>>,
     /// Filters of this process, which every child has too.
-    filters: Option<u64>,
+    filters: Filters,
     pub(super) tracing: Tracing,
 }
 
@@ -87,7 +88,7 @@ impl Collapser {
             space: None,
             injection: None,
             done: HashMap::new(),
-            filters: filters_of(root),
+            filters: Filters::of(root),
             tracing,
         }
     }
@@ -182,10 +183,10 @@ impl Collapser {
 
     fn space_of(&mut self, pid: u32) -> Option<Space> {
         let identity = Identity::of(pid).filter(|&it| !is_own_copy(it))?;
-        if filters_of(pid) > self.filters {
+        if self.filters.has_more(pid.cast_signed()) {
+            self.tracing.clashes.insert(Clash::OwnFilter);
             let program = program_of(pid.cast_signed());
-            self.tracing
-                .say(format!("{program} filters its own system calls (seccomp)"));
+            self.tracing.say(format!("{program}: {}", Clash::OwnFilter));
             return None;
         }
         let done = self.done.entry(identity).or_default();

@@ -17,7 +17,6 @@ use super::threads;
 use crate::machine::root::Root;
 use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;
-use crate::proc::status::read_status;
 use crate::spawn::page_scan::{self, HUGE, PRESENT, PageFilter, ZERO};
 
 /// An address space: another process, or another program in it, has another.
@@ -44,12 +43,6 @@ impl Identity {
 /// Whether a process is still the copy of this one that is about to become a program.
 pub(super) fn is_own_copy(identity: Identity) -> bool {
     Identity::of(std::process::id()).is_some_and(|own| own.stack == identity.stack)
-}
-
-/// How many filters of system calls a process has; `None` where the kernel does not say it.
-pub(super) fn filters_of(pid: u32) -> Option<u64> {
-    let status = read_status(&Root::real(), pid).ok()?;
-    status.seccomp_filters
 }
 
 /// An address space of which something is still to be made huge.

@@ -1,5 +1,7 @@
 //! The calls at which a tree stops.
 
+use hugewise_experiment::run::trial::Clash;
+
 /// Which call stopped, as the data of `SECCOMP_RET_TRACE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -36,13 +38,26 @@ impl Call {
         Self::ALL.into_iter().find(|&call| call as u64 == message)
     }
 
-    /// What it keeps from the tracer when `program` makes it.
-    pub(super) fn beyond(self, program: &str) -> Option<String> {
+    /// What it keeps from the tracer when `program` makes it, with this first argument.
+    pub(super) fn beyond(self, program: &str, first_argument: u64) -> Option<String> {
+        let clash = match self {
+            Self::Foreign => {
+                return Some(format!("{program} runs 32-bit code, which is not traced"));
+            }
+            Self::Filter => Clash::OwnFilter,
+            other => other.clash(first_argument)?,
+        };
+        Some(format!("{program}: {clash}"))
+    }
+
+    /// The clash that the call may cause, if a thread makes it with this first argument. A filter clashes later, when memory
+    /// of a process that has one is to be advised.
+    pub(super) fn clash(self, first_argument: u64) -> Option<Clash> {
+        let asks = first_argument == u64::from(libc::PTRACE_TRACEME);
         match self {
-            Self::Foreign => Some(format!("{program} runs 32-bit code, which is not traced")),
-            Self::Filter => Some(format!("{program} filters its own system calls (seccomp)")),
-            Self::Trace => Some(format!("{program} traces another process (ptrace)")),
-            Self::Map | Self::Remap | Self::Break | Self::Unmap => None,
+            Self::Trace if asks => Some(Clash::AsksForTracer),
+            Self::Trace => Some(Clash::Traces),
+            _ => None,
         }
     }
 }

@@ -13,8 +13,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use hugewise_experiment::run::policy::realise::Tracer as Advice;
-use hugewise_experiment::run::trial::Tracing;
+use hugewise_experiment::run::trial::{Clash, Tracing};
 
+use super::filters::Filters;
 use super::registers::{OwnState, Registers, SignalMask, SystemCall};
 use super::tracee::{self, Stop};
 use crate::machine::root::Root;
@@ -59,6 +60,7 @@ pub(super) struct Tracer {
     main: i32,
     threads: HashMap<i32, Thread>,
     heaps: HashMap<i32, Heap>,
+    filters: Filters,
     pub(super) tracing: Tracing,
 }
 
@@ -72,6 +74,7 @@ impl Tracer {
             main,
             threads: HashMap::new(),
             heaps: HashMap::new(),
+            filters: Filters::with_ours(),
             tracing: Tracing::default(),
         })
     }
@@ -180,11 +183,21 @@ impl Tracer {
 
     /// A call that is not followed to its end: what cannot be reached is said once.
     fn note(&mut self, pid: i32, call: Call) {
-        if let Some(sentence) = call.beyond(&program_of(pid)) {
+        if call == Call::Filter {
+            self.filters.may_grow();
+        }
+        // Registers of another ABI are not read.
+        let entry = Registers::read(pid);
+        let first = entry.as_ref().map_or(0, |entry| entry.argument(0));
+        if let Some(sentence) = call.beyond(&program_of(pid), first) {
             self.tracing.say(sentence);
         }
+        let Ok(entry) = entry else {
+            return;
+        };
+        self.tracing.clashes.extend(call.clash(entry.argument(0)));
         let process = self.threads.get(&pid).map(|thread| thread.process);
-        if let (Call::Unmap, Some(process), Ok(entry)) = (call, process, Registers::read(pid)) {
+        if let (Call::Unmap, Some(process)) = (call, process) {
             let range = Range::of(entry.argument(0), entry.argument(1));
             self.advice.unmaps(process, range);
         }
@@ -250,8 +263,13 @@ impl Tracer {
         }
     }
 
-    /// Notes what a range of a thread is to be advised.
+    /// Notes what a range of a thread is to be advised. A filter of the program's own may kill it for
+    /// a call that it does not make by itself.
     fn advise_later(&mut self, pid: i32, origin: Origin, range: Range) {
+        if self.filters.has_more(pid) {
+            self.tracing.clashes.insert(Clash::OwnFilter);
+            return;
+        }
         let Some(thread) = self.threads.get_mut(&pid) else {
             return;
         };
@@ -327,6 +345,7 @@ impl Tracer {
             .retain(|&thread, it| thread == pid || it.process != pid);
         self.heaps.remove(&pid);
         if let Some(sentence) = heap::lost_privilege(pid) {
+            self.tracing.clashes.insert(Clash::LosesPrivilege);
             self.tracing.say(sentence);
         }
         self.advice.forget(pid);

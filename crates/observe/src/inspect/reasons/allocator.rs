@@ -1,7 +1,8 @@
 //! How the allocator of a program is told to advise its memory: what its mapped files show to be
 //! there decides which variables do it, and what the process was started with, which are missing.
 
-use crate::address_space::{Process, Space};
+use super::owner::Owner;
+use crate::address_space::{Mapping, Process, Space};
 use hugewise_base::units::bytes_text;
 
 /// A setting of the environment.
@@ -51,8 +52,7 @@ fn variables(space: &Space) -> Vec<Variable> {
     if maps(|name| name.starts_with("libjvm.so")) {
         return vec![JAVA];
     }
-    // V8 maps its heap itself and has no setting that advises it.
-    if maps(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so")) {
+    if is_v8(space) {
         return Vec::new();
     }
     let malloc = if maps(|name| name.starts_with("libjemalloc")) {
@@ -66,14 +66,47 @@ fn variables(space: &Space) -> Vec<Variable> {
     Vec::from_iter(python.then_some(PYTHON).into_iter().chain([malloc]))
 }
 
+/// V8 maps its heap itself and has no setting that advises it.
+fn is_v8(space: &Space) -> bool {
+    let mut names = space.mappings.iter().map(|one| file_name(&one.name));
+    names.any(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so"))
+}
+
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// Returns true if memory of an owner may be another's than that of the allocator which these variables tell. Jemalloc and
+/// runtimes map all memory in round sizes.
+fn is_of_others(owner: Owner, variables: &[Variable]) -> bool {
+    variables == [GLIBC] && matches!(owner, Owner::Program | Owner::Guarded | Owner::Unknown)
+}
+
+/// How memory of the program's own comes to be advised, or memory that may be.
+fn own_advice(owner: Owner, restart: &str, now: &str) -> String {
+    match owner {
+        Owner::Unknown => format!(
+            "If malloc maps it: restart it {restart}. If the program maps it itself, it must call \
+             madvise(MADV_HUGEPAGE); {now}"
+        ),
+        _ => format!(
+            "The program must call madvise(MADV_HUGEPAGE): it probably maps this memory itself, and \
+             no setting of malloc reaches that; {now}"
+        ),
+    }
+}
+
 /// How memory comes to be advised that is not. What is set already is not recommended again.
-pub(super) fn advice(space: &Space) -> String {
+pub(super) fn advice(space: &Space, mapping: &Mapping) -> String {
     let collapse = space.as_root("hugewise collapse");
     let now = format!("or now: {collapse} {}", space.process.pid);
+    let owner = Owner::of(space, mapping);
+    let told = variables(space);
+    if is_of_others(owner, &told) && !GLIBC.is_set(&space.process) {
+        let restart = format!("with {}", GLIBC.assignment());
+        return own_advice(owner, &restart, &now);
+    }
+    let arenas = owner == Owner::Arena && told == [GLIBC];
     let (set, missing): (Vec<Variable>, Vec<Variable>) = variables(space)
         .into_iter()
         .partition(|variable| variable.is_set(&space.process));
@@ -86,9 +119,19 @@ pub(super) fn advice(space: &Space) -> String {
             "No setting makes this program's allocator advise its memory: the program must call \
              madvise(MADV_HUGEPAGE); {now}"
         ),
+        ([], missing) if arenas => format!(
+            "Restart it with {}: before glibc 2.43 with glibc.malloc.arena_max=1 besides, because \
+             the heaps of threads were not advised; {now}",
+            listed(missing)
+        ),
         ([], missing) => format!(
             "Restart it with {}, which advises what the allocator maps; {now}",
             listed(missing)
+        ),
+        (set, []) if arenas => format!(
+            "{} is set already: before glibc 2.43 it does not reach the heaps of threads, but \
+             glibc.malloc.arena_max=1 besides makes them use the main heap; {now}",
+            listed(set)
         ),
         (set, []) => format!(
             "{} is set already and does not reach this memory: the program must call \
@@ -101,6 +144,32 @@ pub(super) fn advice(space: &Space) -> String {
             listed(set)
         ),
     }
+}
+
+/// How memory that ends inside of a huge page comes to fill it, for its owner.
+pub(super) fn whole_blocks(space: &Space, mapping: &Mapping) -> String {
+    let huge = bytes_text(space.huge_bytes);
+    let has_glibc = variables(space).contains(&GLIBC);
+    let what = match Owner::of(space, mapping) {
+        Owner::Heap if has_glibc => {
+            return format!(
+                "Let the heap grow in steps of {huge} or more (glibc.malloc.top_pad). Smaller folios \
+             (mTHP, 6.8) fit as it is."
+            );
+        }
+        Owner::Arena if has_glibc => {
+            "Let threads use the main heap (glibc.malloc.arena_max=1).".to_owned()
+        }
+        Owner::Guarded => format!(
+            "Keep inaccessible parts (PROT_NONE) out of aligned blocks of {huge}, or put them at the \
+             ends of blocks."
+        ),
+        _ if is_v8(space) => {
+            "Nothing in V8 maps its heap in larger pieces than 256 KiB.".to_owned()
+        }
+        _ => format!("Map or grow in aligned steps of {huge}, or reserve once and use piecewise."),
+    };
+    format!("{what} Smaller folios (mTHP, 6.8) fit as it is.")
 }
 
 /// How a heap that grows by `brk` is made to grow in huge pages.
@@ -117,6 +186,7 @@ pub(super) fn larger_steps(space: &Space) -> String {
 mod tests {
     use super::*;
     use crate::address_space::test_space::{mapping, space};
+    use crate::address_space::{Kind, Permissions};
 
     fn advice_for(files: &[&str], environment: &[(&str, &str)]) -> String {
         let files = files.iter().zip(1..).map(|(name, place)| {
@@ -128,7 +198,47 @@ mod tests {
         let pairs = environment.iter();
         let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         space.process.environment = pairs.collect();
-        advice(&space)
+        let heap = Mapping {
+            kind: Kind::Heap,
+            ..mapping(1 << 20, 9 << 20, Vec::new())
+        };
+        advice(&space, &heap)
+    }
+
+    #[test]
+    fn a_setting_of_malloc_is_not_for_memory_of_the_program() {
+        let mut library = mapping(1 << 40, (1 << 40) + 4096, Vec::new());
+        library.name = LIBC.into();
+        let own = mapping(1 << 30, (1 << 30) + (20 << 20), Vec::new());
+        let other = mapping(2 << 30, (2 << 30) + (20 << 20) + 4096, Vec::new());
+        let space = space(vec![own.clone(), other.clone(), library]);
+        assert!(!advice(&space, &own).contains("GLIBC_TUNABLES"));
+        let both = advice(&space, &other);
+        assert!(both.contains("GLIBC_TUNABLES") && both.contains("madvise("));
+    }
+
+    #[test]
+    fn top_pad_is_for_the_heap_of_glibc_alone() {
+        let mut node = mapping(1 << 40, (1 << 40) + 4096, Vec::new());
+        node.name = "/usr/bin/node".into();
+        let mut library = node.clone();
+        library.name = LIBC.into();
+        let small = mapping(1 << 30, (1 << 30) + (256 << 10), Vec::new());
+        let heap = Mapping {
+            kind: Kind::Heap,
+            ..small.clone()
+        };
+        let plain = space(vec![library.clone()]);
+        assert!(whole_blocks(&plain, &heap).contains("top_pad"));
+        assert!(!whole_blocks(&plain, &small).contains("top_pad"));
+        let v8 = space(vec![node, library]);
+        assert!(!whole_blocks(&v8, &heap).contains("top_pad"));
+        let guard = Mapping {
+            permissions: Permissions(*b"---p"),
+            ..mapping(small.end, small.end + 4096, Vec::new())
+        };
+        let holes = space(vec![small.clone(), guard]);
+        assert!(whole_blocks(&holes, &small).contains("PROT_NONE"));
     }
 
     const LIBC: &str = "/usr/lib/x86_64-linux-gnu/libc.so.6";

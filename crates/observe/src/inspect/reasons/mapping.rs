@@ -4,6 +4,7 @@ use crate::address_space::{Kind, Mapping};
 use hugewise_base::units::bytes_text;
 
 use super::Code;
+use super::allocator::whole_blocks;
 use super::range::{Range, could_be_one};
 use super::row::{Facts, Fix, Row, Rule, State};
 
@@ -20,9 +21,10 @@ pub(super) const VMA_SMALL: Row = Row {
     sign: "Arithmetic on the addresses in /proc/PID/maps.",
     fix: Fix::only(
         grows_in_steps,
-        "Map or grow in aligned steps of {huge} (the allocator's top_pad), or reserve \
-             once and use piecewise. Smaller folios (mTHP, 6.8) fit as it is.",
-    ),
+        "Map or grow in aligned steps of {huge}, or reserve once and use piecewise. The main heap of \
+             glibc has the setting top_pad for that. Smaller folios (mTHP, 6.8) fit as it is.",
+    )
+    .by_owner(whole_blocks),
     source: "thp_vma_suitable_order in include/linux/huge_mm.h",
 };
 

@@ -24,6 +24,7 @@ mod judgement;
 mod khugepaged;
 mod large_folios;
 mod mapping;
+mod owner;
 mod range;
 mod row;
 mod setting;

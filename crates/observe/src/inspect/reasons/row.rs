@@ -85,7 +85,7 @@ pub(super) struct Fix {
     text: &'static str,
     applies: fn(&Mapping) -> bool,
     /// Instead of the text, in a process that is known.
-    specific: Option<fn(&Space) -> String>,
+    specific: Option<fn(&Space, &Mapping) -> String>,
 }
 
 impl Fix {
@@ -104,11 +104,18 @@ impl Fix {
     }
 
     /// A fix that depends on the program; the text is what is said of any.
-    pub(super) const fn by_program(specific: fn(&Space) -> String, text: &'static str) -> Self {
+    pub(super) const fn by_program(
+        specific: fn(&Space, &Mapping) -> String,
+        text: &'static str,
+    ) -> Self {
+        Self::new(text).by_owner(specific)
+    }
+
+    /// The same, for whoever owns the mapping.
+    pub(super) const fn by_owner(self, specific: fn(&Space, &Mapping) -> String) -> Self {
         Self {
-            text,
-            applies: |_| true,
             specific: Some(specific),
+            ..self
         }
     }
 
@@ -119,12 +126,12 @@ impl Fix {
 
     /// The fix for a mapping of a process; `None` where there is none.
     pub(super) fn of(&self, space: &Space, mapping: &Mapping) -> Option<String> {
-        (self.applies)(mapping).then(|| self.filled(space))
+        (self.applies)(mapping).then(|| self.filled(space, mapping))
     }
 
-    fn filled(&self, space: &Space) -> String {
+    fn filled(&self, space: &Space, mapping: &Mapping) -> String {
         if let Some(specific) = self.specific {
-            return specific(space);
+            return specific(space, mapping);
         }
         let pid = &space.process.pid.to_string();
         let collapse = &space.as_root("hugewise collapse");

@@ -1,6 +1,6 @@
 //! The settings of the process and of the machine.
 
-use crate::address_space::{Kind, Space};
+use crate::address_space::{Kind, Mapping, Space};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::units::MIB;
 use hugewise_experiment::run::trial::remedy;
@@ -198,7 +198,7 @@ fn prctl_evidence(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// Who has to leave the call out, and the program's own setting for it.
-fn allow_huge(space: &Space) -> String {
+fn allow_huge(space: &Space, _: &Mapping) -> String {
     let process = &space.process;
     let (command, parent) = (&process.command, process.parent);
     match (process.parent_thp_enabled, remedy(command)) {
@@ -249,7 +249,7 @@ fn shmem_evidence(facts: &Facts<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address_space::test_space::space;
+    use crate::address_space::test_space::{mapping, space};
 
     #[test]
     fn who_switched_huge_pages_off_is_told_how_not_to() {
@@ -257,7 +257,7 @@ mod tests {
             let mut space = space(Vec::new());
             space.process.command = command.to_owned();
             space.process.parent_thp_enabled = parent_has_them;
-            allow_huge(&space)
+            allow_huge(&space, &mapping(0, 4096, Vec::new()))
         };
         let redis = fix("redis-server", Some(true));
         assert_eq!(redis, "Restart redis-server with --disable-thp no.");

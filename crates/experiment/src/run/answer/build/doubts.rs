@@ -13,7 +13,7 @@ use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host
 use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
-use crate::run::record::{Record, RemovalReason};
+use crate::run::record::{Record, RemovalReason, by_our_means};
 use crate::run::trial::{Mark, Pacing, Reading, Trial};
 
 /// Servers have to be started as often as this before their starts tell anything.
@@ -401,6 +401,7 @@ fn dropped(record: &Record) -> Vec<Doubt> {
         RemovalReason::CannotAct(why)
         | RemovalReason::Fails(why)
         | RemovalReason::TellsNoMore(why) => why.clone(),
+        RemovalReason::OurMeans { how, clash } => by_our_means(how, *clash),
         _ => String::new(),
     };
     removals

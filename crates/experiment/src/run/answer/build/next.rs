@@ -7,6 +7,7 @@ use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
 use crate::run::answer::next::{Reach, Step};
 use crate::run::answer::{Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, When, Word};
+use crate::run::cause::facts::not_reached;
 use crate::run::cause::{Cause, CauseId, Outcome, facts};
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};
@@ -15,7 +16,7 @@ use crate::run::plan::arguments::in_line;
 use crate::run::plan::{HostMemory, USUAL_TIME};
 use crate::run::policy::realise::{Reach as Means, realise};
 use crate::run::policy::{Omission, Policy, Settings, Thp, collapsed_later, rerun, rerun_without};
-use crate::run::record::{COLD_REST, Header, StopReason};
+use crate::run::record::{COLD_REST, Header, Record, StopReason};
 use crate::run::trial::remedy;
 use crate::text::wrap::quoted;
 
@@ -427,7 +428,8 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
     let mut steps = Vec::new();
     if header.plan.not_tried.is_none() {
         steps.extend(
-            other_policy(header).map(|(because, flag, policy)| try_it(because, &flag, &policy)),
+            other_policy(work.record())
+                .map(|(because, flag, policy)| try_it(because, &flag, &policy)),
         );
     }
     if let Some(own) = own_setting(work) {
@@ -451,14 +453,18 @@ fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
         .then_some(policy)
 }
 
-fn other_policy(header: &Header) -> Option<(Reach, String, String)> {
+fn other_policy(record: &Record) -> Option<(Reach, String, String)> {
+    let header = &record.header;
     let mut policies = header.plan.policies.iter();
     // It reaches all private memory: when it found nothing, no other setting does.
     if policies.clone().any(|it| it.settings.collapse.is_some()) {
         return None;
     }
     let later = collapsed_later();
-    if realise(&later, &header.host, Means::Process).is_ok() {
+    // What keeps one tracer from it keeps the other.
+    let mut names = policies.clone().map(|it| &it.name);
+    let is_closed = names.any(|name| not_reached(record, name).is_some());
+    if !is_closed && realise(&later, &header.host, Means::Process).is_ok() {
         return Some((
             Reach::Collapse,
             format!("--policy={later}"),

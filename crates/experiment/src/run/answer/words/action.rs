@@ -6,17 +6,26 @@ use crate::run::compare::Preference;
 
 /// Returns the line for a choice without commands and steps.
 pub(in crate::run::answer) fn nothing_to_do(answer: &Answer) -> String {
-    let base = base(answer);
     match &answer.choice {
         None => "Do: nothing.".to_owned(),
-        Some(choice) if choice.arm.is_none() => format!("Do: nothing yet. {base} stays."),
+        Some(choice) if choice.arm.is_none() => format!("Do: nothing yet. {}", stays(answer)),
         Some(choice) if choice.mechanism == Mechanism::Nothing => {
-            format!("Do: nothing. {base} stays.")
+            format!("Do: nothing. {}", stays(answer))
         }
         Some(choice) => {
             let arm = choice.arm.as_deref().unwrap_or_default();
             format!("Do{}: use {arm}.", condition(choice))
         }
+    }
+}
+
+/// Returns the sentence about the state that is kept: the baseline, if that is what is set here.
+fn stays(answer: &Answer) -> String {
+    let base = base(answer);
+    let arm = answer.arm(&answer.judged.baseline);
+    match arm.is_none_or(|arm| arm.mechanism == Mechanism::Nothing) {
+        true => format!("{base} stays."),
+        false => format!("What is set here stays; {base} held in the trials alone."),
     }
 }
 

@@ -224,6 +224,10 @@ fn same_pages(it: &SamePages) -> String {
         NothingHuge::PoolNotAsked { .. } => "the program asked for none of its pool",
         NothingHuge::NothingMade { reason } => nothing_made(reason),
         NothingHuge::NotAsked { .. } => "the program asks for none (MADV_HUGEPAGE)",
+        NothingHuge::NotReached { clash } => &format!("not reached: {clash}"),
+        NothingHuge::ThreadHeaps {
+            glibc: (major, minor),
+        } => &format!("malloc of glibc {major}.{minor} advises no heap of a thread; 2.43 does"),
         NothingHuge::ParentDisabled => "a parent process disabled them",
         NothingHuge::NotAllowed => "neither policy allows them",
         NothingHuge::NotEligible => "no mapping was eligible at its first fault",

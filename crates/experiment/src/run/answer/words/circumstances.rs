@@ -6,7 +6,7 @@ use crate::run::answer::{
     Answer, Applied, Arm, ArmRole, Circumstances, Disturbance, Machine, SubjectKind,
 };
 use crate::run::plan::{HostMemory, JudgeBy};
-use crate::run::record::{RemovalReason, StopReason};
+use crate::run::record::{RemovalReason, StopReason, by_our_means};
 use crate::text::document::Field;
 use crate::text::number::{chosen_percent, counted, percent, quantity};
 
@@ -91,6 +91,7 @@ fn dropped(arm: &Arm) -> Option<String> {
     let rounds = counted((*rounds).into(), "round");
     let reason = match reason {
         RemovalReason::CannotAct(why) | RemovalReason::Fails(why) => why.as_str(),
+        RemovalReason::OurMeans { how, clash } => &by_our_means(how, *clash),
         RemovalReason::TellsNoMore(why) => why.as_str(),
         RemovalReason::NoHugePage => "it made no huge page",
         RemovalReason::Decided => "it had its answer",

@@ -102,6 +102,8 @@ fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
             ]
         }
         (_, true) => vec![format!("{head}.")],
+        // What is lost besides a loss is no price.
+        (_, false) if answer.word == Word::Hurt => vec![format!("{head}, and {prices}.")],
         (_, false) => vec![format!("{head}, but {prices}.")],
     }
 }

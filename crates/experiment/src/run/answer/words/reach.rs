@@ -67,10 +67,17 @@ fn means(it: &MechanismFacts) -> String {
         }
         MechanismFacts::Preloading {
             trials,
+            instead_of_tracer,
             cost: costs,
         } => {
             let trials = format!("library mapped in {trials} trials");
-            joined([trials].into_iter().chain(costs.as_ref().map(cost)))
+            let instead = instead_of_tracer.map(|clash| format!("no tracer: {clash}"));
+            joined(
+                [trials]
+                    .into_iter()
+                    .chain(instead)
+                    .chain(costs.as_ref().map(cost)),
+            )
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::run::policy::realise::Tracer;
 use crate::run::policy::{Policy, Thp};
 use crate::run::record::Record;
 use crate::run::stats::median;
-use crate::run::trial::{Collapsing, Tracing};
+use crate::run::trial::{Clash, Collapsing, Tracing};
 
 /// How an arm was put in force.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -32,6 +32,8 @@ pub enum MechanismFacts {
     Preloading {
         /// Trials in which the program had mapped it.
         trials: usize,
+        /// Why no tracer does it, if one was tried first.
+        instead_of_tracer: Option<Clash>,
         /// Its cost; `None` when no arm has the library alone.
         cost: Option<MechanismCost>,
     },
@@ -61,8 +63,14 @@ pub fn mechanism(record: &Record, table: &Table, arm: &str) -> Option<MechanismF
     let trials = had.count();
     (is_preloaded && trials > 0).then(|| MechanismFacts::Preloading {
         trials,
+        instead_of_tracer: instead_of_tracer(record, arm),
         cost: cost(&context, |policy| policy.settings.preload.is_some()),
     })
+}
+
+fn instead_of_tracer(record: &Record, arm: &str) -> Option<Clash> {
+    let mut changes = record.changes_of_means.iter();
+    changes.find(|it| it.policy == arm).map(|it| it.clash)
 }
 
 fn traced(context: &Context<'_>, arm: &str) -> Option<MechanismFacts> {
@@ -94,6 +102,20 @@ fn cost(context: &Context<'_>, is_idle: impl Fn(&Policy) -> bool) -> Option<Mech
 fn tracings<'a>(record: &'a Record, arm: &str) -> Vec<&'a Tracing> {
     let tracings = arm_trials(record, arm).filter_map(|it| it.read_back.tracing.as_ref());
     tracings.collect()
+}
+
+/// Returns the reason why the tracer of an arm reached no memory; `None` if it reached some, or there is no such reason.
+#[must_use]
+pub fn not_reached(record: &Record, arm: &str) -> Option<Clash> {
+    let seen = tracings(record, arm);
+    let is_reached = |it: &&Tracing| {
+        let mut made = [&it.collapsing, &it.text].into_iter().flatten();
+        it.ranges > 0 || made.any(|it| it.calls > 0)
+    };
+    match seen.iter().any(is_reached) {
+        true => None,
+        false => seen.iter().find_map(|it| it.clashes.first().copied()),
+    }
 }
 
 /// Returns the sentences about memory that no tracer reached, each once.

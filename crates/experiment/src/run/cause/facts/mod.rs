@@ -16,5 +16,6 @@ pub use settings::{
     InForce, NotApplied, Pool, Taken, in_force, not_applied, pool, taken_by_chance,
 };
 
+pub(in crate::run) use means::not_reached;
 pub(super) use means::why_nothing;
 pub(in crate::run) use settings::pool_bytes;

@@ -3,12 +3,15 @@
 use serde::Serialize;
 
 use super::super::context::{MissingInput, Told, View};
-use super::super::facts::{NothingMade, pool_bytes, why_nothing};
+use super::super::facts::{NothingMade, not_reached, pool_bytes, why_nothing};
 use super::super::{Kind, Outcome, Pair, coverage};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
+use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
+use crate::run::policy::Malloc;
+use crate::run::trial::Clash;
 
 /// At most this share of a process is anonymous when the rest is what matters.
 const MOSTLY_OTHER: f64 = 0.5;
@@ -69,6 +72,16 @@ pub enum NothingHuge {
         /// The arm with this mode.
         mode_of: String,
     },
+    /// The means of the policy did not reach the program.
+    NotReached {
+        /// Why.
+        clash: Clash,
+    },
+    /// Malloc was told to advise, and its version leaves out the heaps of threads.
+    ThreadHeaps {
+        /// Version of glibc.
+        glibc: (u32, u32),
+    },
     /// A parent process disabled huge pages for its children (`PR_SET_THP_DISABLE`).
     ParentDisabled,
     /// Neither arm allows them.
@@ -117,6 +130,9 @@ fn reason(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
     if let Some(pool_bytes) = pool_bytes(&view.context.settings(view.arm)) {
         return Ok(NothingHuge::PoolNotAsked { pool_bytes });
     }
+    if let Some(clash) = not_reached(view.context.record, view.arm) {
+        return Ok(NothingHuge::NotReached { clash });
+    }
     match why_nothing(view.context.record, view.arm) {
         Some(reason) => Ok(NothingHuge::NothingMade { reason }),
         None => why_none(view),
@@ -153,12 +169,24 @@ fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
             faults if faults > 0.0 => NothingHuge::FellBack { faults },
             _ => NothingHuge::NotEligible,
         },
-        "madvise" => NothingHuge::NotAsked {
+        "madvise" => thread_heaps(view).unwrap_or_else(|| NothingHuge::NotAsked {
             mode_of: wider.to_owned(),
-        },
+        }),
         _ if context.host().thp_disable == ThpDisable::Disabled => NothingHuge::ParentDisabled,
         _ => NothingHuge::NotAllowed,
     })
+}
+
+/// Returns the reason if malloc was told to advise and the program has threads, whose heaps glibc advises since 2.43.
+fn thread_heaps(view: &View<'_, '_>) -> Option<NothingHuge> {
+    const FIRST_GLIBC: (u32, u32) = (2, 43);
+    let context = view.context;
+    let is_told = context.settings(view.arm).malloc == Some(Malloc::Thp);
+    let glibc = context.host().glibc.filter(|&it| it < FIRST_GLIBC)?;
+    let trees = arm_trials(context.record, view.arm).filter_map(|it| it.read_back.tree.as_ref());
+    let mut advice = trees.filter_map(|tree| tree.largest.advice);
+    let has_threads = advice.any(|it| it.stack_bytes > 0);
+    (is_told && has_threads).then_some(NothingHuge::ThreadHeaps { glibc })
 }
 
 /// `enabled` decides about anonymous memory alone. Older records did not read it.

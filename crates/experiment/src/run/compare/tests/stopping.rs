@@ -29,7 +29,7 @@ fn few_rounds_say_how_many_are_needed() {
         (1..=9)
             .map(|claims| fewest_rounds(claims, Blocks::Shared))
             .collect::<Vec<_>>(),
-        [5, 5, 6, 6, 6, 6, 6, 7, 7]
+        [5, 5, 6, 6, 6, 6, 6, 6, 7]
     );
 }
 

@@ -8,7 +8,7 @@ use super::super::{Kind, Outcome, Pair, coverage};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 
 /// At most this share of a process is anonymous when the rest is what matters.
 const MOSTLY_OTHER: f64 = 0.5;
@@ -149,7 +149,7 @@ fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
         return Ok(shared);
     }
     Ok(match mode {
-        "always" => match view.median(wider, MetricId::ThpFaultFallbackTotal)? {
+        "always" => match view.median(wider, MetricId::Counter(Counter::ThpFaultFallback))? {
             faults if faults > 0.0 => NothingHuge::FellBack { faults },
             _ => NothingHuge::NotEligible,
         },

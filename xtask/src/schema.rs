@@ -27,6 +27,7 @@ const CRATES: [(&str, &str); 9] = [
     ("hugewise_fleet", "crates/fleet/src"),
     ("hugewise_monitor", "crates/monitor/src"),
     ("hugewise_observe", "crates/observe/src"),
+    ("hugewise_stats", "crates/stats/src"),
     ("hugewise_text", "crates/text/src"),
     ("hugewise_tlb", "crates/tlb/src"),
 ];

@@ -19,7 +19,7 @@ mod pages;
 mod source;
 
 /// The crates whose types the documents have, and their sources.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("hugewise_advise", "crates/advise/src"),
     ("hugewise_attribute", "crates/attribute/src"),
     ("hugewise_base", "crates/base/src"),

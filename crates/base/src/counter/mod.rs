@@ -1,5 +1,4 @@
-//! What the kernel counts of the whole machine: each counter once, for trials, `stat`, `export`,
-//! `watch` and fleets.
+//! Counters of the kernel, each once: for trials, `stat`, `export`, `watch` and fleets.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,13 @@
 //! Files of gzip (RFC 1952).
 
+use std::borrow::Cow;
+
 use miniz_oxide::deflate::compress_to_vec;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
+
+use super::units::{MIB, bytes_text};
 
 /// No name, no time and no system: the same bytes give the same file.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -19,46 +25,149 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Unpacks a file of one stream to at most `limit` bytes. Its checksum is not compared.
-///
-/// # Errors
-/// It is no file of gzip, it is cut off, or it holds more than `limit` bytes.
-pub fn gunzip(file: &[u8], limit: usize) -> Result<Vec<u8>, String> {
-    let stream = stream(file).ok_or("it is no file of gzip")?;
-    decompress_to_vec_with_limit(stream, limit).map_err(|error| format!("gzip: {error}"))
+/// The most that a file may hold when it is unpacked: a small file can hold zeros without end.
+pub const MOST_UNPACKED: usize = 256 * MIB as usize;
+/// The bytes that a file begins with.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Checksum and size.
+const TRAILER: usize = 8;
+
+/// Why a file cannot be unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GzipError {
+    /// It ends too early.
+    #[error("it is gzip that ends too early; copy it again")]
+    CutShort,
+    /// It holds other bytes than were packed.
+    #[error("it is gzip that is damaged or several files in one; test it with gzip -t")]
+    Damaged,
+    /// It holds more than is unpacked.
+    #[error("it is gzip of more than {}; unpack it with gzip -d", bytes_text(MOST_UNPACKED as u64))]
+    TooLarge,
 }
 
-/// What follows the header and its optional fields.
-fn stream(file: &[u8]) -> Option<&[u8]> {
-    const CHECKSUM: u8 = 2;
-    const EXTRA: u8 = 4;
-    const NAME: u8 = 8;
-    const COMMENT: u8 = 16;
-    let mut rest = file.get(HEADER.len()..)?;
-    let (magic, flags) = (file.get(..3)?, *file.get(3)?);
-    if magic != &HEADER[..3] {
-        return None;
+/// Tells whether a file begins as gzip does.
+#[must_use]
+pub fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+/// Unpacks a file of gzip; all other bytes stay as they are.
+///
+/// # Errors
+/// It is gzip that cannot be unpacked, or of more than [`MOST_UNPACKED`] bytes.
+pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, GzipError> {
+    match is_gzip(bytes) {
+        true => unpack(bytes, MOST_UNPACKED).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(bytes)),
     }
+}
+
+fn unpack(bytes: &[u8], most: usize) -> Result<Vec<u8>, GzipError> {
+    let stream = after_header(bytes).ok_or(GzipError::CutShort)?;
+    let (content, length) = inflate(stream, most)?;
+    let checksum = crc32fast::hash(&content).to_le_bytes();
+    match stream.get(length..).unwrap_or_default() {
+        trailer if trailer.len() < TRAILER => Err(GzipError::CutShort),
+        trailer if trailer.len() == TRAILER && trailer.starts_with(&checksum) => Ok(content),
+        _ => Err(GzipError::Damaged),
+    }
+}
+
+/// The content of a stream that other bytes follow, and the length of the stream.
+fn inflate(stream: &[u8], most: usize) -> Result<(Vec<u8>, usize), GzipError> {
+    let mut state = Box::<DecompressorOxide>::default();
+    let mut content = vec![0; stream.len().saturating_mul(2).min(most)];
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let rest = stream.get(read..).unwrap_or_default();
+        let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+        let (status, more_read, more_written) =
+            decompress(&mut state, rest, &mut content, written, flags);
+        read += more_read;
+        written += more_written;
+        match status {
+            TINFLStatus::Done => {
+                content.truncate(written);
+                return Ok((content, read));
+            }
+            TINFLStatus::HasMoreOutput if content.len() >= most => return Err(GzipError::TooLarge),
+            TINFLStatus::HasMoreOutput => {
+                let length = content.len().saturating_mul(2).clamp(1, most);
+                content.resize(length, 0);
+            }
+            TINFLStatus::NeedsMoreInput | TINFLStatus::FailedCannotMakeProgress => {
+                return Err(GzipError::CutShort);
+            }
+            _ => return Err(GzipError::Damaged),
+        }
+    }
+}
+
+/// The bytes after the header and its optional fields.
+fn after_header(bytes: &[u8]) -> Option<&[u8]> {
+    const CHECKSUM: u8 = 1 << 1;
+    const EXTRA: u8 = 1 << 2;
+    const NAME: u8 = 1 << 3;
+    const COMMENT: u8 = 1 << 4;
+    let flags = *bytes.get(3)?;
+    let mut rest = bytes.get(HEADER.len()..)?;
     if flags & EXTRA != 0 {
-        let (length, behind) = rest.split_first_chunk()?;
-        rest = behind.get(usize::from(u16::from_le_bytes(*length))..)?;
+        let (length, more) = rest.split_first_chunk::<2>()?;
+        rest = more.get(usize::from(u16::from_le_bytes(*length))..)?;
     }
-    for field in [NAME, COMMENT] {
-        if flags & field != 0 {
+    for text in [NAME, COMMENT] {
+        if flags & text != 0 {
             let end = rest.iter().position(|&byte| byte == 0)?;
             rest = &rest[end + 1..];
         }
     }
-    if flags & CHECKSUM != 0 {
-        rest = rest.get(2..)?;
+    match flags & CHECKSUM {
+        0 => Some(rest),
+        _ => rest.get(2..),
     }
-    Some(rest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use miniz_oxide::inflate::decompress_to_vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_packed_is_unpacked(bytes: Vec<u8>) {
+            prop_assert_eq!(unpack(&gzip(&bytes), bytes.len()), Ok(bytes));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(mut bytes: Vec<u8>, flags: u8) {
+            bytes.splice(..0, [0x1f, 0x8b, 8, flags]);
+            let _ = unpack(&bytes, 1 << 16);
+        }
+    }
+
+    #[test]
+    fn a_file_is_unpacked_whole_or_not_at_all() {
+        let file = gzip(&[7; 1000]);
+        assert_eq!(unpack(&file, 999), Err(GzipError::TooLarge));
+        let cut = &file[..file.len() - 9];
+        assert!(unpack(cut, 1000).is_err());
+        let twice = [file.clone(), file.clone()].concat();
+        assert_eq!(unpack(&twice, 10_000), Err(GzipError::Damaged));
+        let mut changed = file.clone();
+        changed[file.len() - 8] ^= 1;
+        assert_eq!(unpack(&changed, 1000), Err(GzipError::Damaged));
+        assert_eq!(unpacked(b"{}"), Ok(Cow::Borrowed(&b"{}"[..])));
+    }
+
+    #[test]
+    fn the_name_that_gzip_leaves_in_its_header_is_passed_over() {
+        let mut file = gzip(b"fault");
+        file[3] = 1 << 3;
+        file.splice(HEADER.len()..HEADER.len(), *b"record.jsonl\0");
+        assert_eq!(unpack(&file, 100), Ok(b"fault".to_vec()));
+    }
 
     #[test]
     fn a_file_has_header_stream_checksum_and_size() {
@@ -71,21 +180,5 @@ mod tests {
         // As zlib's crc32() has it.
         assert_eq!(end[..4], [0xdc, 0x27, 0x35, 0x28]);
         assert_eq!(end[4..], (bytes.len() as u32).to_le_bytes());
-    }
-
-    #[test]
-    fn what_was_packed_is_unpacked_whatever_the_header_has() {
-        let bytes = b"fault fault";
-        let plain = gzip(bytes);
-        assert_eq!(gunzip(&plain, 100).unwrap(), bytes);
-        let mut named = plain[..HEADER.len()].to_vec();
-        named[3] = 4 | 8 | 2;
-        named.extend(b"\x02\0xyname\0ck");
-        named.extend(&plain[HEADER.len()..]);
-        assert_eq!(gunzip(&named, 100).unwrap(), bytes);
-        assert!(gunzip(&plain, 10).is_err());
-        for length in 0..plain.len() - 8 {
-            assert!(gunzip(&plain[..length], 100).is_err(), "{length}");
-        }
     }
 }

@@ -165,6 +165,36 @@ pub fn lines(bytes: &[u8]) -> impl Iterator<Item = RawLine<'_>> {
     lines.filter(|line| !line.bytes.trim_ascii().is_empty())
 }
 
+/// Reads a whole file: its header, and its other lines one by one with their numbers; `None` stands for
+/// a last line whose writing was interrupted.
+///
+/// # Errors
+/// There is no header of this kind and version; of each line, that it does not belong there.
+pub fn read<L: Line>(
+    bytes: &[u8],
+) -> Result<(L::Header, impl Iterator<Item = NumberedLine<L>>), LineError> {
+    let mut lines = lines(bytes);
+    let first = lines.next().ok_or(LineError::Empty { writer: L::WRITER })?;
+    let header = read_header::<L>(first)?;
+    let rest = lines.map(|raw| match begins_anew::<L>(raw) {
+        true => Err(LineError::misplaced(raw.number, "a second header")),
+        false => Ok((raw.number, raw.read::<L>()?)),
+    });
+    Ok((header, rest))
+}
+
+/// A line after the header, with its number from 1.
+pub type NumberedLine<L> = Result<(usize, Option<L>), LineError>;
+
+/// Tells whether a line begins as a header does, of whatever age.
+fn begins_anew<L: Line>(raw: RawLine<'_>) -> bool {
+    let old = format!("{{\"{}\":\"{}\",", L::TAG, L::HEADER);
+    [b"{\"format\":".as_slice(), old.as_bytes()]
+        .iter()
+        .any(|begin| raw.bytes.starts_with(begin))
+        && begins::<L>(raw.bytes)
+}
+
 /// Whether a file that begins with this line is of this kind, of whatever version.
 #[must_use]
 pub fn begins<L: Line>(first: &[u8]) -> bool {

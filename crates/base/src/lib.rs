@@ -1,7 +1,8 @@
-//! The ground of all other modules: search by halving, units, reasons for absence, the machine, histograms, recordings.
+//! The ground of all other modules: search by halving, units, counters of the kernel, reasons for absence, the machine, histograms, recordings.
 
 pub mod bisect;
 pub mod calendar;
+pub mod counter;
 pub mod exit;
 pub mod facility;
 pub mod fnv;

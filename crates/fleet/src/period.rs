@@ -4,35 +4,20 @@ use std::collections::BTreeMap;
 
 use super::guardrail::Seen;
 use super::{Proof, Sums};
-use hugewise_experiment::run::metric::Better::{self, Higher, Lower, Neither};
+use hugewise_base::counter::{Counter, File};
+use hugewise_experiment::run::metric::Better::{self, Lower, Neither};
 use hugewise_experiment::run::policy::Thp;
 use hugewise_observe::machine::MachineSample;
 
-/// A rate of events: its metric, which direction is good, and the fields of /proc/vmstat that are
-/// summed. A `*` stands at the end of names of which a kernel has several, one a zone.
-const RATES: [(&str, Better, &[&str]); 9] = [
-    ("huge_faults_per_second", Neither, &["thp_fault_alloc"]),
-    (REFUSED, Lower, &["thp_fault_fallback"]),
-    ("collapses_per_second", Neither, &["thp_collapse_alloc"]),
-    ("splits_per_second", Neither, &["thp_split_page"]),
-    ("compaction_stalls_per_second", Lower, &["compact_stall"]),
-    ("reclaim_stalls_per_second", Lower, &["allocstall_*"]),
-    (
-        "reclaimed_pages_per_second",
-        Lower,
-        &["pgsteal_kswapd", "pgsteal_direct"],
-    ),
-    ("major_faults_per_second", Lower, &["pgmajfault"]),
-    (OOM_KILLS, Lower, &["oom_kill"]),
-];
+/// The counters that a period has as rates.
+fn rates() -> impl Iterator<Item = (Counter, &'static str)> {
+    Counter::of_fleets().filter(|(counter, _)| counter.is_in_vmstat())
+}
 
-/// An amount of memory: its metric, which direction is good, and the field of /proc/meminfo.
-const AMOUNTS: [(&str, Better, &str); 4] = [
-    ("anon_huge_bytes", Neither, "AnonHugePages"),
-    ("anon_bytes", Lower, "AnonPages"),
-    ("shmem_huge_bytes", Neither, "ShmemHugePages"),
-    ("available_bytes", Higher, "MemAvailable"),
-];
+/// The amounts of memory that a period has the mean of.
+fn amounts() -> impl Iterator<Item = (Counter, &'static str)> {
+    Counter::of_fleets().filter(|(counter, _)| counter.row().file == File::Meminfo)
+}
 
 const REFUSED: &str = "refused_huge_faults_per_second";
 /// The metric of processes that the kernel killed for want of memory.
@@ -51,10 +36,8 @@ pub fn better(metric: &str) -> Better {
     if metric == LATENCY || WAITING.contains(&metric) {
         return Lower;
     }
-    let rates = RATES.iter().map(|(name, better, _)| (name, better));
-    let amounts = AMOUNTS.iter().map(|(name, better, _)| (name, better));
-    let known = rates.chain(amounts).find(|(name, _)| **name == metric);
-    known.map_or(Neither, |(_, better)| *better)
+    let known = Counter::of_fleets().find(|(_, name)| *name == metric);
+    known.map_or(Neither, |(counter, _)| counter.row().better)
 }
 
 /// What is read within a period, look by look.
@@ -108,9 +91,9 @@ impl Meter {
     pub fn add(&mut self, look: Look) -> Seen {
         self.looks += 1;
         self.in_force += u64::from(look.held == Held::Yes);
-        for (metric, _, field) in AMOUNTS {
-            let amount = look.sample.memory.value.as_ref().ok();
-            if let Some(&bytes) = amount.and_then(|memory| memory.get(field)) {
+        for (counter, metric) in amounts() {
+            let memory = look.sample.memory.value.as_ref().ok();
+            if let Some(bytes) = memory.and_then(|memory| counter.total(memory)) {
                 self.amounts.entry(metric).or_default().add(bytes as f64);
             }
         }
@@ -119,11 +102,11 @@ impl Meter {
         }
         let waited = waited(&self.last, &look.sample).map(|(_, full)| full);
         let seen = Seen {
-            oom_kills: self.grown(&look.sample, &["oom_kill"]),
+            oom_kills: self.grown(&look.sample, Counter::OomKill),
             psi_full: waited.map(|seconds| 100.0 * seconds / look.seconds.max(1e-3)),
             faults: self
-                .grown(&look.sample, &["thp_fault_alloc"])
-                .zip(self.grown(&look.sample, &["thp_fault_fallback"])),
+                .grown(&look.sample, Counter::ThpFaultAlloc)
+                .zip(self.grown(&look.sample, Counter::ThpFaultFallback)),
             p99: look.p99,
         };
         self.last = look.sample;
@@ -139,11 +122,10 @@ impl Meter {
     /// The metrics of a period of this length. What could not be read has none.
     #[must_use]
     pub fn metrics(&self, seconds: f64) -> Vec<(&'static str, Sums)> {
-        let rate = |(metric, _, fields): (&'static str, Better, &[&str])| {
-            let grown = self.grown(&self.last, fields)?;
+        let rates = rates().filter_map(|(counter, metric)| {
+            let grown = self.grown(&self.last, counter)?;
             Some((metric, Sums::one(grown as f64 / seconds)))
-        };
-        let rates = RATES.into_iter().filter_map(rate);
+        });
         let waited = waited(&self.first, &self.last).map(|(some, full)| {
             [
                 (WAITING[0], Sums::one(some / seconds)),
@@ -168,9 +150,9 @@ impl Meter {
             Held::No => return Proof::Missed,
             Held::Yes => {}
         }
-        let faults = self.grown(&self.last, &["thp_fault_alloc"]);
+        let faults = self.grown(&self.last, Counter::ThpFaultAlloc);
         let huge = self.last.memory.value.as_ref().ok();
-        let huge = huge.and_then(|memory| memory.get("AnonHugePages").copied());
+        let huge = huge.and_then(|memory| Counter::AnonHugeBytes.total(memory));
         let follows = match thp {
             Some(Thp::Never) => faults.map(|faults| faults == 0),
             Some(Thp::Always) => faults.zip(huge).map(|(faults, huge)| faults + huge > 0),
@@ -182,24 +164,15 @@ impl Meter {
         })
     }
 
-    /// How far a sum of counters has grown since the beginning. A counter that fell says that it
+    /// How far a counter has grown since the beginning. A counter that fell says that it
     /// began anew, so that nothing is known.
-    fn grown(&self, now: &MachineSample, fields: &[&str]) -> Option<u64> {
-        total(now, fields)?.checked_sub(total(&self.first, fields)?)
+    fn grown(&self, now: &MachineSample, counter: Counter) -> Option<u64> {
+        total(now, counter)?.checked_sub(total(&self.first, counter)?)
     }
 }
 
-fn total(sample: &MachineSample, fields: &[&str]) -> Option<u64> {
-    let events = sample.events.value.as_ref().ok()?;
-    let fits = |name: &str, field: &str| match field.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == field,
-    };
-    let ours = events
-        .iter()
-        .filter(|(name, _)| fields.iter().any(|field| fits(name, field)));
-    ours.map(|(_, &value)| value)
-        .reduce(|one, other| one.saturating_add(other))
+fn total(sample: &MachineSample, counter: Counter) -> Option<u64> {
+    counter.total(sample.events.value.as_ref().ok()?)
 }
 
 /// Seconds that some tasks and all tasks waited for memory between two samples.
@@ -277,6 +250,33 @@ mod tests {
         let huge = metrics["anon_huge_bytes"];
         assert_eq!((huge.n, huge.mean, huge.m2), (2, 6.0, 8.0));
         assert!(!metrics.contains_key("collapses_per_second"));
+    }
+
+    /// Each counter of the table that has a metric in a fleet is in a period.
+    #[test]
+    fn a_period_has_every_counter_of_fleets() {
+        let all = |file: fn(&Counter) -> bool, value| -> BTreeMap<String, u64> {
+            let counters = Counter::all().filter(file);
+            let fields = counters.flat_map(|counter| counter.row().fields);
+            fields.map(|field| ((*field).to_owned(), value)).collect()
+        };
+        let sample = |value| MachineSample {
+            events: there(all(|it| it.is_in_vmstat(), value)),
+            memory: there(all(|it| it.row().file == File::Meminfo, value)),
+            ..sample(&[], 0, 0)
+        };
+        let mut meter = Meter::begin(sample(1));
+        meter.add(look(sample(3), Held::Yes));
+        let metrics: BTreeMap<_, _> = meter.metrics(1.0).into_iter().collect();
+        for (counter, metric) in Counter::of_fleets() {
+            let fields = counter.row().fields.len() as f64;
+            let wanted = if counter.is_in_vmstat() {
+                2.0 * fields
+            } else {
+                3.0
+            };
+            assert_eq!(metrics[metric].mean, wanted, "{metric}");
+        }
     }
 
     #[test]

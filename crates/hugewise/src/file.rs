@@ -1,9 +1,11 @@
 //! Files that a user names to be read.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result};
 use std::path::Path;
 
+use hugewise_base::gzip;
 use hugewise_base::units::bytes_text;
 use hugewise_linux::file::read::{open_named, read_first_line, read_regular};
 use hugewise_text::page;
@@ -22,17 +24,26 @@ pub fn open(path: &Path) -> Result<File> {
     open_named(path, &invoker::rights().map_err(Error::other)?)
 }
 
-/// All that a file holds which the program finds by itself: only a regular file, of at most 256 MiB.
+/// All that a file holds which the program finds by itself: only a regular file, of at most 256 MiB. A file
+/// of gzip is unpacked.
 pub fn read_found(path: &Path) -> Result<Vec<u8>> {
     let rights = invoker::rights().map_err(Error::other)?;
-    rights.lend(|| read_regular(path, LARGEST_FOUND))
+    unpacked(rights.lend(|| read_regular(path, LARGEST_FOUND))?)
 }
 
-/// All that it holds.
+/// All that it holds; a file of gzip is unpacked.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    unpacked(bytes)
+}
+
+fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let content = gzip::unpacked(&bytes);
+    match content.map_err(|error| Error::new(ErrorKind::InvalidData, error))? {
+        Cow::Owned(content) => Ok(content),
+        Cow::Borrowed(_) => Ok(bytes),
+    }
 }
 
 /// All that a recording holds, from its own file or from a page.
@@ -43,13 +54,22 @@ pub fn read_recording(path: &Path) -> Result<Vec<u8>> {
 /// A recording to be read line by line, from its own file or from a page.
 pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
     let mut file = BufReader::with_capacity(1 << 20, open(path)?);
-    if !page::is_page(file.fill_buf()?) {
+    let begin = file.fill_buf()?;
+    if !page::is_page(begin) && !gzip::is_gzip(begin) {
         return Ok(Box::new(file));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    let source = page::source(bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+    let source = page::source(unpacked(bytes)?)
+        .map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
     Ok(Box::new(Cursor::new(source)))
+}
+
+/// Tells whether a regular file is gzip, to which no line can be added.
+pub fn is_packed(path: &Path) -> bool {
+    let read = || read_first_line(path, 2);
+    let begin = invoker::rights().map(|rights| rights.lend(read));
+    matches!(begin, Ok(Ok(begin)) if gzip::is_gzip(&begin))
 }
 
 /// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
@@ -57,7 +77,18 @@ pub fn open_recording(path: &Path) -> Result<Box<dyn BufRead>> {
 pub fn first_line(path: &Path) -> Vec<u8> {
     let read = || read_first_line(path, LONGEST);
     let line = invoker::rights().map(|rights| rights.lend(read));
-    line.ok().and_then(Result::ok).unwrap_or_default()
+    let line = line.ok().and_then(Result::ok).unwrap_or_default();
+    match gzip::is_gzip(&line) {
+        true => first_unpacked_line(path).unwrap_or_default(),
+        false => line,
+    }
+}
+
+fn first_unpacked_line(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = read_found(path)?;
+    let end = bytes.iter().position(|&byte| byte == b'\n');
+    bytes.truncate(end.map_or(bytes.len(), |end| end + 1));
+    Ok(bytes)
 }
 
 /// A longer line is no line of ours: none that was written has a hundredth of it.

@@ -1,12 +1,14 @@
 //! What can be measured: one table, used by the code, the reports, the JSON and the documents.
 //!
 //! To add a metric, add a row to `metric/table.rs` and its arm to `readings.rs` in `linux::collect`.
-//! Neither compiles without the other.
+//! Neither compiles without the other. A counter of the kernel is a row of [`Counter`] alone.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::base::counter::{Better, Counter, Shown};
 pub use crate::base::units::Unit;
 use requests::suffix_metric;
 
@@ -30,15 +32,9 @@ macro_rules! metrics {
 
         /// The rows of the table, in the order in which reports list them.
         $visibility static $table: &[$crate::run::metric::Metric] = &[
-            $($crate::run::metric::Metric {
-                name: std::borrow::Cow::Borrowed($name),
-                label: std::borrow::Cow::Borrowed($label),
-                unit: $crate::run::metric::Unit::$unit$((std::borrow::Cow::Borrowed($custom)))?,
-                better: $crate::run::metric::Better::$better,
-                scope: $crate::run::metric::Scope::$scope,
-                shown: $crate::run::metric::Shown::$shown,
-                doc: std::borrow::Cow::Borrowed($doc),
-            },)*
+            $($crate::metrics!(
+                @row $name $label $unit$(($custom))? $better $scope $shown $doc
+            ),)*
         ];
 
         impl $id {
@@ -71,6 +67,110 @@ macro_rules! metrics {
             }
         }
 
+        $crate::metrics!(@text $id);
+    };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $id:ident in $table:ident;
+        $($variant:ident $name:literal $label:literal
+            $unit:ident $better:ident $scope:ident $shown:ident $doc:literal;)*
+        ..counters at $place:ident;
+        $($later:ident $later_name:literal $later_label:literal
+            $later_unit:ident $later_better:ident $later_scope:ident $later_shown:ident
+            $later_doc:literal;)*
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $visibility enum $id {
+            $(#[doc = $doc] $variant,)*
+            /// A counter of the kernel.
+            Counter(Counter),
+            $(#[doc = $later_doc] $later,)*
+        }
+
+        /// The rows of the table, in the order in which reports list them.
+        $visibility static $table: std::sync::LazyLock<Vec<$crate::run::metric::Metric>> =
+            std::sync::LazyLock::new(|| {
+                let mut rows = vec![$($crate::metrics!(
+                    @row $name $label $unit $better $scope $shown $doc
+                ),)*];
+                rows.extend(Counter::at(Place::$place).map($crate::run::metric::Metric::from));
+                rows.extend([$($crate::metrics!(
+                    @row $later_name $later_label $later_unit $later_better $later_scope
+                        $later_shown $later_doc
+                ),)*]);
+                rows
+            });
+
+        impl $id {
+            /// All of them, in the order of the table.
+            pub fn all() -> impl Iterator<Item = Self> {
+                [$(Self::$variant,)*]
+                    .into_iter()
+                    .chain(Counter::at(Place::$place).map(Self::Counter))
+                    .chain([$(Self::$later,)*])
+            }
+
+            /// The name in records, options and reports.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Counter(counter) => counter.name(),
+                    $(Self::$later => $later_name,)*
+                }
+            }
+
+            /// The row of the table.
+            ///
+            /// # Panics
+            /// The counter is not one of this table.
+            #[must_use]
+            pub fn metric(self) -> &'static $crate::run::metric::Metric {
+                let row = $table.iter().find(|row| row.name == self.name());
+                row.unwrap_or_else(|| panic!("{self} has no row"))
+            }
+        }
+
+        impl std::str::FromStr for $id {
+            type Err = $crate::run::metric::UnknownMetric;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                let mut all = Self::all();
+                all.find(|id| id.name() == name).ok_or($crate::run::metric::UnknownMetric)
+            }
+        }
+
+        impl serde::Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $id {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                name.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        $crate::metrics!(@text $id);
+    };
+    (
+        @row $name:literal $label:literal $unit:ident$(($custom:literal))?
+            $better:ident $scope:ident $shown:ident $doc:literal
+    ) => {
+        $crate::run::metric::Metric {
+            name: std::borrow::Cow::Borrowed($name),
+            label: std::borrow::Cow::Borrowed($label),
+            unit: $crate::run::metric::Unit::$unit$((std::borrow::Cow::Borrowed($custom)))?,
+            better: $crate::run::metric::Better::$better,
+            scope: $crate::run::metric::Scope::$scope,
+            shown: $crate::run::metric::Shown::$shown,
+            doc: std::borrow::Cow::Borrowed($doc),
+        }
+    };
+    (@text $id:ident) => {
         impl std::fmt::Display for $id {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
@@ -119,16 +219,20 @@ impl Metric {
     }
 }
 
-/// Which direction is good.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// Less is better.
-    Lower,
-    /// More is better.
-    Higher,
-    /// It is a fact, neither good nor bad.
-    Neither,
+/// A counter of the kernel as a metric: its growth.
+impl From<Counter> for Metric {
+    fn from(counter: Counter) -> Self {
+        let row = counter.row();
+        Self {
+            name: Cow::Borrowed(row.name),
+            label: Cow::Borrowed(row.label),
+            unit: Unit::Count,
+            better: row.better,
+            scope: Scope::Machine,
+            shown: row.shown,
+            doc: Cow::Owned(row.doc()),
+        }
+    }
 }
 
 /// Of whom a reading speaks.
@@ -150,17 +254,6 @@ pub enum Scope {
     Own,
 }
 
-/// Where a metric is shown in a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// In the first table, always.
-    Always,
-    /// In the first table when it is not zero everywhere.
-    WhenNonZero,
-    /// With `--verbose`, in JSON and CSV.
-    OnRequest,
-}
-
 pub use metrics;
 
 /// A name that no row of the table has.
@@ -180,33 +273,35 @@ pub struct Family {
 }
 
 /// Every metric that the experiments of this program know.
-pub static FAMILIES: &[Family] = &[
-    Family {
-        names: "METRIC",
-        doc: "Every trial.",
-        metrics: METRICS,
-    },
-    Family {
-        names: "mthp_<N>kib_{peak_bytes,exit_bytes,<COUNTER>_total}",
-        doc: "Every trial, for each folio size of N KiB that the machine has.",
-        metrics: &[],
-    },
-    Family {
-        names: "[PREFIX_]METRIC, [PREFIX_]latency_{p50,p90,p99,p99_9,…}_seconds",
-        doc: "A trial with --latency; PREFIX names one of several loads.",
-        metrics: requests::REQUEST_METRICS,
-    },
-    Family {
-        names: "bench/CELL/METRIC, bench/CELL/BUFFER_KIND_bytes",
-        doc: "A cell of a bench.",
-        metrics: cells::CELL_METRICS,
-    },
-    Family {
-        names: "METRIC",
-        doc: "A window of time of a process under `collapse --measure`.",
-        metrics: rates::RATE_METRICS,
-    },
-];
+pub static FAMILIES: LazyLock<[Family; 5]> = LazyLock::new(|| {
+    [
+        Family {
+            names: "METRIC",
+            doc: "Every trial.",
+            metrics: METRICS.as_slice(),
+        },
+        Family {
+            names: "mthp_<N>kib_{peak_bytes,exit_bytes,<COUNTER>_total}",
+            doc: "Every trial, for each folio size of N KiB that the machine has.",
+            metrics: &[],
+        },
+        Family {
+            names: "[PREFIX_]METRIC, [PREFIX_]latency_{p50,p90,p99,p99_9,…}_seconds",
+            doc: "A trial with --latency; PREFIX names one of several loads.",
+            metrics: requests::REQUEST_METRICS,
+        },
+        Family {
+            names: "bench/CELL/METRIC, bench/CELL/BUFFER_KIND_bytes",
+            doc: "A cell of a bench.",
+            metrics: cells::CELL_METRICS,
+        },
+        Family {
+            names: "METRIC",
+            doc: "A window of time of a process under `collapse --measure`.",
+            metrics: rates::RATE_METRICS,
+        },
+    ]
+});
 
 /// Finds a metric that is always measured, or one that a reader of `--latency` gives.
 #[must_use]
@@ -270,12 +365,9 @@ fn mthp_at_exit(kib: u64) -> Metric {
 }
 
 fn mthp_counter(kib: u64, counter: &str) -> Metric {
-    let shown = match counter {
-        "anon_fault_fallback" => Shown::WhenNonZero,
-        _ => Shown::OnRequest,
-    };
+    let known = Counter::of_size(counter);
     Metric {
-        shown,
+        shown: known.map_or(Shown::OnRequest, |known| known.row().shown),
         ..mthp(
             format!("{kib} KiB {}", counter.replace('_', " ")),
             format!("Growth of hugepages-{kib}kB/stats/{counter} during the trial."),

@@ -20,7 +20,7 @@ use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
 use crate::output::Output;
 use crate::stderr::message;
-use crate::{paths, turn};
+use crate::{file, paths, turn};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -128,6 +128,12 @@ fn with_input(options: Options, input: Option<&Input>) -> Options {
 /// Adds rounds to a record.
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = records::find(named)?;
+    if file::is_packed(&path) {
+        let path = path.display();
+        let what =
+            format!("{path}: no trial can be added to a file of gzip; unpack it: gzip -d {path}");
+        return Err(exit::usage(what));
+    }
     let record = recorder::read(&path)?;
     let made = made_by(&record)?.options;
     continuation::check_command(&made.command, &arguments.options.command)?;

@@ -36,7 +36,7 @@ pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Progra
 /// A hint for a metric that does not exist.
 pub(super) fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
     let printed = printed.iter().map(|printed| printed.name.as_str());
-    let known = MetricId::ALL.iter().map(|id| id.name());
+    let known = MetricId::all().map(|id| -> &str { id.name() });
     match nearest(name, known.chain(printed)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),

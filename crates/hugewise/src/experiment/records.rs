@@ -24,8 +24,8 @@ use crate::{exit, invoker, paths};
 /// The name of the newest record; `last~1` is the one before it.
 pub const LAST: &str = "last";
 
-/// How the file of a record ends.
-const ENDING: &str = "jsonl";
+/// The ends of the file of a record.
+const ENDINGS: [&str; 2] = [".jsonl", ".jsonl.gz"];
 
 /// Files of a folder about which it is said why they are left out.
 const MOST_TOLD: usize = 10;
@@ -84,7 +84,7 @@ pub fn find(word: &Path) -> Result<PathBuf> {
 fn named(word: &Path) -> Option<PathBuf> {
     let name = word.to_str().filter(|name| !name.contains('/'))?;
     let folder = paths::records().ok()?;
-    let files = [name.to_owned(), format!("{name}.{ENDING}")];
+    let files = ["", ENDINGS[0], ENDINGS[1]].map(|ending| format!("{name}{ending}"));
     let mut files = files.into_iter().map(|file| folder.join(file));
     files.find(|path| has_ending(path) && path.is_file())
 }
@@ -96,13 +96,18 @@ pub fn word(path: &Path) -> Option<String> {
         return None;
     }
     let folder = paths::records().ok()?;
-    let is_there = path.parent() == Some(&*folder) && has_ending(path);
-    let name = path.file_stem().filter(|_| is_there)?;
-    name.to_str().map(str::to_owned)
+    let is_there = path.parent() == Some(&*folder);
+    stem(path).filter(|_| is_there).map(str::to_owned)
 }
 
 fn has_ending(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == ENDING)
+    stem(path).is_some()
+}
+
+/// The name of a record without its ending; `None` of other files.
+fn stem(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
 /// How many records are newer than the one that the word means; `None` for a path.
@@ -241,6 +246,18 @@ pub fn csv(entries: &[Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_ends_as_lines_of_json_packed_or_not() {
+        for (name, expected) in [
+            ("/a/b.jsonl", Some("b")),
+            ("b.c.jsonl.gz", Some("b.c")),
+            ("b.json", None),
+            ("b.gz", None),
+        ] {
+            assert_eq!(stem(Path::new(name)), expected, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_counts_back_and_all_else_is_a_path() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use hugewise_base::gzip::gzip;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
@@ -43,6 +44,41 @@ fn a_record_is_reported_in_every_form() {
             .success()
             .stdout(contains(sign));
     }
+}
+
+/// A record of the user's folder that was packed is found by its name and read by whatever reads records.
+#[test]
+fn a_packed_record_is_read_as_it_was() {
+    let case = Case::new();
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/records/python-dict.jsonl"
+    );
+    let packed = gzip(&std::fs::read(record).expect("a record"));
+    let folder = case.path("state/hugewise");
+    std::fs::create_dir_all(&folder).expect("the folder of records");
+    let path = folder.join("dict.jsonl.gz");
+    std::fs::write(&path, &packed).expect("a packed record");
+    let plain = case.report(&["report"], Path::new(record));
+    for word in ["dict", "last"] {
+        let report = case.report(&["report"], Path::new(word));
+        assert_eq!(answer(&report)["word"], answer(&plain)["word"], "{word}");
+        assert_eq!(report["policies"], plain["policies"], "{word}");
+    }
+    let mut history = case.hugewise();
+    let listed = history.args(["history", "--format", "json"]).assert();
+    listed.success().stdout(contains("dict.jsonl.gz"));
+    let refused = |words: &[&str], path: &Path| {
+        let assert = case.hugewise().args(words).arg(path).assert().code(2);
+        String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
+    };
+    let told = refused(&["run", "--continue"], &path);
+    assert!(told.contains("gzip -d"), "{told}");
+    assert_eq!(std::fs::read(&path).expect("the record"), packed);
+    let cut = case.path("cut.gz");
+    std::fs::write(&cut, &packed[..packed.len() / 2]).expect("a part");
+    let told = refused(&["report"], &cut);
+    assert!(told.contains("cut.gz"), "{told}");
 }
 
 /// Two records of one experiment, the second an hour later: it says what both say, in a line, where it lies

@@ -105,13 +105,13 @@ impl TrialObservation {
     /// A trial in which nothing ran.
     #[must_use]
     pub fn not_run(outcome: Outcome) -> Self {
-        let nothing = |id: &MetricId| (id.to_string(), Reading::missing(Missing::TrialFailed));
+        let nothing = |id: MetricId| (id.to_string(), Reading::missing(Missing::TrialFailed));
         Self {
             started_unix_ms: unix_ms(),
             outcome,
             stderr_tail: Vec::new(),
             output: Vec::new(),
-            readings: MetricId::ALL.iter().map(nothing).collect(),
+            readings: MetricId::all().map(nothing).collect(),
             read_back: ReadBack::default(),
             marks: Vec::new(),
             outlived: 0,

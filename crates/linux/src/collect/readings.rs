@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hugewise_base::counter::Counter;
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::MetricId as Id;
@@ -45,8 +46,7 @@ impl Evidence<'_> {
     /// One reading for every metric of the table and for every watched folio size.
     pub(super) fn readings(&self, sizes: &[u64]) -> BTreeMap<String, Reading> {
         let mut values = self.folios(sizes);
-        let table = Id::ALL.iter();
-        values.extend(table.map(|&id| (id.to_string(), self.value(id))));
+        values.extend(Id::all().map(|id| (id.to_string(), self.value(id))));
         let readings = values.into_iter();
         readings
             .map(|(name, value)| (name, Reading::from(value)))
@@ -123,23 +123,8 @@ impl Evidence<'_> {
             Id::FreeHugePagesBeforeTotal => self.free(self.before),
             Id::FreeHugePagesAfterTotal => self.free(self.after),
             Id::FragmentedBeforeRatio => self.fragmented(),
-            Id::KhugepagedCollapsedTotal => self.collapsed(),
-
-            Id::SwappedPagesTotal => self.growth("pswpin", |it| matches!(it, "pswpin" | "pswpout")),
-            Id::AllocstallTotal => self.growth("allocstall", |it| it.starts_with("allocstall")),
-            Id::ThpFaultAllocTotal
-            | Id::ThpFaultFallbackTotal
-            | Id::ThpFaultFallbackChargeTotal
-            | Id::ThpCollapseAllocTotal
-            | Id::ThpCollapseAllocFailedTotal
-            | Id::ThpSplitPmdTotal
-            | Id::ThpSplitPageTotal
-            | Id::ThpSplitPageFailedTotal
-            | Id::ThpDeferredSplitPageTotal
-            | Id::ThpZeroPageAllocTotal
-            | Id::CompactStallTotal
-            | Id::CompactSuccessTotal
-            | Id::CompactFailTotal => self.event(id),
+            Id::Counter(Counter::KhugepagedCollapsed) => self.collapsed(),
+            Id::Counter(counter) => self.growth(counter),
         }
     }
 
@@ -293,25 +278,14 @@ impl Evidence<'_> {
         })
     }
 
-    /// The growth of the counter of `/proc/vmstat` that the metric is named after.
-    fn event(&self, id: Id) -> Value {
-        let event = id.name().trim_end_matches("_total");
-        self.growth(event, |found| found == event)
-    }
-
-    /// The growth of all counters that are wanted, known to people as `event`.
-    fn growth(&self, event: &str, wanted: impl Fn(&str) -> bool) -> Value {
+    /// The growth of a counter of `/proc/vmstat`.
+    fn growth(&self, counter: Counter) -> Value {
         let (before, after) = (self.before.events.as_ref(), self.after.events.as_ref());
         let (before, after) = (before.map_err(Clone::clone)?, after.map_err(Clone::clone)?);
-        let grown = |(name, now): (&String, &u64)| {
-            now.saturating_sub(before.get(name).copied().unwrap_or(0))
-        };
-        let found = after.iter().filter(|(name, _)| wanted(name));
-        let sum = found.map(grown).reduce(u64::saturating_add);
-        sum.map(|sum| sum as f64)
-            .ok_or_else(|| Missing::NotSupported {
-                what: format!("{event} in /proc/vmstat"),
-            })
+        let now = counter.total(after).ok_or_else(|| Missing::NotSupported {
+            what: format!("{} in /proc/vmstat", counter.field().trim_end_matches("_*")),
+        })?;
+        Ok(now.saturating_sub(counter.total(before).unwrap_or(0)) as f64)
     }
 
     /// How long any task of the machine waited for a disk.
@@ -344,7 +318,7 @@ impl Evidence<'_> {
             peak_rss_bytes: self.peak_rss().ok(),
             major_faults: self.account.usage.major_faults,
             io_wait_seconds: self.io_wait_seconds(),
-            swapped_pages: whole(self.value(Id::SwappedPagesTotal)).unwrap_or(0),
+            swapped_pages: whole(self.value(Id::Counter(Counter::SwappedPages))).unwrap_or(0),
             expected,
             read_back,
             files_after,

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hugewise_base::counter::Counter;
 use hugewise_monitor::export::Cgroup;
 
 use crate::machine::error::{Error, Result};
@@ -84,8 +85,8 @@ fn read_group(root: &Root, folder: &str, path: &str) -> Result<Cgroup> {
         path: path.to_owned(),
         anon_bytes: of("anon").unwrap_or(0),
         anon_huge_bytes: of("anon_thp"),
-        huge_faults: of("thp_fault_alloc"),
-        collapses: of("thp_collapse_alloc"),
+        huge_faults: Counter::ThpFaultAlloc.total(&stat),
+        collapses: Counter::ThpCollapseAlloc.total(&stat),
     })
 }
 

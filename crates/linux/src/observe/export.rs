@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use hugewise_base::counter::{Counter, File};
 use hugewise_base::host::THP_DIR;
 use hugewise_base::missing::Fact;
-use hugewise_monitor::export::MEMORY;
 use hugewise_observe::machine::{Collected, Khugepaged as Work, MachineSample};
 
 use super::khugepaged::Khugepaged;
@@ -100,9 +100,11 @@ fn read_sizes(root: &Root) -> Result<BTreeMap<u64, BTreeMap<String, u64>>> {
 
 fn read_memory(root: &Root) -> Result<BTreeMap<String, u64>> {
     let meminfo = read_meminfo(root)?;
-    let there = MEMORY.iter();
-    Ok(there
-        .filter_map(|(field, _)| Some(((*field).to_owned(), meminfo.get(field)?)))
+    let fields = Counter::all()
+        .filter(|counter| counter.row().file == File::Meminfo)
+        .map(Counter::field);
+    Ok(fields
+        .filter_map(|field| Some((field.to_owned(), meminfo.get(field)?)))
         .collect())
 }
 

@@ -4,9 +4,6 @@ use hugewise_base::gzip;
 
 use crate::machine::root::Root;
 
-/// More than any configuration has.
-const LARGEST: usize = 4 << 20;
-
 /// Returns true if the kernel was built with an option, as `y` or `m`. Returns `None` if its
 /// configuration cannot be read or lacks the option.
 #[must_use]
@@ -19,7 +16,7 @@ pub fn read_option(root: &Root, name: &str) -> Option<bool> {
 
 fn read_text(root: &Root) -> Option<Vec<u8>> {
     let packed = root.read("proc/config.gz").ok();
-    let unpacked = packed.and_then(|packed| gzip::gunzip(&packed, LARGEST).ok());
+    let unpacked = packed.and_then(|packed| Some(gzip::unpacked(&packed).ok()?.into_owned()));
     unpacked.or_else(|| {
         let release = root.read_trimmed("proc/sys/kernel/osrelease").ok()?;
         root.read(format!("boot/config-{release}")).ok()

@@ -24,7 +24,7 @@ const COUNTED: [&str; 6] = [
 pub(super) fn every_metric_has_a_reading() {
     // Long enough for a sample of all its memory on a machine that others use too.
     let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "1000"]));
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
     // What costs something, or is a server's, is measured where it is asked for.

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use hugewise_base::counter::Counter;
+
 use super::exposition::{Family, Kind, Series, Value};
 use super::families::{family, of, series};
 use super::{
@@ -82,8 +84,8 @@ fn cgroups(all: &[Cgroup]) -> Vec<Family> {
     });
     let events = groups.iter().flat_map(|it| {
         let kinds = [
-            ("thp_fault_alloc", it.huge_faults),
-            ("thp_collapse_alloc", it.collapses),
+            (Counter::ThpFaultAlloc.field(), it.huge_faults),
+            (Counter::ThpCollapseAlloc.field(), it.collapses),
         ];
         of_cgroup(it, "event", kinds)
     });

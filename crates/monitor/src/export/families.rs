@@ -3,51 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::exposition::{Family, Kind, Series, Value};
+use hugewise_base::counter::{Counter, File, Place};
 use hugewise_base::host::HugetlbPool;
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::{Collected, Khugepaged, MachineSample, Pressure, Setting, Zone};
-
-/// Counters of `/proc/vmstat` that are given: huge pages, and the compaction that makes room for
-/// them. Those that a kernel does not have are left out.
-const EVENTS: [&str; 26] = [
-    "allocstall_movable",
-    "allocstall_normal",
-    "compact_daemon_wake",
-    "compact_fail",
-    "compact_migrate_scanned",
-    "compact_stall",
-    "compact_success",
-    "oom_kill",
-    "thp_collapse_alloc",
-    "thp_collapse_alloc_failed",
-    "thp_deferred_split_page",
-    "thp_fault_alloc",
-    "thp_fault_fallback",
-    "thp_fault_fallback_charge",
-    "thp_file_alloc",
-    "thp_file_fallback",
-    "thp_migration_fail",
-    "thp_migration_success",
-    "thp_scan_exceed_none_pte",
-    "thp_split_page",
-    "thp_split_page_failed",
-    "thp_split_pmd",
-    "thp_swpout",
-    "thp_swpout_fallback",
-    "thp_underused_split_page",
-    "thp_zero_page_alloc",
-];
-
-/// Kinds of memory in `/proc/meminfo` that a sample has, with the words of the label.
-pub const MEMORY: [(&str, &str); 7] = [
-    ("AnonPages", "anon"),
-    ("AnonHugePages", "anon_huge"),
-    ("Shmem", "shmem"),
-    ("ShmemHugePages", "shmem_huge"),
-    ("FileHugePages", "file_huge"),
-    ("MemAvailable", "available"),
-    ("MemTotal", "total"),
-];
 
 /// Free blocks of smaller orders say nothing of huge pages, and there are many.
 const LEAST_ORDER: usize = 4;
@@ -129,24 +88,31 @@ fn size_family(file: &str, series: Vec<Series>) -> Family {
     }
 }
 
+/// Huge pages, and the compaction that makes room for them; a series for each field, as one for
+/// each zone. Fields that a kernel does not have are left out.
 fn events(events: &BTreeMap<String, u64>) -> Family {
-    let there = EVENTS.iter().filter_map(|&event| {
-        let value = *events.get(event)?;
-        Some(series(vec![("event", event.to_owned())], value as f64))
-    });
+    let given: Vec<Counter> = Counter::at(Place::Export)
+        .filter(|counter| counter.is_in_vmstat())
+        .collect();
+    let is_given = |field: &str| given.iter().any(|counter| counter.has(field));
+    let there = events.iter().filter(|(field, _)| is_given(field));
     family(
         "vmstat",
         Kind::Counter,
         "A counter of /proc/vmstat on huge pages or compaction.",
-        there.collect(),
+        there
+            .map(|(field, value)| series(vec![("event", field.clone())], *value as f64))
+            .collect(),
     )
 }
 
 fn memory(memory: &BTreeMap<String, u64>) -> Family {
-    let there = MEMORY.iter().filter_map(|(field, kind)| {
-        let bytes = *memory.get(*field)?;
-        Some(series(vec![("kind", (*kind).to_owned())], bytes as f64))
-    });
+    let there = Counter::at(Place::Export)
+        .filter(|counter| counter.row().file == File::Meminfo)
+        .filter_map(|counter| {
+            let kind = counter.name().trim_end_matches("_bytes").to_owned();
+            Some(series(vec![("kind", kind)], counter.total(memory)? as f64))
+        });
     family(
         "memory_bytes",
         Kind::Gauge,
@@ -230,4 +196,27 @@ fn pressure(pressure: &Pressure) -> Family {
         "Time in which some or all tasks waited for memory.",
         vec![one("some", pressure.some_us), one("full", pressure.full_us)],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each field of each counter has a series if its row says so, and no other has one.
+    #[test]
+    fn the_rows_say_which_counters_are_given() {
+        let fields = |of: fn(&Counter) -> bool| -> BTreeMap<String, u64> {
+            let counters = Counter::all().filter(of);
+            let fields = counters.flat_map(|counter| counter.row().fields);
+            fields.map(|field| ((*field).to_owned(), 1)).collect()
+        };
+        let given = |counter: &Counter| counter.row().places.contains(&Place::Export);
+        let vmstat = fields(|it| it.is_in_vmstat());
+        let wanted = Counter::all().filter(|it| it.is_in_vmstat()).filter(given);
+        let wanted: usize = wanted.map(|counter| counter.row().fields.len()).sum();
+        assert_eq!(events(&vmstat).series.len(), wanted);
+        assert!(wanted < vmstat.len());
+        let amounts = fields(|it| it.row().file == File::Meminfo);
+        assert_eq!(memory(&amounts).series.len(), amounts.len());
+    }
 }

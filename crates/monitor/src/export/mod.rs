@@ -15,4 +15,3 @@ pub use extras::{
     Cgroup, Effect, Experiment, Extras, FleetArm, GroupRule, Knowledge, MOST_CGROUPS,
     MOST_EXPERIMENTS, MOST_GROUPS, PointDurations, ProcessGroup, ProcessGroups,
 };
-pub use families::MEMORY;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::rates::{Between, COUNTERS};
+use super::rates::{Between, counters, value};
 
 /// So many rates are kept: as many as the widest curve shows.
 const LENGTH: usize = 120;
@@ -17,14 +17,15 @@ const UNKNOWN: char = ' ';
 /// The last rates of each counter, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    rates: [VecDeque<Option<f64>>; COUNTERS.len()],
+    rates: Vec<VecDeque<Option<f64>>>,
 }
 
 impl History {
     /// Adds the rates between two samples.
     pub(super) fn push(&mut self, between: &Between<'_>) {
-        for (rates, counter) in self.rates.iter_mut().zip(&COUNTERS) {
-            rates.push_back(between.per_second(|sample| counter.value(sample)));
+        self.rates.resize_with(counters().count(), VecDeque::new);
+        for (rates, counter) in self.rates.iter_mut().zip(counters()) {
+            rates.push_back(between.per_second(|sample| value(counter, sample)));
             if rates.len() > LENGTH {
                 rates.pop_front();
             }

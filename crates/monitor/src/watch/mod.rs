@@ -4,7 +4,7 @@
 //! process is selected, and how rows are sorted and filtered. Nothing here draws on a terminal.
 //!
 //! To add a tab, add a variant of `Tab` and a file in `view/`. A key is a line in `keys.rs`;
-//! a counter is a line of `COUNTERS` in `rates.rs`.
+//! a counter is a row of `hugewise_base::counter`.
 
 mod history;
 mod keys;

@@ -2,54 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use hugewise_base::counter::{Counter, Place};
+
 use super::sample::{Processes, Sample};
 
-/// A counter of the machine that the screen shows as a rate.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counter {
-    /// What it counts, in words.
-    pub(super) name: &'static str,
-    /// Its names in `/proc/vmstat`, those that end in `*` as beginnings; they are added up.
-    fields: &'static [&'static str],
-    /// Whether a high rate is bad news.
-    pub(super) is_trouble: bool,
+/// The counters of `/proc/vmstat` that the screen shows as rates, two a line.
+pub(super) fn counters() -> impl Iterator<Item = Counter> {
+    Counter::at(Place::Watch).filter(|counter| counter.is_in_vmstat())
 }
 
-/// The counters, two a line.
-pub(super) const COUNTERS: [Counter; 8] = [
-    counter("page faults", &["pgfault"], false),
-    counter("huge faults", &["thp_fault_alloc"], false),
-    counter("fallbacks", &["thp_fault_fallback"], true),
-    counter("collapses", &["thp_collapse_alloc"], false),
-    counter("splits", &["thp_split_page"], true),
-    counter("failed collapses", &["thp_collapse_alloc_failed"], true),
-    counter("compaction stalls", &["compact_stall"], true),
-    counter("reclaim stalls", &["allocstall_*"], true),
-];
-
-const fn counter(name: &'static str, fields: &'static [&'static str], is_trouble: bool) -> Counter {
-    Counter {
-        name,
-        fields,
-        is_trouble,
-    }
-}
-
-impl Counter {
-    /// Its value; `None` where this kernel has none of its fields.
-    pub(super) fn value(&self, sample: &Sample) -> Option<u64> {
-        let events = sample.machine.events.value.as_ref().ok()?;
-        let is_ours = |name: &str| {
-            self.fields
-                .iter()
-                .any(|field| match field.strip_suffix('*') {
-                    Some(begin) => name.starts_with(begin),
-                    None => name == *field,
-                })
-        };
-        let ours = events.iter().filter(|(name, _)| is_ours(name));
-        ours.map(|(_, value)| *value).reduce(u64::saturating_add)
-    }
+/// The value of a counter; `None` if this kernel has none of its fields.
+pub(super) fn value(counter: Counter, sample: &Sample) -> Option<u64> {
+    counter.total(sample.machine.events.value.as_ref().ok()?)
 }
 
 /// Two samples, the earlier first.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sample::{Header, Sample};
 use hugewise_base::geometry;
-use hugewise_base::jsonl::{self, LineError, lines, read_header};
+use hugewise_base::jsonl::{self, LineError};
 
 /// One line of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -53,18 +53,11 @@ impl jsonl::Line for Line {
 /// # Errors
 /// A line is not of this format, or of another version; or there is no sample.
 pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
-    let mut lines = lines(bytes);
-    let writer = <Line as jsonl::Line>::WRITER;
-    let first = lines.next().ok_or(LineError::Empty { writer })?;
-    let header = read_header::<Line>(first)?;
+    let (header, lines) = jsonl::read::<Line>(bytes)?;
     let mut samples = Vec::new();
-    for raw in lines {
-        match raw.read::<Line>()? {
-            None => {}
-            Some(Line::Header(_)) => {
-                return Err(LineError::misplaced(raw.number, "a second header"));
-            }
-            Some(Line::Sample(sample)) => samples.push(*sample),
+    for line in lines {
+        if let Some(Line::Sample(sample)) = line?.1 {
+            samples.push(*sample);
         }
     }
     match samples.is_empty() {

@@ -3,6 +3,7 @@
 use super::kind::{CYCLES, INSTRUCTIONS};
 use super::live::{mark, short};
 use super::{Header, Summary, Tally};
+use hugewise_base::counter::Counter;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
 use hugewise_text::document::Field;
@@ -146,13 +147,13 @@ impl Fields<'_> {
     /// What the kernel counts.
     pub(super) fn kernel(&self) -> Vec<Field> {
         let compaction = [
-            ("compact_stall_total", "stalls"),
-            ("compact_success_total", "succeeded"),
-            ("compact_fail_total", "failed"),
+            (Counter::CompactStall.name(), "stalls"),
+            (Counter::CompactSuccess.name(), "succeeded"),
+            (Counter::CompactFail.name(), "failed"),
         ];
         let huge = [
-            ("thp_fault_alloc_total", "huge pages"),
-            ("thp_fault_fallback_total", "failed"),
+            (Counter::ThpFaultAlloc.name(), "huge pages"),
+            (Counter::ThpFaultFallback.name(), "failed"),
         ];
         let free = [("free_huge_pages_total", "at the end")];
         let one =
@@ -160,7 +161,11 @@ impl Fields<'_> {
         vec![
             self.field("page faults", "minor_faults_total", self.faults()),
             one("huge faults", &huge),
-            self.field("collapsed", "thp_collapse_alloc_total", self.collapsed()),
+            self.field(
+                "collapsed",
+                Counter::ThpCollapseAlloc.name(),
+                self.collapsed(),
+            ),
             one("compaction", &compaction),
             self.field("huge memory", "huge_ratio", self.huge_memory()),
             one("free huge blocks", &free),
@@ -168,7 +173,7 @@ impl Fields<'_> {
     }
 
     fn collapsed(&self) -> String {
-        let pages = self.counted(&[("thp_collapse_alloc_total", "huge pages")]);
+        let pages = self.counted(&[(Counter::ThpCollapseAlloc.name(), "huge pages")]);
         match self.get("khugepaged_seconds") {
             Ok(seconds) if seconds > 0.0 => {
                 format!(

@@ -2,6 +2,7 @@
 
 use super::summary::{grows, value};
 use super::{Header, Interval, Target};
+use hugewise_base::counter::Counter;
 use hugewise_base::units::{Unit, time_of_day};
 use hugewise_experiment::run::metric::Scope;
 use hugewise_text::grid::{Cell, Grid};
@@ -62,10 +63,10 @@ static COLUMNS: &[Column] = &[
     column(("dTLB", "data page walks per 1000 instructions"), 6, "dtlb_walks_per_kinst", Form::Plain, Source::Hardware),
     column(("iTLB", "code page walks per 1000 instructions"), 6, "itlb_walks_per_kinst", Form::Plain, Source::Hardware),
     column(("faults", "page faults"), 7, "minor_faults_total", Form::Rate, Source::Kernel),
-    column(("huge", "huge pages from faults"), 6, "thp_fault_alloc_total", Form::Rate, Source::Kernel),
-    column(("failed", "failed huge faults"), 8, "thp_fault_fallback_total", Form::Rate, Source::Kernel),
-    column(("collapsed", "huge pages from khugepaged"), 11, "thp_collapse_alloc_total", Form::Rate, Source::Kernel),
-    column(("compact", "compaction stalls"), 9, "compact_stall_total", Form::Rate, Source::Kernel),
+    column(("huge", "huge pages from faults"), 6, Counter::ThpFaultAlloc.name(), Form::Rate, Source::Kernel),
+    column(("failed", "failed huge faults"), 8, Counter::ThpFaultFallback.name(), Form::Rate, Source::Kernel),
+    column(("collapsed", "huge pages from khugepaged"), 11, Counter::ThpCollapseAlloc.name(), Form::Rate, Source::Kernel),
+    column(("compact", "compaction stalls"), 9, Counter::CompactStall.name(), Form::Rate, Source::Kernel),
     column(("huge%", "memory that is huge"), 6, "huge_ratio", Form::Percent, Source::Kernel),
     column(("free", "free huge blocks"), 7, "free_huge_pages_total", Form::Plain, Source::Kernel),
 ];

@@ -41,7 +41,7 @@ pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};
 pub use live::{live_heading, live_line};
 pub use read::{Recording, parse};
-pub use reading::{KernelReading, READINGS};
+pub use reading::{KernelReading, READINGS, is_reading};
 pub use summary::Summary;
 pub use walk_share::WalkShare;
 

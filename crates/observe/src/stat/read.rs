@@ -2,7 +2,7 @@
 
 use super::{Header, Interval, Line};
 use hugewise_base::geometry;
-use hugewise_base::jsonl::{self, LineError, lines, read_header};
+use hugewise_base::jsonl::{self, LineError};
 use hugewise_experiment::run::trial::Outcome;
 
 /// A recording.
@@ -48,22 +48,17 @@ impl jsonl::Line for Line {
 /// # Errors
 /// A line is not of this format, or of another version.
 pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
-    let mut lines = lines(bytes);
-    let writer = <Line as jsonl::Line>::WRITER;
-    let first = lines.next().ok_or(LineError::Empty { writer })?;
+    let (header, lines) = jsonl::read::<Line>(bytes)?;
     let mut recording = Recording {
-        header: read_header::<Line>(first)?,
+        header,
         intervals: Vec::new(),
         outcome: None,
         left: (0, 0),
         torn: true,
     };
-    for raw in lines {
-        match raw.read::<Line>()? {
-            None => {}
-            Some(Line::Header(_)) => {
-                return Err(LineError::misplaced(raw.number, "a second header"));
-            }
+    for line in lines {
+        match line?.1 {
+            None | Some(Line::Header(_)) => {}
             Some(Line::Interval(interval)) => recording.intervals.push(interval),
             Some(Line::Summary(summary)) => {
                 recording.outcome = summary.outcome;

@@ -1,35 +1,19 @@
 //! What the kernel counts by itself: needs no hardware counters.
 
+use hugewise_base::counter::{Counter, Place};
 use hugewise_experiment::run::metric::metrics;
 
 #[rustfmt::skip]
 metrics! {
-    /// What `stat` reads of the kernel; named as the metric where `run` has the same.
+    /// What `stat` reads of the kernel beside its counters, see [`Counter`]; named as the metric
+    /// where `run` has the same.
     pub enum KernelReading in READINGS;
     MinorFaultsTotal "minor_faults_total" "minor faults" Count Lower Tree Always
         "faults served without I/O: /proc/PID/stat, memory.stat or /proc/vmstat";
     MajorFaultsTotal "major_faults_total" "major faults" Count Lower Tree WhenNonZero
         "faults that waited for I/O, from the same files";
-    ThpFaultAllocTotal "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
-        "huge pages made in faults: /proc/vmstat";
-    ThpFaultFallbackTotal "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
-        "refused in faults: /proc/vmstat";
-    ThpCollapseAllocTotal "thp_collapse_alloc_total" "pages collapsed" Count Neither Machine WhenNonZero
-        "huge pages made by khugepaged and MADV_COLLAPSE: /proc/vmstat";
-    ThpSplitPmdTotal "thp_split_pmd_total" "huge mappings split" Count Lower Machine WhenNonZero
-        "huge mappings split: /proc/vmstat";
     KhugepagedSeconds "khugepaged_seconds" "khugepaged" Seconds Lower Machine WhenNonZero
         "processor time of the kernel thread: /proc/PID/schedstat";
-    CompactStallTotal "compact_stall_total" "compaction stalls" Count Lower Machine WhenNonZero
-        "tasks that compacted memory themselves: /proc/vmstat";
-    CompactSuccessTotal "compact_success_total" "compactions done" Count Neither Machine OnRequest
-        "of them with success: /proc/vmstat";
-    CompactFailTotal "compact_fail_total" "compactions failed" Count Lower Machine OnRequest
-        "of them in vain: /proc/vmstat";
-    CompactMigrateScannedTotal "compact_migrate_scanned_total" "pages scanned to move" Count Lower Machine OnRequest
-        "pages that compaction looked at to move: /proc/vmstat";
-    CompactDaemonWakeTotal "compact_daemon_wake_total" "calls for kcompactd" Count Neither Machine OnRequest
-        "calls for kcompactd: /proc/vmstat";
     HugeRatio "huge_ratio" "huge memory" Ratio Neither Tree Always
         "share of the memory below that PMDs map: smaps_rollup, memory.stat or meminfo";
     RssBytes "rss_bytes" "resident" Bytes Lower Tree Always
@@ -51,6 +35,13 @@ impl KernelReading {
             _ => "nothing",
         }
     }
+}
+
+/// Tells whether a reading of the kernel has this name.
+#[must_use]
+pub fn is_reading(name: &str) -> bool {
+    let mut counters = Counter::at(Place::Stat);
+    name.parse::<KernelReading>().is_ok() || counters.any(|counter| counter.name() == name)
 }
 
 #[cfg(test)]

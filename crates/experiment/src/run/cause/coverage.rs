@@ -2,7 +2,7 @@
 
 use super::Pair;
 use super::context::{MissingInput, View};
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 
 /// The kinds of huge memory that are measured as bytes at their peak.
 const KINDS: [MetricId; 4] = [
@@ -37,7 +37,7 @@ pub(super) fn is_more_huge(view: &View<'_, '_>) -> Result<bool, MissingInput> {
     let peak = peak.map_or(0.0, |it| it.baseline.max(it.arm));
     let differs = |bytes: f64| bytes.abs() > huge_page.max(0.01 * peak);
     // A page that came and went between two samples was still counted when it was made.
-    let made = view.both(MetricId::ThpFaultAllocTotal);
+    let made = view.both(MetricId::Counter(Counter::ThpFaultAlloc));
     let is_other = made.is_ok_and(|it| differs(it.change() * huge_page))
         || kinds(view)?.iter().any(|it| differs(it.change()));
     Ok(huge_bytes(view)?.change() > 0.0 && is_other)

@@ -8,7 +8,7 @@ use super::{Kind, Outcome};
 use crate::base::units::MIB;
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Comparison, after_idle};
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::plan::HostMemory;
 use crate::run::record::Record;
 use crate::run::trial::{TouchPrice, huge_memory};
@@ -110,7 +110,8 @@ fn uneven(view: &View<'_, '_>, huge_bytes: f64) -> Result<Option<Uneven>, Missin
     let Some((_, [fast_seconds, slow_seconds])) = both else {
         return Ok(None);
     };
-    let stalls = view.here(MetricId::CompactStallTotal)? + view.here(MetricId::AllocstallTotal)?;
+    let stalls = view.here(MetricId::Counter(Counter::CompactStall))?
+        + view.here(MetricId::Counter(Counter::Allocstall))?;
     let page = view.context.host().pmd_bytes();
     let more = slow_seconds - fast_seconds;
     Ok(Some(Uneven {

@@ -3,7 +3,7 @@
 use crate::run::compare::Why;
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::rounds::{Arm, Rounds};
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
@@ -56,7 +56,8 @@ pub(super) fn no_effect(
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
     // What lived between two samples was still counted when it was made.
-    let (huge, policy_huge) = typical(MetricId::ThpFaultAllocTotal.name()).unwrap_or_default();
+    let (huge, policy_huge) =
+        typical(MetricId::Counter(Counter::ThpFaultAlloc).name()).unwrap_or_default();
     if (policy_huge - huge).abs() * pmd > allowed {
         return None;
     }

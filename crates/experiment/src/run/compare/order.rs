@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::run::compare::rounds::numbers;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::record::Record;
 use crate::run::stats::{ALPHA, median, median_interval};
 use crate::run::trial::{Role, Trial};
@@ -165,7 +165,7 @@ fn policies_with_huge_pages(record: &Record) -> Vec<&str> {
     names
         .filter(|name| {
             usual(name, MetricId::HugeAnonPeakBytes) > 0.0
-                || usual(name, MetricId::ThpFaultAllocTotal) >= 1.0
+                || usual(name, MetricId::Counter(Counter::ThpFaultAlloc)) >= 1.0
         })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! What is measured in every trial: a row for each metric.
 
+use crate::base::counter::{Counter, Place};
+
 #[rustfmt::skip]
 metrics! {
     /// A metric that every trial has, be it as a value or as the reason why there is none.
@@ -84,36 +86,7 @@ metrics! {
         "Share of cycles with a page walk for data under way, at most: walks for loads and stores may overlap, and the core computes meanwhile. Not on AMD Zen.";
     CodeWalkCyclesRatio "code_walk_cycles_ratio" "cycles with code walk" Ratio Lower Tree WhenNonZero
         "Share of cycles with a page walk for code under way, at most.";
-    ThpFaultAllocTotal "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
-        "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
-    ThpFaultFallbackTotal "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
-        "vmstat thp_fault_fallback: no huge page could be allocated or charged in a fault. Faults where the mapping was unfit are not counted by the kernel.";
-    ThpFaultFallbackChargeTotal "thp_fault_fallback_charge_total" "huge charges refused" Count Lower Machine OnRequest
-        "vmstat thp_fault_fallback_charge: the part of the refusals that a memory cgroup caused.";
-    ThpCollapseAllocTotal "thp_collapse_alloc_total" "pages collapsed" Count Neither Machine WhenNonZero
-        "vmstat thp_collapse_alloc: huge pages made by khugepaged or MADV_COLLAPSE.";
-    KhugepagedCollapsedTotal "khugepaged_collapsed_total" "khugepaged collapsed" Count Neither Machine OnRequest
-        "khugepaged/pages_collapsed: huge pages made by khugepaged alone.";
-    ThpCollapseAllocFailedTotal "thp_collapse_alloc_failed_total" "collapses refused" Count Lower Machine OnRequest
-        "vmstat thp_collapse_alloc_failed.";
-    ThpSplitPmdTotal "thp_split_pmd_total" "huge mappings split" Count Lower Machine WhenNonZero
-        "vmstat thp_split_pmd: a PMD mapping turned into small ones.";
-    ThpSplitPageTotal "thp_split_page_total" "huge pages split" Count Lower Machine OnRequest
-        "vmstat thp_split_page.";
-    ThpSplitPageFailedTotal "thp_split_page_failed_total" "splits refused" Count Lower Machine OnRequest
-        "vmstat thp_split_page_failed.";
-    ThpDeferredSplitPageTotal "thp_deferred_split_page_total" "splits deferred" Count Lower Machine OnRequest
-        "vmstat thp_deferred_split_page: partly unmapped huge pages.";
-    ThpZeroPageAllocTotal "thp_zero_page_alloc_total" "huge zero page made" Count Neither Machine OnRequest
-        "vmstat thp_zero_page_alloc: allocations of the single shared page, not its mappings.";
-    CompactStallTotal "compact_stall_total" "compaction stalls" Count Lower Machine WhenNonZero
-        "vmstat compact_stall: an allocation compacted memory itself.";
-    CompactSuccessTotal "compact_success_total" "compactions done" Count Neither Machine OnRequest
-        "vmstat compact_success.";
-    CompactFailTotal "compact_fail_total" "compactions failed" Count Lower Machine OnRequest
-        "vmstat compact_fail.";
-    AllocstallTotal "allocstall_total" "reclaim stalls" Count Lower Machine WhenNonZero
-        "vmstat allocstall_*, summed over zones: an allocation reclaimed memory itself.";
+    ..counters at Trial;
     DirectCompactionSeconds "direct_compaction_seconds" "in direct compaction" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent compacting memory for their own allocations, waits included (BPF at try_to_compact_pages, or mm_compaction_begin and _end).";
     DirectReclaimSeconds "direct_reclaim_seconds" "in direct reclaim" Seconds Lower Tree WhenNonZero
@@ -130,8 +103,6 @@ metrics! {
         "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
     MmapLockWaitSeconds "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree queued for the lock of their own address space while another had it, added up (BPF at contention_begin and contention_end of that lock); spinning before that is not in it. Only with --stalls all.";
-    SwappedPagesTotal "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
-        "vmstat pswpin and pswpout.";
     VoluntarySwitchesTotal "voluntary_switches_total" "waits" Count Lower Tree OnRequest
         "Voluntary context switches of the tree, from wait4(2).";
     InvoluntarySwitchesTotal "involuntary_switches_total" "preemptions" Count Lower Tree OnRequest

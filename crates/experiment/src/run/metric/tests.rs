@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn names_are_unique_and_end_in_their_unit() {
-    for table in FAMILIES {
+    for table in FAMILIES.iter() {
         let names: std::collections::BTreeSet<_> =
             table.metrics.iter().map(|metric| &metric.name).collect();
         assert_eq!(names.len(), table.metrics.len(), "{}", table.names);
@@ -28,11 +28,12 @@ fn names_are_unique_and_end_in_their_unit() {
 
 #[test]
 fn an_id_is_its_row_and_its_name() {
-    for id in MetricId::ALL {
-        assert_eq!(id.name().parse(), Ok(*id));
+    for id in MetricId::all() {
+        assert_eq!(id.name().parse(), Ok(id));
         assert_eq!(id.metric().name, id.name());
         let json = serde_json::to_value(id).unwrap();
         assert_eq!(json, id.name());
+        assert_eq!(serde_json::from_value::<MetricId>(json).unwrap(), id);
     }
     assert_eq!("wall_second".parse::<MetricId>(), Err(UnknownMetric));
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{ChangeOfMeans, Continuation, End, Header, Line, Record, Removal};
 use crate::base::geometry;
-use crate::base::jsonl::{self, LineError, lines, read_header};
+use crate::base::jsonl::{self, LineError};
 use crate::run::trial::Trial;
 use crate::run::trial::readings::Names;
 use crate::text::number::counted;
@@ -21,21 +21,19 @@ use crate::text::number::counted;
 /// # Errors
 /// Everything but a torn last line, which becomes a warning of the record.
 pub fn parse(bytes: &[u8]) -> Result<Record, LineError> {
-    let mut lines = lines(bytes);
-    let writer = <Line as jsonl::Line>::WRITER;
-    let first = lines.next().ok_or(LineError::Empty { writer })?;
-    let mut record = Record::begin(read_header::<Line>(first)?);
+    let (header, lines) = jsonl::read::<Line>(bytes)?;
+    let mut record = Record::begin(header);
     let mut names = Names::default();
-    for raw in lines {
-        match raw.read::<Line>()? {
+    for line in lines {
+        let (number, line) = line?;
+        match line {
             Some(mut line) => {
                 if let Line::Trial(trial) = &mut line {
                     names.share(&mut trial.readings);
                 }
-                append(&mut record, line)
-                    .map_err(|error| LineError::misplaced(raw.number, error))?;
+                append(&mut record, line).map_err(|error| LineError::misplaced(number, error))?;
             }
-            None => record.warnings.push(torn(raw.number, record.trials.len())),
+            None => record.warnings.push(torn(number, record.trials.len())),
         }
     }
     if record.end.is_none() && record.warnings.is_empty() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Trial;
 use super::huge_memory::seen_huge_bytes;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::stats::median;
 
 /// A touch is cold if it takes this many times what a warm one takes.
@@ -119,7 +119,8 @@ impl Trial {
         let brought = |faults, bytes| self.value(faults).unwrap_or(0.0) * bytes as f64;
         let huge = match seen_huge_bytes(|metric| self.value(metric)) {
             Some(0.0) => 0.0,
-            _ => brought(MetricId::ThpFaultAllocTotal, huge_page_bytes).min(MOST_OF_PEAK * peak),
+            _ => brought(MetricId::Counter(Counter::ThpFaultAlloc), huge_page_bytes)
+                .min(MOST_OF_PEAK * peak),
         };
         let taken = match self.start {
             Some(_) => (brought(MetricId::MinorFaultsTotal, page_bytes) + huge).min(peak),

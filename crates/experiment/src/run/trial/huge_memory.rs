@@ -1,6 +1,6 @@
 //! How much of a program's memory was in huge pages.
 
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 
 /// One huge page is what samples may miss. From this share of the program's memory on it counts all the same.
 pub const A_GOOD_PART: f64 = 0.1;
@@ -15,7 +15,8 @@ pub fn huge_memory(
     huge_page_bytes: f64,
 ) -> Option<f64> {
     let seen = seen_huge_bytes(&mut read);
-    let faulted = read(MetricId::ThpFaultAllocTotal).map(|faults| faults * huge_page_bytes);
+    let faulted =
+        read(MetricId::Counter(Counter::ThpFaultAlloc)).map(|faults| faults * huge_page_bytes);
     let peak = read(MetricId::PeakRssBytes);
     let is_own = |bytes: &f64| seen != Some(0.0) && peak.is_none_or(|peak| *bytes <= peak);
     seen.into_iter()
@@ -40,7 +41,7 @@ mod tests {
         let read = |metric| match metric {
             MetricId::HugeAnonPeakBytes => sampled.map(|bytes| bytes * MIB),
             MetricId::HugeAnonExitBytes => at_exit.map(|bytes| bytes * MIB),
-            MetricId::ThpFaultAllocTotal => Some(faults),
+            MetricId::Counter(Counter::ThpFaultAlloc) => Some(faults),
             MetricId::PeakRssBytes => Some(171.0 * MIB),
             _ => None,
         };

@@ -2,6 +2,7 @@
 //! kernel's own readings need.
 
 use anyhow::Result;
+use hugewise_base::counter::{Counter, Place};
 use hugewise_base::missing::Missing;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan;
@@ -75,7 +76,7 @@ struct Event {
 #[derive(Debug, Serialize)]
 struct Reading {
     name: &'static str,
-    doc: &'static str,
+    doc: String,
     needs: &'static str,
 }
 
@@ -95,7 +96,6 @@ pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
 fn list(root: &Root) -> Result<List> {
     let grants = Grants::read(root);
     let sources = plan::sources(root).map_err(|missing| anyhow::anyhow!("{missing}"))?;
-    let readings = KernelReading::ALL.iter();
     Ok(List {
         format: "hugewise-stat-list 1",
         processors: sources
@@ -107,13 +107,23 @@ fn list(root: &Root) -> Result<List> {
             own_kernel_mode: grants.perf_kernel(),
             machine: grants.perf_machine(),
         },
-        readings: readings
-            .map(|reading| Reading {
-                name: reading.name(),
-                doc: &reading.metric().doc,
-                needs: reading.needs(),
-            })
-            .collect(),
+        readings: counters().chain(others()).collect(),
+    })
+}
+
+fn counters() -> impl Iterator<Item = Reading> {
+    Counter::at(Place::Stat).map(|counter| Reading {
+        name: counter.name(),
+        doc: counter.row().doc(),
+        needs: "nothing",
+    })
+}
+
+fn others() -> impl Iterator<Item = Reading> {
+    KernelReading::ALL.iter().map(|reading| Reading {
+        name: reading.name(),
+        doc: reading.metric().doc.to_string(),
+        needs: reading.needs(),
     })
 }
 

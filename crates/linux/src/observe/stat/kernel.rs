@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hugewise_base::counter::{Counter, File, Place};
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::Scope;
@@ -19,22 +20,6 @@ use crate::proc::vmstat::read_vmstat;
 
 type Events = Result<BTreeMap<String, u64>, Missing>;
 type Value = Result<f64, Missing>;
-
-/// Counters of `/proc/vmstat` that are shown, all of the machine.
-const EVENTS: [&str; 9] = [
-    "thp_fault_alloc",
-    "thp_fault_fallback",
-    "thp_collapse_alloc",
-    "thp_split_pmd",
-    "compact_stall",
-    "compact_success",
-    "compact_fail",
-    "compact_migrate_scanned",
-    "compact_daemon_wake",
-];
-
-/// Counters that `memory.stat` of a version 2 cgroup keeps too (mm/memcontrol.c).
-const OF_GROUPS: [&str; 2] = ["thp_fault_alloc", "thp_collapse_alloc"];
 
 /// Reads the kernel's counters.
 #[derive(Debug)]
@@ -90,13 +75,12 @@ impl<'a> Kernel<'a> {
             Subject::Cgroup(_) => Scope::Group,
             Subject::Command { .. } | Subject::Process(_) => Scope::Tree,
         };
-        let events = EVENTS.iter().map(|event| {
-            let scope = if self.of_group(event) {
-                Scope::Group
-            } else {
-                Scope::Machine
+        let events = Counter::at(Place::Stat).map(|counter| {
+            let scope = match self.of_group(counter) {
+                true => Scope::Group,
+                false => Scope::Machine,
             };
-            (format!("{event}_total"), scope)
+            (counter.name().to_owned(), scope)
         });
         let machine = [
             KernelReading::KhugepagedSeconds,
@@ -131,22 +115,22 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    fn of_group(&self, event: &str) -> bool {
+    fn of_group(&self, counter: Counter) -> bool {
         let group = self.before.group.as_ref();
-        OF_GROUPS.contains(&event) && group.is_ok_and(|stat| stat.contains_key(event))
+        counter.row().file == File::VmstatAndGroups
+            && group.is_ok_and(|stat| counter.total(stat).is_some())
     }
 
     /// Growth since the last call, and the state of what does not grow.
     pub(super) fn grown(&mut self) -> BTreeMap<String, Reading> {
         let now = look(self.root, &self.subject, self.khugepaged);
         let mut values: Vec<(String, Value)> = Vec::new();
-        for event in EVENTS {
-            let value = if self.of_group(event) {
-                growth(&self.before.group, &now.group, event, "memory.stat")
-            } else {
-                growth(&self.before.machine, &now.machine, event, "/proc/vmstat")
+        for counter in Counter::at(Place::Stat) {
+            let value = match self.of_group(counter) {
+                true => growth(&self.before.group, &now.group, counter, "memory.stat"),
+                false => growth(&self.before.machine, &now.machine, counter, "/proc/vmstat"),
             };
-            values.push((format!("{event}_total"), value));
+            values.push((counter.name().to_owned(), value));
         }
         let (minor, major) = self.faults(&now);
         values.push((KernelReading::MinorFaultsTotal.to_string(), minor));
@@ -217,26 +201,26 @@ fn look(root: &Root, subject: &Subject, khugepaged: Khugepaged) -> Look {
     }
 }
 
-fn growth(before: &Events, now: &Events, event: &str, file: &str) -> Value {
+fn growth(before: &Events, now: &Events, counter: Counter, file: &str) -> Value {
     let (before, now) = (before.as_ref(), now.as_ref());
     let (before, now) = (before.map_err(Clone::clone)?, now.map_err(Clone::clone)?);
-    let known = before.get(event).zip(now.get(event));
+    let known = counter.total(before).zip(counter.total(now));
     known
-        .map(|(before, now)| now.saturating_sub(*before) as f64)
-        .ok_or_else(|| Missing::not_supported(format!("{event} in {file}")))
+        .map(|(before, now)| now.saturating_sub(before) as f64)
+        .ok_or_else(|| Missing::not_supported(format!("{} in {file}", counter.field())))
 }
 
 /// `pgfault` counts all faults, those that waited for I/O (`pgmajfault`) too.
 fn of_stat(before: &Events, now: &Events, file: &str) -> (Value, Value) {
-    let all = growth(before, now, "pgfault", file);
-    let major = growth(before, now, "pgmajfault", file);
+    let all = growth(before, now, Counter::PageFaults, file);
+    let major = growth(before, now, Counter::WaitingFaults, file);
     let minor = all.and_then(|all| Ok((all - major.clone()?).max(0.0)));
     (minor, major)
 }
 
 #[cfg(test)]
 mod tests {
-    use hugewise_observe::stat::KernelReading;
+    use hugewise_observe::stat::is_reading;
 
     use super::*;
 
@@ -261,7 +245,7 @@ mod tests {
             root: &root,
             subject,
         };
-        let explained = |name: &String| name.parse::<KernelReading>().is_ok();
+        let explained = |name: &String| is_reading(name);
         assert!(kernel.grown().keys().all(explained));
         assert!(kernel.scopes().keys().all(explained));
     }
@@ -276,7 +260,7 @@ mod tests {
     #[test]
     fn a_counter_that_is_not_there_is_not_zero() {
         let none = events(&[]);
-        let why = growth(&none, &none, "compact_stall", "/proc/vmstat").unwrap_err();
+        let why = growth(&none, &none, Counter::CompactStall, "/proc/vmstat").unwrap_err();
         assert_eq!(
             why.to_string(),
             "not on this machine: compact_stall in /proc/vmstat"

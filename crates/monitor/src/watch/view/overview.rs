@@ -1,8 +1,9 @@
 //! The machine in a few lines: memory, settings, what happens in a second.
 
 use crate::watch::history::History;
-use crate::watch::rates::{Between, COUNTERS};
+use crate::watch::rates::{Between, counters};
 use crate::watch::sample::{Header, Sample};
+use hugewise_base::counter::{Better, Counter};
 use hugewise_base::free_blocks::{free_bytes, free_huge_pages, small_block_share};
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::{MachineSample, free_blocks};
@@ -15,7 +16,9 @@ use hugewise_text::wrap::plain;
 use super::{memory_text, rate_text, share_text};
 
 /// Columns that the words and rates of two counters take.
-const WORDS: usize = 2 * (17 + 10 + 4);
+const WORDS: usize = 2 * (LABEL + 10 + 4);
+/// The longest label of a counter.
+const LABEL: usize = 19;
 /// Longest curve.
 const CURVE: usize = 60;
 
@@ -37,30 +40,34 @@ pub(super) fn head(
     let curve = (columns.saturating_sub(WORDS) / 2).min(CURVE);
     Document::new([
         Section::default().with(fields),
-        Section::default().with(counters(history, curve)),
+        Section::default().with(rates(history, curve)),
     ])
 }
 
 /// Two counters a line, each with its rate and its curve.
-fn counters(history: &History, curve: usize) -> Grid {
+fn rates(history: &History, curve: usize) -> Grid {
     let align = [Align::Left, Align::Right, Align::Left];
     let mut grid = Grid::default().aligned(&[align, align].concat());
-    let half = COUNTERS.len() / 2;
-    for line in 0..half {
-        let cells = [line, line + half].map(|place| cells(history, place, curve));
-        grid.rows.push(cells.concat());
+    let rates: Vec<_> = counters()
+        .enumerate()
+        .map(|(place, counter)| cells(history, place, counter, curve))
+        .collect();
+    let (left, right) = rates.split_at(rates.len().div_ceil(2));
+    for (at, cells) in left.iter().enumerate() {
+        let beside = right.get(at).cloned().unwrap_or_default();
+        grid.rows.push([cells.clone(), beside].concat());
     }
     grid
 }
 
-fn cells(history: &History, place: usize, curve: usize) -> Vec<Cell> {
-    let (counter, rate) = (&COUNTERS[place], history.last(place));
-    let is_bad = counter.is_trouble && rate.is_some_and(|rate| rate > 0.0);
+fn cells(history: &History, place: usize, counter: Counter, curve: usize) -> Vec<Cell> {
+    let (row, rate) = (counter.row(), history.last(place));
+    let is_bad = row.better == Better::Lower && rate.is_some_and(|rate| rate > 0.0);
     let tone = if is_bad { Tone::Bad } else { Tone::Plain };
     let unit = if rate.is_some() { "/s" } else { "" };
     let curve = history.curve(place, curve);
     vec![
-        Cell::plain(format!("{:<17}", counter.name)),
+        Cell::plain(format!("{:<LABEL$}", row.label)),
         Cell::plain(format!("{:>8}{unit}", rate_text(rate))).tone(tone),
         Cell::plain(curve),
     ]
@@ -91,25 +98,24 @@ fn memory(machine: &MachineSample) -> String {
         Ok(memory) => memory,
         Err(why) => return why.to_string(),
     };
-    let of = |name: &str| memory.get(name).copied();
-    let part = |all: &str, huge: &str| match of(all) {
+    let part = |all: Counter, huge: Counter| match all.total(memory) {
         Some(bytes) => {
-            let share = share_text(of(huge), bytes);
+            let share = share_text(huge.total(memory), bytes);
             format!("{} ({share} % huge)", bytes_text(bytes))
         }
         None => "-".to_owned(),
     };
     format!(
         "anonymous {} · shared {}",
-        part("AnonPages", "AnonHugePages"),
-        part("Shmem", "ShmemHugePages")
+        part(Counter::AnonBytes, Counter::AnonHugeBytes),
+        part(Counter::ShmemBytes, Counter::ShmemHugeBytes)
     )
 }
 
 /// Files in the page cache that are in huge pages; `-` before Linux 5.4.
 fn huge_files(machine: &MachineSample) -> String {
     match &machine.memory.value {
-        Ok(memory) => memory_text(memory.get("FileHugePages").copied()),
+        Ok(memory) => memory_text(Counter::FileHugeBytes.total(memory)),
         Err(why) => why.to_string(),
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::watch::rates::Between;
+use hugewise_base::counter::{Better, Counter, File, Place};
 use hugewise_base::units::bytes_text;
 use hugewise_observe::machine::{MachineSample, Setting};
 use hugewise_text::Tone;
@@ -14,13 +15,15 @@ use hugewise_text::wrap::plain;
 
 use super::{memory_text, rate_text};
 
-/// A column of a rate: heading, file of `hugepages-SIZE/stats`, whether it is trouble.
-const RATES: [(&str, &str, bool); 4] = [
-    ("served/s", "anon_fault_alloc", false),
-    ("fallbacks/s", "anon_fault_fallback", true),
-    ("splits/s", "split", true),
-    ("swapped/s", "swpout", true),
-];
+/// The columns: counters of `hugepages-SIZE/stats`.
+fn columns() -> impl Iterator<Item = Counter> {
+    Counter::at(Place::Watch).filter(|counter| counter.row().file == File::SizeStats)
+}
+
+/// Tells whether the kernel's file has a state and no count of events.
+fn is_state(counter: Counter) -> bool {
+    counter.field().starts_with("nr_")
+}
 
 /// The tables.
 pub(super) fn document(between: &Between<'_>) -> Document {
@@ -28,13 +31,14 @@ pub(super) fn document(between: &Between<'_>) -> Document {
     let mut folios = Section::titled("Transparent folios");
     match &machine.sizes.value {
         Ok(sizes) if sizes.is_empty() => {
-            folios.push("This kernel has no counters by size (Linux 6.8).");
+            folios.push("This kernel has no counters by size (Linux 6.10).");
         }
         Ok(sizes) => {
             folios.push(grid(sizes, between));
-            let note = "served: a page fault got a folio of this size; fallbacks: it wanted one and \
-                        got smaller pages; in part: folios of which some pages are mapped no more";
-            folios.push(Block::Notes(vec![note.to_owned()]));
+            let meaning =
+                |counter: Counter| format!("{}: {}", counter.row().label, counter.row().meaning);
+            let meanings: Vec<String> = columns().map(meaning).collect();
+            folios.push(Block::Notes(vec![meanings.join("; ")]));
         }
         Err(why) => folios.push(why.to_string()),
     }
@@ -42,31 +46,40 @@ pub(super) fn document(between: &Between<'_>) -> Document {
 }
 
 fn grid(sizes: &BTreeMap<u64, BTreeMap<String, u64>>, between: &Between<'_>) -> Grid {
-    let heading = ["size", "setting"]
-        .into_iter()
-        .chain(RATES.map(|rate| rate.0));
-    let heading: Vec<_> = heading.chain(["in use", "in part"]).collect();
+    let fixed = ["size", "setting"].map(str::to_owned);
+    let heading: Vec<String> = fixed.into_iter().chain(columns().map(heading)).collect();
+    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
     let mut grid = Grid::headed(&heading).aligned(&[Align::Right, Align::Left]);
     for (&size, files) in sizes {
-        let memory = |file: &str| files.get(file).map(|folios| folios.saturating_mul(size));
         let mut row = vec![
             Cell::plain(bytes_text(size)),
             Cell::plain(setting(&between.now.machine, size)),
         ];
-        row.extend(RATES.map(|(_, file, is_trouble)| rate(between, size, file, is_trouble)));
-        row.push(Cell::plain(memory_text(memory("nr_anon"))));
-        row.push(Cell::plain(memory_text(memory("nr_anon_partially_mapped"))));
+        row.extend(columns().map(|counter| match is_state(counter) {
+            true => {
+                let folios = counter.total(files);
+                Cell::plain(memory_text(
+                    folios.map(|folios| folios.saturating_mul(size)),
+                ))
+            }
+            false => rate(between, size, counter),
+        }));
         grid.rows.push(row);
     }
     grid
 }
 
-fn rate(between: &Between<'_>, size: u64, file: &str, is_trouble: bool) -> Cell {
+fn heading(counter: Counter) -> String {
+    let per_second = if is_state(counter) { "" } else { "/s" };
+    format!("{}{per_second}", counter.row().label)
+}
+
+fn rate(between: &Between<'_>, size: u64, counter: Counter) -> Cell {
     let rate = between.per_second(|sample| {
         let sizes = sample.machine.sizes.value.as_ref().ok()?;
-        sizes.get(&size)?.get(file).copied()
+        counter.total(sizes.get(&size)?)
     });
-    let is_bad = is_trouble && rate.is_some_and(|rate| rate > 0.0);
+    let is_bad = counter.row().better == Better::Lower && rate.is_some_and(|rate| rate > 0.0);
     let tone = if is_bad { Tone::Bad } else { Tone::Plain };
     Cell::plain(rate_text(rate)).tone(tone)
 }

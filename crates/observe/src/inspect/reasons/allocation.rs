@@ -1,6 +1,7 @@
 //! Whether a huge page was allocated, and kept. Events of vmstat are machine-wide and since boot, so
 //! they only exclude what never happened.
 
+use hugewise_base::counter::Counter;
 use hugewise_base::units::{MIB, bytes_text};
 
 use super::history::{history_evidence, may_be_single};
@@ -11,7 +12,7 @@ pub(super) const ALLOC_FAIL: Row = Row {
     state: State::Eligible,
     rule: Rule::History(alloc_fail),
     evidence: history_evidence,
-    circumstance: |range| event(range, "thp_fault_fallback"),
+    circumstance: |range| event(range, Counter::ThpFaultFallback),
     what: "At the first use of the range the kernel could not allocate a huge page, in spite \
            of the effort that `defrag` asks for.",
     kernels: "all",
@@ -28,7 +29,7 @@ pub(super) const ALLOC_NO_EFFORT: Row = Row {
     state: State::Eligible,
     rule: Rule::History(alloc_no_effort),
     evidence: history_evidence,
-    circumstance: |range| event(range, "thp_fault_fallback"),
+    circumstance: |range| event(range, Counter::ThpFaultFallback),
     what: "At the first use of the range no huge page was free, and `defrag` forbids reclaim \
            and compaction for memory that is not advised.",
     kernels: "all",
@@ -73,7 +74,7 @@ pub(super) const SPLIT_BY_RECLAIM: Row = Row {
     state: State::Eligible,
     rule: Rule::History(reclaim),
     evidence: history_evidence,
-    circumstance: |range| event(range, "thp_split_page"),
+    circumstance: |range| event(range, Counter::ThpSplitPage),
     what: "Under memory pressure the kernel split huge pages, to swap them out or to free \
            unused parts.",
     kernels: "all",
@@ -86,7 +87,7 @@ pub(super) const SPLIT_UNDERUSED: Row = Row {
     state: State::Eligible,
     rule: Rule::History(underused),
     evidence: history_evidence,
-    circumstance: |range| event(range, "thp_underused_split_page"),
+    circumstance: |range| event(range, Counter::ThpUnderusedSplitPage),
     what: "Under memory pressure the kernel split a huge page that was mostly zeros.",
     kernels: "6.12 and later, where max_ptes_none is below its default",
     sign: "thp_underused_split_page has counted (machine-wide).",
@@ -147,9 +148,9 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
 /// ready: one that makes room itself fails for want of memory that can be moved or reclaimed,
 /// which the free blocks do not tell.
 fn allocation_failed(range: &Range<'_>, with: &[Effort]) -> Fit {
-    let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
+    let charged = range.event(Counter::ThpFaultFallbackCharge).unwrap_or(0);
     let failed = range
-        .event("thp_fault_fallback")
+        .event(Counter::ThpFaultFallback)
         .map(|failed| failed.saturating_sub(charged));
     let happened = failed != Some(0);
     let ranges = (range.end - range.start) / range.space.huge_bytes.max(1);
@@ -186,34 +187,39 @@ fn memcg(range: &Range<'_>) -> Fit {
         .cgroup
         .as_ref()
         .is_none_or(|cgroup| cgroup.limit_bytes.is_some());
-    let refused = range.may_have_happened("thp_fault_fallback_charge");
+    let refused = range.may_have_happened(Counter::ThpFaultFallbackCharge);
     let fit = if full { Fit::Strong } else { Fit::Possible };
     fit.when(refused && limited && may_have_lost_it(range))
 }
 
 fn numa(range: &Range<'_>) -> Fit {
-    let happened = range.may_have_happened("thp_fault_fallback");
+    let happened = range.may_have_happened(Counter::ThpFaultFallback);
     let several = range.settings.numa_nodes > 1;
     Fit::Possible.when(several && happened && may_have_lost_it(range))
 }
 
 fn reclaim(range: &Range<'_>) -> Fit {
-    split_event(range, "thp_split_page")
+    split_event(range, Counter::ThpSplitPage)
 }
 
 fn underused(range: &Range<'_>) -> Fit {
-    let known = range.event("thp_underused_split_page").is_some();
-    split_event(range, "thp_underused_split_page").min(if known { Fit::Proved } else { Fit::No })
+    let known = range.event(Counter::ThpUnderusedSplitPage).is_some();
+    split_event(range, Counter::ThpUnderusedSplitPage).min(if known {
+        Fit::Proved
+    } else {
+        Fit::No
+    })
 }
 
-fn split_event(range: &Range<'_>, event: &str) -> Fit {
+fn split_event(range: &Range<'_>, event: Counter) -> Fit {
     let happened = range.may_have_happened(event);
     Fit::Possible.when(happened && may_have_lost_it(range))
 }
 
 /// How often an event has happened.
-pub(super) fn event(range: &Range<'_>, name: &str) -> Option<String> {
-    let count = range.event(name)?;
+pub(super) fn event(range: &Range<'_>, counter: Counter) -> Option<String> {
+    let count = range.event(counter)?;
+    let name = counter.field();
     Some(format!("{name} is {count} since boot, machine-wide"))
 }
 

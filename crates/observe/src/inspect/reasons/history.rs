@@ -1,6 +1,8 @@
 //! What happened to the range: which pages came first, and what was done to them since. Each reason
 //! is weighed by what it leaves behind.
 
+use hugewise_base::counter::Counter;
+
 use super::Certainty;
 use super::allocation::{event, may_have_lost_it};
 use super::mapping::flag;
@@ -205,7 +207,9 @@ fn pmd_split(range: &Range<'_>) -> Fit {
         Some(_) if !huge_known => Fit::Possible,
         Some(frames) if frames.single == 0 && frames.shared == 0 => Fit::Proved,
         Some(_) => Fit::Likely,
-        None => Fit::Possible.when(range.small() > 0 && range.may_have_happened("thp_split_pmd")),
+        None => {
+            Fit::Possible.when(range.small() > 0 && range.may_have_happened(Counter::ThpSplitPmd))
+        }
     }
 }
 
@@ -278,7 +282,7 @@ fn mthp(range: &Range<'_>) -> Fit {
 fn lse(range: &Range<'_>) -> Fit {
     let arm = range.settings.arch == "aarch64";
     let read_first = range.zero() > 0 && range.small() > 0;
-    let split = may_have_lost_it(range) && range.may_have_happened("thp_split_pmd");
+    let split = may_have_lost_it(range) && range.may_have_happened(Counter::ThpSplitPmd);
     Fit::Possible.when(arm && (read_first || split))
 }
 
@@ -288,14 +292,14 @@ fn splits_without_frames(range: &Range<'_>) -> Option<String> {
     range
         .frames()
         .is_none()
-        .then(|| event(range, "thp_split_pmd"))?
+        .then(|| event(range, Counter::ThpSplitPmd))?
 }
 
 fn splits_with_frames(range: &Range<'_>) -> Option<String> {
     range
         .frames()
         .is_some()
-        .then(|| event(range, "thp_split_pmd"))?
+        .then(|| event(range, Counter::ThpSplitPmd))?
 }
 
 fn relatives(range: &Range<'_>) -> Option<String> {

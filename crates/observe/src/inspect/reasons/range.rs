@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::address_space::{Frames, Kind, Mapping, Pages, Space};
+use hugewise_base::counter::Counter;
 use hugewise_base::host::ThpSettings;
 
 use super::Settings;
@@ -210,13 +211,13 @@ impl<'a> Range<'a> {
     }
 
     /// An event of the machine since boot; `None` where it is not counted.
-    pub(super) fn event(&self, name: &str) -> Option<u64> {
-        self.settings.vmstat.get(name).copied()
+    pub(super) fn event(&self, counter: Counter) -> Option<u64> {
+        counter.total(&self.settings.vmstat)
     }
 
     /// Whether an event has happened since boot, or nobody counts it.
-    pub(super) fn may_have_happened(&self, name: &str) -> bool {
-        self.event(name) != Some(0)
+    pub(super) fn may_have_happened(&self, counter: Counter) -> bool {
+        self.event(counter) != Some(0)
     }
 
     /// Bytes of the mapping that a PMD maps, by the totals of smaps.

@@ -10,7 +10,7 @@ use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::run::metric::requests::{RequestMetric, order, quantile_end};
-use crate::run::metric::{METRICS, Metric, MetricId, Shown};
+use crate::run::metric::{Counter, METRICS, Metric, MetricId, Shown};
 use crate::run::stats::Quantile;
 use crate::run::trial::readings;
 use crate::text::document::Level;
@@ -202,7 +202,7 @@ fn is_of_a_server(row: &Row, decided: &dyn Fn() -> bool) -> bool {
     let is_one_of = |ids: &[MetricId]| ids.iter().any(|id| id.name() == row.metric);
     let is_left = is_one_of(&[
         MetricId::MinorFaultsTotal,
-        MetricId::ThpSplitPmdTotal,
+        MetricId::Counter(Counter::ThpSplitPmd),
         MetricId::WallSeconds,
         MetricId::ServiceReadySeconds,
     ]);
@@ -257,11 +257,11 @@ fn either_huge_pages_or_faults(rows: &mut [Row], huge_page_bytes: f64) {
         values.fold(0.0, f64::max)
     };
     let seen = most(rows, MetricId::HugeAnonPeakBytes);
-    let faults = most(rows, MetricId::ThpFaultAllocTotal);
+    let faults = most(rows, MetricId::Counter(Counter::ThpFaultAlloc));
     let left_out = match seen {
         0.0 => return,
         seen if seen < SEEN * faults * huge_page_bytes => MetricId::HugeAnonPeakBytes,
-        _ => MetricId::ThpFaultAllocTotal,
+        _ => MetricId::Counter(Counter::ThpFaultAlloc),
     };
     for row in rows.iter_mut().filter(|row| row.metric == left_out.name()) {
         row.first_screen = false;

@@ -6,7 +6,7 @@ use super::super::context::View;
 use super::super::{Outcome, Pair};
 use super::PartTold;
 use crate::run::compare::Change;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 
 /// The cost of making huge pages beside the faults that they saved: at most half of the faults remain.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -51,7 +51,7 @@ pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
         Some(Change::CannotTell) | None => Outcome::CannotTell,
     };
     let here = |metric: MetricId| view.here(metric).ok();
-    let huge_faults = here(MetricId::ThpFaultAllocTotal);
+    let huge_faults = here(MetricId::Counter(Counter::ThpFaultAlloc));
     let growth =
         Some(system_seconds.change()).filter(|it| change == Some(Change::Higher) && *it > 0.0);
     let per_fault = growth.zip(huge_faults.filter(|it| *it > 0.0));
@@ -64,8 +64,8 @@ pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
         zeroing_seconds: here(MetricId::ZeroingSeconds),
         compaction_seconds: here(MetricId::DirectCompactionSeconds),
         reclaim_seconds: here(MetricId::DirectReclaimSeconds),
-        compaction_stalls: here(MetricId::CompactStallTotal),
-        reclaim_stalls: here(MetricId::AllocstallTotal),
+        compaction_stalls: here(MetricId::Counter(Counter::CompactStall)),
+        reclaim_stalls: here(MetricId::Counter(Counter::Allocstall)),
         hypervisor: view.context.host().hypervisor.clone(),
     }))
 }

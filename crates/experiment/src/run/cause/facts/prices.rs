@@ -3,7 +3,7 @@
 use crate::run::compare::{Change, Comparison, Statistic, Table};
 use crate::run::metric;
 use crate::run::metric::requests::suffix_metric;
-use crate::run::metric::{Better, MetricId};
+use crate::run::metric::{Better, Counter, MetricId};
 use crate::run::record::Record;
 
 /// Losses beside tails and printed metrics; the time, when something else is judged.
@@ -14,7 +14,7 @@ const COSTS: &[MetricId] = &[
     MetricId::PeakRssBytes,
     MetricId::CgroupPeakBytes,
     MetricId::MajorFaultsTotal,
-    MetricId::SwappedPagesTotal,
+    MetricId::Counter(Counter::SwappedPages),
 ];
 
 /// A smaller growth of memory is no price: rounding to huge pages alone takes as much.

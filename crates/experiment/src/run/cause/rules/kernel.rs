@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::context::{Told, View};
 use super::super::{Kind, Outcome, Pair};
 use crate::run::compare::Change;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::policy::realise::Realisation;
 
 /// Huge faults that fell back to small pages, machine-wide.
@@ -30,8 +30,8 @@ pub(in super::super) fn fell_back(view: &View<'_, '_>) -> Told {
 
     let read = |metric: MetricId| view.here(metric).ok();
     let (made, refused) = (
-        read(MetricId::ThpFaultAllocTotal),
-        read(MetricId::ThpFaultFallbackTotal),
+        read(MetricId::Counter(Counter::ThpFaultAlloc)),
+        read(MetricId::Counter(Counter::ThpFaultFallback)),
     );
     // Without the right to any, all of them are other programs'.
     let is_asked = view.context.mode(view.arm) != "never";
@@ -43,7 +43,7 @@ pub(in super::super) fn fell_back(view: &View<'_, '_>) -> Told {
         refused,
         of,
         share: refused / of,
-        at_cgroup_limit: read(MetricId::ThpFaultFallbackChargeTotal),
+        at_cgroup_limit: read(MetricId::Counter(Counter::ThpFaultFallbackCharge)),
         free_before: read(MetricId::FreeHugePagesBeforeTotal),
     };
     let outcome = Outcome::shown_if(found.share >= NOTABLE);
@@ -83,9 +83,9 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
     let huge_bytes = view.here(MetricId::HugeAnonPeakBytes)?;
     let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // A page that lived between two samples was still counted when it was made, perhaps by others.
-    let made = read(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
+    let made = read(MetricId::Counter(Counter::ThpFaultAlloc)).unwrap_or(0.0) * huge_page;
     let is_mostly_huge = memory_bytes < huge_page || huge_bytes.max(made) * 2.0 >= memory_bytes;
-    if is_mostly_huge || view.here(MetricId::ThpCollapseAllocTotal)? > 0.0 {
+    if is_mostly_huge || view.here(MetricId::Counter(Counter::ThpCollapseAlloc))? > 0.0 {
         return Ok(None);
     }
     let realisation = view.context.record.header.realisations.get(view.arm);
@@ -157,7 +157,7 @@ fn many_splits(view: &View<'_, '_>) -> Option<f64> {
 
     let host = view.context.host();
     let pages = host.pmd_bytes().unwrap_or(0) as f64 / host.page_bytes.max(1) as f64;
-    let splits = view.here(MetricId::ThpSplitPmdTotal).ok()?;
+    let splits = view.here(MetricId::Counter(Counter::ThpSplitPmd)).ok()?;
     let faults = view.here(MetricId::MinorFaultsTotal).ok()?;
     (splits >= FEW && splits * pages * 2.0 >= faults).then_some(splits)
 }
@@ -178,7 +178,7 @@ pub struct CopyOnWriteAfterFork {
 /// Memory that processes share after a fork was copied under writes, which split its huge pages.
 pub(in super::super) fn after_fork(view: &View<'_, '_>) -> Told {
     const COPIED: MetricId = MetricId::ForkCopiedBytes;
-    const SPLITS: MetricId = MetricId::ThpSplitPmdTotal;
+    const SPLITS: MetricId = MetricId::Counter(Counter::ThpSplitPmd);
 
     let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // Without shared memory, seen or readable, there is no question.

@@ -7,7 +7,7 @@ use super::super::{Kind, Outcome, Pair};
 use crate::base::missing::Missing;
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::trial::TrialCgroup;
 
 const PEAK: MetricId = MetricId::PeakRssBytes;
@@ -181,7 +181,9 @@ pub enum GapsDoubt {
 /// khugepaged made resident what a program never touched, or had given back.
 pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
     // If khugepaged made nothing, or that was not read, there is no question.
-    let collapsed = view.here(MetricId::KhugepagedCollapsedTotal).unwrap_or(0.0);
+    let collapsed = view
+        .here(MetricId::Counter(Counter::KhugepagedCollapsed))
+        .unwrap_or(0.0);
     let (Some(huge_page), true) = (view.context.host().pmd_bytes(), collapsed > 0.0) else {
         return Ok(None);
     };
@@ -202,7 +204,7 @@ pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
     if gaps == 0 || !view.rose(PEAK) {
         return told(Outcome::NotShown, found);
     }
-    let faults = view.both(MetricId::ThpFaultAllocTotal)?;
+    let faults = view.both(MetricId::Counter(Counter::ThpFaultAlloc))?;
     found.huge_faults = Some(faults);
     let growth = peak.change() / huge_page as f64;
     // The rest of the program is not of one size either.

@@ -9,7 +9,7 @@ use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
 use crate::run::compare::medians::arm_trials;
-use crate::run::metric::MetricId;
+use crate::run::metric::{Counter, MetricId};
 use crate::run::policy::Malloc;
 use crate::run::trial::Clash;
 
@@ -165,7 +165,7 @@ fn why_none(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {
         return Ok(shared);
     }
     Ok(match mode {
-        "always" => match view.median(wider, MetricId::ThpFaultFallbackTotal)? {
+        "always" => match view.median(wider, MetricId::Counter(Counter::ThpFaultFallback))? {
             faults if faults > 0.0 => NothingHuge::FellBack { faults },
             _ => NothingHuge::NotEligible,
         },

@@ -1,7 +1,7 @@
 //! What can be measured: one table, used by the code, the reports, the JSON and the documents.
 //!
 //! To add a metric, add a row to `metric/table.rs` and its arm to `readings.rs` in `linux::collect`.
-//! Neither compiles without the other. A counter of the kernel is a row of [`Counter`] alone.
+//! Neither compiles without the other. A counter of the kernel is a row of [`crate::base::counter::Counter`] alone.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -109,7 +109,7 @@ fn records_of_one_experiment_are_tied_together() {
     let [two] = &earlier("two")[..] else {
         panic!("{:?}", earlier("two"));
     };
-    assert!(two.contains("malloc=thp −36.3 %"), "{two}");
+    assert!(two.contains("malloc=thp −37.2 %"), "{two}");
     assert!(two.contains("hugewise history python3"), "{two}");
     assert_eq!(earlier("one"), [""; 0]);
     let on_memory = |name: &str, state: &str, time: u64| {

@@ -58,7 +58,8 @@ fn a_policy_under_which_the_command_fails_is_dropped() {
     assert!(report["dropped"][0]["why"]["fails"].is_string());
     let failed = doubt(&report, "failed_trials");
     assert_eq!(failed["by_arm"], json!([["bad", 1]]), "{failed}");
-    assert_eq!(failed["of"], 10, "{failed}");
+    // Four of three policies, then two of each in both rounds.
+    assert_eq!(failed["of"], 12, "{failed}");
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_time_in_which_no_round_fits_is_refused() {
     run("700ms")
         .code(2)
         .stderr(contains("allow no round").and(contains("--max-time")));
-    run("3s").success().stderr(contains("can decide, in"));
+    run("9s").success().stderr(contains("can decide"));
     let records = case.path("state/hugewise").read_dir().expect("records");
     assert_eq!(records.count(), 1, "what holds no trial is no record");
 }

@@ -277,7 +277,8 @@ fn folios_of_an_asked_size_are_counted_exactly() {
     let at_exit = readings(&report, "folios", "mthp_64kib_exit_bytes");
     let peaks = readings(&report, "folios", "mthp_64kib_peak_bytes");
     let touched = 4096.0 * report["host"]["page_bytes"].as_f64().expect("a page");
-    assert_eq!((at_exit.len(), peaks.len()), (2, 2));
+    // Three runs in the first round, two in the second.
+    assert_eq!((at_exit.len(), peaks.len()), (5, 5));
     for (at_exit, peak) in at_exit.into_iter().zip(peaks) {
         // A folio or two may be of the program's own heap and stack.
         let own = (at_exit - touched) / FOLIO;
@@ -313,19 +314,19 @@ fn under_sudo_all_belongs_to_the_invoking_user() {
     }
 }
 
+/// A command that fails without a hold at its end too is not said to fail by it.
 #[test]
-fn a_leak_checker_is_told_the_way_out() {
+fn a_command_that_fails_anyway_is_not_spared_the_hold() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    for (hold, told) in [("on", true), ("off", false)] {
+    for hold in [&[][..], &["--exit-hold", "on"], &["--exit-hold", "off"]] {
         case.hugewise()
             .args(["run", "--policy", "as-is", "--max-rounds", "1"])
-            .args(["--exit-hold", hold, "--shell", "--"])
+            .args(hold)
+            .args(["--shell", "--"])
             .arg("echo 'does not work under ptrace' >&2; exit 23")
             .assert()
             .code(3)
-            .stderr(predicate::function(|text: &str| {
-                text.contains("--exit-hold off") == told
-            }));
+            .stderr(predicate::str::contains("--exit-hold").not());
     }
 }

@@ -46,23 +46,23 @@ impl<'a> Rounds<'a> {
         for trial in record.trials.iter().filter(planned) {
             *sizes.entry(trial.round).or_default() += 1;
         }
-        let slots = |round: u32| record.slots(round);
+        let fewest = |round: u32| record.fewest_trials(round);
         let mut rounds = Self {
             arms: BTreeMap::new(),
             controls: BTreeMap::new(),
             whole: sizes
                 .iter()
-                .filter(|&(&at, &size)| size >= slots(at))
+                .filter(|&(&at, &size)| size >= fewest(at))
                 .count() as u32,
             cut_off: sizes
                 .iter()
-                .filter(|&(&at, &size)| size < slots(at))
+                .filter(|&(&at, &size)| size < fewest(at))
                 .count() as u32,
         };
         for trial in record.trials.iter().filter(|t| {
             sizes
                 .get(&t.round)
-                .is_some_and(|&size| size >= slots(t.round))
+                .is_some_and(|&size| size >= fewest(t.round))
         }) {
             let arm = match trial.role {
                 Role::Arm => rounds.arms.entry(&trial.policy).or_default(),

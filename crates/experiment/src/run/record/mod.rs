@@ -124,10 +124,20 @@ impl Record {
             *trials += usize::from(plan.policies.iter().any(|it| it.name == trial.policy));
             *is_compared |= is_single || trial.policy != plan.baseline;
         }
-        let is_whole = |round: u32, trials: usize| trials >= self.slots(round);
+        let is_whole = |round: u32, trials: usize| trials >= self.fewest_trials(round);
         let compared = rounds.into_iter();
         let compared = compared.filter(|(round, (trials, it))| *it && is_whole(*round, *trials));
         compared.map(|(round, _)| round).collect()
+    }
+
+    /// The fewest trials of a round that can be compared: one of each policy that runs, and the control. A round that
+    /// was planned with more is compared with those that ran: which are missing does not depend on the policy.
+    #[must_use]
+    pub fn fewest_trials(&self, round: u32) -> usize {
+        let plan = &self.header.plan;
+        let policies = plan.policies.iter();
+        let run = policies.filter(|policy| self.is_run(&policy.name, round));
+        run.count() + plan.controls().len()
     }
 
     /// How many trials a whole round has, the control among them.

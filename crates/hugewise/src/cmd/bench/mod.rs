@@ -11,7 +11,7 @@ use hugewise_base::units::Unit;
 use hugewise_bench::arms;
 use hugewise_bench::plot::is_drawn;
 use hugewise_experiment::run::cells::Bench;
-use hugewise_experiment::run::plan::Plan;
+use hugewise_experiment::run::plan::{Blocks, Plan};
 use hugewise_experiment::run::policy::Omission;
 use hugewise_experiment::run::policy::realise::Reach;
 use hugewise_linux::machine::clock::unix_ms;
@@ -96,6 +96,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let not_tried = not_tried(&options, &host, &bench).filter(|_| is_usual);
     let plan = Plan {
         bench: Some(bench),
+        // Its cells are questions of their own: no policy is left while others go on.
+        blocks: Blocks::Shared,
         not_tried,
         ..options.plan(&host, unix_ms())?
     };

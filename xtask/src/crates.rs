@@ -267,6 +267,7 @@ mod tests {
                 package("fleet", &[("base", false)]),
                 package("linux", &[("observe", false), ("tlb", true)]),
                 package("observe", observe),
+                package("stats", &[("base", false)]),
                 package("text", &[("base", false)]),
                 package("tlb", tlb),
             ],
@@ -296,14 +297,14 @@ mod tests {
         let rows: Vec<&str> = page.lines().collect();
         assert_eq!(rows[4], "| `crates/base` | All of base | core |  |");
         assert_eq!(
-            rows[7],
+            rows[8],
             "| `crates/observe` | All of observe | core | text |"
         );
         assert_eq!(
-            rows[10],
+            rows[11],
             "| `crates/tlb` | All of tlb | product | observe |"
         );
-        assert_eq!(rows[12], "b");
+        assert_eq!(rows[13], "b");
         assert!(crates.listed_in("no marks").is_err());
     }
 }

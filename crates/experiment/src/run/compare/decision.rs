@@ -83,11 +83,10 @@ impl Question {
     }
 }
 
-/// What the rounds of a policy show of the typical run, and of single runs.
+/// What is asked of the rounds of a policy, and what they show of single runs.
 struct Case {
     question: Question,
     limit: f64,
-    effect: Effect,
     shape: Shape,
 }
 
@@ -103,7 +102,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
             runs,
         });
     }
-    let answer = case.answer();
+    let answer = case.answer(&Effect::of_draws(draws, question.claims)?);
     Some(Decision {
         is_settled: case.is_settled(answer, &runs),
         answer,
@@ -198,15 +197,14 @@ impl Case {
     fn of(draws: &Draws, question: Question) -> Option<Self> {
         let limit = limit(draws.scale, median(&draws.baselines())?, question.threshold);
         Some(Self {
-            effect: Effect::of_draws(draws, question.claims)?,
             shape: shape(&draws.scaled, limit),
             question,
             limit,
         })
     }
 
-    fn answer(&self) -> Answer {
-        let change = self.effect.by_interval(self.limit);
+    fn answer(&self, effect: &Effect) -> Answer {
+        let change = effect.by_interval(self.limit);
         let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
             return typical;

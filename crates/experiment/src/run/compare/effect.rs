@@ -118,8 +118,9 @@ const APART: f64 = 10.0;
 /// One or two rounds scatter nowhere.
 const FEWEST_FOR_A_FACT: usize = 3;
 
-fn fact(draws: &Draws) -> Option<Fact> {
-    if draws.values.len() < FEWEST_FOR_A_FACT {
+/// What `baselines` and `policies` of so many rounds show by their values alone.
+fn fact(scale: Scale, [baselines, policies]: [&[f64]; 2], rounds: usize) -> Option<Fact> {
+    if rounds < FEWEST_FOR_A_FACT {
         return None;
     }
     let ends = |values: &[f64]| {
@@ -129,7 +130,7 @@ fn fact(draws: &Draws) -> Option<Fact> {
             values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         )
     };
-    let (a, b) = (ends(&draws.baselines()), ends(&draws.policies()));
+    let (a, b) = (ends(baselines), ends(policies));
     let scatter = (a.1 - a.0).max(b.1 - b.0) * APART;
     if b.0 - a.1 > scatter {
         return Some(Fact::Apart(Change::Higher));
@@ -138,7 +139,7 @@ fn fact(draws: &Draws) -> Option<Fact> {
         return Some(Fact::Apart(Change::Lower));
     }
     let (low, high) = (a.0.min(b.0), a.1.max(b.1));
-    Some(Fact::Within(match draws.scale {
+    Some(Fact::Within(match scale {
         Scale::Ratio => (high / low).ln(),
         Scale::Difference => high - low,
     }))
@@ -160,16 +161,17 @@ impl Effect {
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
         let sums = Sums::of(&draws.scaled);
         let estimate = sums.estimate()?;
+        let (baselines, policies) = (draws.baselines(), draws.policies());
         Some(Self {
             scale: draws.scale,
-            baseline_value: median(&draws.baselines())?,
-            policy_value: median(&draws.policies())?,
+            baseline_value: median(&baselines)?,
+            policy_value: median(&policies)?,
             estimate,
             interval: sums
                 .interval_around(estimate, one_sided(claims))
                 .map(|interval| possible(draws, interval)),
             p: Some(p_of(&sums, claims)),
-            fact: fact(draws),
+            fact: fact(draws.scale, [&baselines, &policies], draws.values.len()),
         })
     }
 
@@ -188,13 +190,12 @@ impl Effect {
 
     /// Of two sessions: one value each, which has no interval. Only values far apart are a change.
     pub(super) fn of_sessions(a: &[f64], b: &[f64]) -> Option<Self> {
-        let draws = a.iter().zip(b).map(|(&a, &b)| Draw::pair(b, a));
-        let draws = Draws::of(draws.collect());
         let effect = Self::of_samples(a, b)?;
+        let fact = fact(effect.scale, [a, b], a.len().min(b.len()));
         Some(Self {
             interval: None,
             p: None,
-            fact: fact(&draws).filter(|it| matches!(it, Fact::Apart(_))),
+            fact: fact.filter(|it| matches!(it, Fact::Apart(_))),
             ..effect
         })
     }

@@ -1,10 +1,10 @@
 //! Programs that our own means would break: another means, and no word that huge pages did it.
 
 use std::path::PathBuf;
-use std::process::Command as Plain;
 
 use serde_json::Value;
 
+use super::own_acts::compiled;
 use crate::harness::report::answer;
 use crate::harness::{Case, one_at_a_time, skip};
 
@@ -62,19 +62,9 @@ int main(void) {
 }
 "#;
 
-fn compiled(case: &Case, name: &str, text: &str) -> Option<PathBuf> {
-    let (source, program) = (case.path("clash.c"), case.path("clash"));
-    std::fs::write(&source, text).expect("a source");
-    let made = Plain::new("cc")
-        .arg("-O1")
-        .arg("-o")
-        .args([&program, &source])
-        .output();
-    if made.is_ok_and(|made| made.status.success()) {
-        return Some(program);
-    }
-    skip(name, "needs `cc`");
-    None
+/// The program of a source, if `thp=always` is reached by a tracer here.
+fn traced(case: &Case, name: &str, text: &str) -> Option<PathBuf> {
+    compiled(case, name, &["cc"], text).filter(|_| is_traced(case, name))
 }
 
 /// The report of two rounds, and the exit code.
@@ -117,12 +107,9 @@ fn a_program_that_bears_no_tracer_is_measured_without_one() {
     let _turn = one_at_a_time();
     for (text, clash) in [(ASKS, "asks_for_tracer"), (TRACES, "traces")] {
         let case = Case::new();
-        let Some(program) = compiled(&case, NAME, text) else {
+        let Some(program) = traced(&case, NAME, text) else {
             return;
         };
-        if !is_traced(&case, NAME) {
-            return;
-        }
         let (report, code) = report(&case, &program, &["as-is", "thp=always"]);
         assert_eq!(code, Some(0), "{report:#}");
         assert!(report["dropped"].is_null(), "{}", report["dropped"]);
@@ -137,12 +124,9 @@ fn what_breaks_by_the_tracer_is_no_effect_of_huge_pages() {
     const NAME: &str = "what_breaks_by_the_tracer_is_no_effect_of_huge_pages";
     let _turn = one_at_a_time();
     let case = Case::new();
-    let Some(program) = compiled(&case, NAME, ASKS) else {
+    let Some(program) = traced(&case, NAME, ASKS) else {
         return;
     };
-    if !is_traced(&case, NAME) {
-        return;
-    }
     let policies = ["as-is", "thp=never", "thp=always,means=tracer"];
     let (report, code) = report(&case, &program, &policies);
     assert_eq!(code, Some(0), "no trial that counts failed");
@@ -156,12 +140,9 @@ fn a_program_with_its_own_filter_is_not_reached() {
     const NAME: &str = "a_program_with_its_own_filter_is_not_reached";
     let _turn = one_at_a_time();
     let case = Case::new();
-    let Some(program) = compiled(&case, NAME, FILTERS) else {
+    let Some(program) = traced(&case, NAME, FILTERS) else {
         return;
     };
-    if !is_traced(&case, NAME) {
-        return;
-    }
     let (report, code) = report(&case, &program, &["as-is", "thp=always"]);
     assert_eq!(code, Some(0), "{report:#}");
     let record = report.to_string();

@@ -33,10 +33,15 @@ const SWITCHED_OFF: &str = "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); void *memory 
 const ADVISED_AGAINST: &str = "void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\
      madvise(memory, bytes, MADV_NOHUGEPAGE);";
 
-/// The program of a compiler; `None`, and said, where there is none.
-fn compiled(case: &Case, name: &str, compiler: &[&str], how: &str) -> Option<PathBuf> {
+/// A program that touches its memory in one way.
+fn worker(how: &str) -> String {
+    SOURCE.replace("HOW", how)
+}
+
+/// Compiles a program; `None`, and the test is skipped, without the compiler.
+pub(super) fn compiled(case: &Case, name: &str, compiler: &[&str], text: &str) -> Option<PathBuf> {
     let (source, program) = (case.path("worker.c"), case.path("worker"));
-    std::fs::write(&source, SOURCE.replace("HOW", how)).expect("a source");
+    std::fs::write(&source, text).expect("a source");
     let mut command = Plain::new(compiler[0]);
     // Not optimised: memory that is only written would not be.
     command.args(&compiler[1..]).arg("-O0").arg("-o");
@@ -82,7 +87,7 @@ fn a_program_that_keeps_huge_pages_out_is_named_first() {
     let _turn = one_at_a_time();
     let case = Case::new();
     for (how, is_advised) in [(SWITCHED_OFF, false), (ADVISED_AGAINST, true)] {
-        let Some(program) = compiled(&case, name, &["cc"], how) else {
+        let Some(program) = compiled(&case, name, &["cc"], &worker(how)) else {
             return;
         };
         let program = program.to_string_lossy();
@@ -103,7 +108,7 @@ fn a_program_that_does_nothing_is_not_named() {
     let name = "a_program_that_does_nothing_is_not_named";
     let _turn = one_at_a_time();
     let case = Case::new();
-    let Some(program) = compiled(&case, name, &["cc"], BY_MALLOC) else {
+    let Some(program) = compiled(&case, name, &["cc"], &worker(BY_MALLOC)) else {
         return;
     };
     let policies = ["as-is", "thp=never", "java.UseLargePages=on"];
@@ -130,7 +135,7 @@ fn tunables_are_dropped_where_no_glibc_malloc_is() {
         (&["musl-gcc"], Some("uses musl, which has no such tunable")),
     ];
     for (compiler, why) in rows {
-        let Some(program) = compiled(&case, name, compiler, BY_MALLOC) else {
+        let Some(program) = compiled(&case, name, compiler, &worker(BY_MALLOC)) else {
             continue;
         };
         let policies = ["as-is", "thp=never", "glibc.malloc.hugetlb=0"];
@@ -152,7 +157,7 @@ fn nothing_left_to_compare_is_refused() {
     let name = "nothing_left_to_compare_is_refused";
     let _turn = one_at_a_time();
     let case = Case::new();
-    let Some(program) = compiled(&case, name, &["musl-gcc", "-static"], BY_MALLOC) else {
+    let Some(program) = compiled(&case, name, &["musl-gcc", "-static"], &worker(BY_MALLOC)) else {
         return;
     };
     let tunable = "glibc.malloc.hugetlb=0";

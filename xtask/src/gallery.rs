@@ -14,27 +14,27 @@ use crate::setup;
 const PAGES: [(&str, &[&str]); 14] = [
     (
         "allocators",
-        &["report", "examples/allocators/record.jsonl"],
+        &["report", "examples/allocators/record.jsonl.gz"],
     ),
     (
         "attribute",
-        &["attribute", "--from", "examples/attribute/jvm.jsonl"],
+        &["attribute", "--from", "examples/attribute/jvm.jsonl.gz"],
     ),
     ("bench", &["report", "fixtures/benches/latency.jsonl"]),
     (
         "faults",
         &["faults", "--replay", "fixtures/recordings/faults.jsonl"],
     ),
-    ("go", &["report", "examples/go/record.jsonl"]),
+    ("go", &["report", "evidence/go.jsonl.gz"]),
     ("history", &["history", "--folder", "examples/history"]),
     (
         "inspect",
         &["inspect", "--from", "fixtures/spaces/grown.json"],
     ),
-    ("jvm", &["report", "examples/jvm/record.jsonl"]),
-    ("memcached", &["report", "examples/memcached/record.jsonl"]),
-    ("postgres", &["report", "examples/postgres/record.jsonl"]),
-    ("redis", &["report", "examples/redis/record.jsonl"]),
+    ("jvm", &["report", "evidence/jvm.jsonl.gz"]),
+    ("memcached", &["report", "evidence/memcached.jsonl.gz"]),
+    ("postgres", &["report", "evidence/postgres.jsonl.gz"]),
+    ("redis", &["report", "examples/redis/record.jsonl.gz"]),
     (
         "stat",
         &["stat", "--replay", "fixtures/recordings/stat.jsonl"],
@@ -48,8 +48,8 @@ const PAGES: [(&str, &[&str]); 14] = [
         &[
             "report",
             "--across",
-            "examples/history/05.jsonl",
-            "examples/history/06.jsonl",
+            "examples/history/05.jsonl.gz",
+            "examples/history/06.jsonl.gz",
         ],
     ),
 ];

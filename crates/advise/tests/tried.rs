@@ -15,6 +15,7 @@ use hugewise_advise::fact::Facts;
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::rule::Rule;
 use hugewise_advise::tried::{experiment, kept};
+use hugewise_base::gzip::unpacked;
 use hugewise_experiment::run::record;
 use hugewise_text::{Style, to_text};
 
@@ -74,7 +75,7 @@ fn what_is_compiled_in_is_what_the_records_say() {
     assert!(!named.is_empty());
     let kept = named.into_iter().map(|(path, metrics)| {
         let text = fs::read(sources(path)).expect("the record is kept");
-        let record = record::parse(&text).expect("the record is whole");
+        let record = record::parse(&unpacked(&text).expect("gzip")).expect("the record is whole");
         let metrics: Vec<_> = metrics.into_iter().collect();
         experiment(&record, path, &metrics).expect("the record has a comparison")
     });

@@ -63,6 +63,27 @@ fn short_documents_are_short() {
     }
 }
 
+/// The most bytes of a file under examples/; longer records belong into evidence/.
+const LARGEST_EXAMPLE: u64 = 100_000;
+
+#[test]
+fn examples_are_small() {
+    let large: Vec<PathBuf> = files(&root().join("examples"))
+        .into_iter()
+        .filter(|path| std::fs::metadata(path).unwrap().len() > LARGEST_EXAMPLE)
+        .collect();
+    assert!(large.is_empty(), "{large:?}");
+}
+
+fn files(place: &Path) -> Vec<PathBuf> {
+    match std::fs::read_dir(place) {
+        Err(_) => vec![place.to_owned()],
+        Ok(entries) => entries
+            .flat_map(|entry| files(&entry.expect("an entry").path()))
+            .collect(),
+    }
+}
+
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::{iter, thread};
 
+use hugewise_base::gzip::unpacked;
 use hugewise_experiment::run::answer::{Answer, ArmRole};
 use hugewise_experiment::run::compare::{Options, table};
 use hugewise_experiment::run::record::parse;
@@ -14,8 +15,9 @@ use super::numbers::numbers_are_in_the_answer;
 use super::screens::{commands, screen, verbose};
 
 /// The folders with records.
-const FOLDERS: [&str; 4] = [
+const FOLDERS: [&str; 5] = [
     "docs/records",
+    "evidence",
     "examples",
     "fixtures/benches",
     "fixtures/runs",
@@ -56,7 +58,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the files of JSON lines below a folder.
+/// Returns the records below a folder, packed or not.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -65,12 +67,15 @@ fn below(folder: &Path) -> Vec<PathBuf> {
         false => vec![path],
     });
     files
-        .filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|it| it == "jsonl" || it == "gz")
+        })
         .collect()
 }
 
 fn kept(root: &Path, path: &Path) -> Kept {
-    let record = parse(&std::fs::read(path).unwrap()).unwrap();
+    let record = parse(&unpacked(&std::fs::read(path).unwrap()).unwrap()).unwrap();
     let table = table(&record, &Options::default()).unwrap();
     let report = hugewise_bench::report(&record, table, None).called(Some("last".to_owned()));
     let verb = record.header.made_by.get(1);

@@ -552,10 +552,10 @@ pub fn redis() -> Answer {
                 step: NextStep::Decide { claim: ClaimId(0) },
                 minutes: Some(21),
                 command: Some(command(
-                    "hugewise run --continue examples/redis/record.jsonl --max-time 21m",
+                    "hugewise run --continue examples/redis/record.jsonl.gz --max-time 21m",
                 )),
             },
-            verbose("examples/redis/record.jsonl"),
+            verbose("examples/redis/record.jsonl.gz"),
         ],
         claims,
         ..bare(SubjectKind::Service, Word::Open, "thp=never")

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hugewise_base::gzip::unpacked;
 use hugewise_base::host::Balloon;
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare::{self, Options};
@@ -69,6 +70,7 @@ fn no_field_of_a_record_is_undocumented() {
 const KEPT: &[(&str, &[&str], &[&str])] = &[
     ("docs/records", RECORD, &[]),
     ("examples", RECORD, &["runtimes"]),
+    ("evidence", RECORD, &["runtimes"]),
     ("fixtures/benches", RECORD, &[]),
     ("fixtures/runs", RECORD, &[]),
     ("fixtures/golden/where-server.json", &["format-misses"], &[]),
@@ -128,7 +130,7 @@ fn no_field_of_a_report_is_undocumented() {
 pub(super) fn json_files(place: &Path) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(place) else {
         let ends = place.extension().and_then(|it| it.to_str());
-        let is_json = matches!(ends, Some("json" | "jsonl"));
+        let is_json = matches!(ends, Some("json" | "jsonl" | "gz"));
         return is_json.then(|| place.to_owned()).into_iter().collect();
     };
     folder
@@ -138,7 +140,8 @@ pub(super) fn json_files(place: &Path) -> Vec<PathBuf> {
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what is kept")]
 pub(super) fn text_of(file: &Path) -> String {
-    fs::read_to_string(file).unwrap()
+    let bytes = fs::read(file).unwrap();
+    String::from_utf8(unpacked(&bytes).unwrap().into_owned()).unwrap()
 }
 
 /// The values of a file: one, or one a line. A last line that was torn is left out.

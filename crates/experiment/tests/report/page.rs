@@ -1,5 +1,6 @@
 //! Pages, of the records made by hand.
 
+use hugewise_base::gzip::unpacked;
 use hugewise_experiment::run::report::Report;
 use hugewise_experiment::run::{compare, record};
 use hugewise_text::Verbosity;
@@ -13,8 +14,8 @@ const RECORDS: [&[u8]; 4] = [
 ];
 /// Servers of three and four policies, whose trials counted every request.
 const LARGE: [&[u8]; 2] = [
-    include_bytes!("../../../../examples/go/record.jsonl"),
-    include_bytes!("../../../../examples/memcached/record.jsonl"),
+    include_bytes!("../../../../evidence/go.jsonl.gz"),
+    include_bytes!("../../../../evidence/memcached.jsonl.gz"),
 ];
 /// Bytes of the largest page of a few policies.
 const MOST_BYTES: usize = 300_000;
@@ -44,9 +45,10 @@ fn a_page_gives_back_the_record_and_the_same_page() {
 
 #[test]
 fn a_page_of_a_server_is_small() {
-    for bytes in LARGE {
-        let html = report(&record::parse(bytes).unwrap(), "one.jsonl").page(bytes);
-        assert_eq!(page::source(html.clone().into()).unwrap(), bytes);
+    for packed in LARGE {
+        let bytes = unpacked(packed).unwrap();
+        let html = report(&record::parse(&bytes).unwrap(), "one.jsonl").page(&bytes);
+        assert_eq!(page::source(html.clone().into()).unwrap(), *bytes);
         assert!(html.len() < MOST_BYTES, "{}", html.len());
     }
 }

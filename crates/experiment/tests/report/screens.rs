@@ -13,16 +13,16 @@ use super::documented::text_of;
 /// Each screen with its record: one of every situation. The test `records` has the screen of two records.
 const SCREENS: [(&str, &str); 11] = [
     ("all-failed", "fixtures/runs/all-failed.jsonl"),
-    ("allocators", "examples/allocators/record.jsonl"),
+    ("allocators", "examples/allocators/record.jsonl.gz"),
     ("bench-memory", "fixtures/benches/memory.jsonl"),
     ("carry-over", "fixtures/runs/carry-over.jsonl"),
     ("clear-win", "fixtures/runs/clear-win.jsonl"),
     ("five-policies", "fixtures/runs/five-policies.jsonl"),
-    ("jvm", "examples/jvm/record.jsonl"),
+    ("jvm", "evidence/jvm.jsonl.gz"),
     ("no-effect", "fixtures/runs/no-effect.jsonl"),
     ("programs", "fixtures/runs/programs.jsonl"),
     ("python-dict", "docs/records/python-dict.jsonl"),
-    ("redis", "examples/redis/record.jsonl"),
+    ("redis", "examples/redis/record.jsonl.gz"),
 ];
 
 #[test]

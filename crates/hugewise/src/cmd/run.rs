@@ -20,7 +20,7 @@ use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
 use crate::output::Output;
 use crate::stderr::message;
-use crate::{file, paths, turn};
+use crate::{paths, turn};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -128,12 +128,6 @@ fn with_input(options: Options, input: Option<&Input>) -> Options {
 /// Adds rounds to a record.
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = records::find(named)?;
-    if file::is_packed(&path) {
-        let path = path.display();
-        let what =
-            format!("{path}: no trial can be added to a file of gzip; unpack it: gzip -d {path}");
-        return Err(exit::usage(what));
-    }
     let record = recorder::read(&path)?;
     let made = made_by(&record)?.options;
     continuation::check_command(&made.command, &arguments.options.command)?;
@@ -144,6 +138,7 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     };
     let input = Input::of_trials(&options)?;
     continuation::check_input(&record, input.as_ref())?;
+    let path = recorder::growable(path)?;
     let options = with_input(options, input.as_ref());
     let (turn, continuation) = turn::take_with(options.purpose(), options.wait, || {
         continuation::plan(&record, &paths::host(root)?, &options)

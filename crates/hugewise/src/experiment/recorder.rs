@@ -15,8 +15,8 @@ use hugewise_linux::file::folder::Folder;
 use hugewise_text::page;
 use hugewise_text::suggest::suggestion;
 
-use super::records::LAST;
-use crate::stderr::chain;
+use super::records::{self, LAST};
+use crate::stderr::{chain, message};
 use crate::{exit, file, invoker, paths};
 
 /// A record that is being written, with the same record in memory.
@@ -204,6 +204,28 @@ fn create_new(path: &Path) -> Result<(Place, File)> {
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = create_new(path)?.1.write_all(bytes);
     written.with_context(|| format!("writing {}", path.display()))
+}
+
+/// Returns a file of the same record that can grow. A gzip file is unpacked next to itself and stays as it is.
+///
+/// # Errors
+/// The unpacked file exists already, or it cannot be written.
+pub fn growable(path: PathBuf) -> Result<PathBuf> {
+    if !file::is_packed(&path) {
+        return Ok(path);
+    }
+    let (packed, plain) = (path.display(), records::unpacked_name(&path));
+    let shown = plain.display();
+    if plain.exists() {
+        return Err(exit::usage(format!(
+            "{packed} is packed, and {shown} exists already; continue that: hugewise run --continue {shown}"
+        )));
+    }
+    write_new(&plain, &read_bytes(&path)?)?;
+    message(&format!(
+        "{packed} is packed; its trials and the new ones are in {shown}"
+    ));
+    Ok(plain)
 }
 
 /// Appends a line, or leaves the file as it was before: a torn line is cut off again.

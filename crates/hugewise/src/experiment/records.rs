@@ -110,6 +110,14 @@ fn stem(path: &Path) -> Option<&str> {
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
+/// The name of a packed record after it is unpacked.
+pub fn unpacked_name(path: &Path) -> PathBuf {
+    match stem(path) {
+        Some(name) => path.with_file_name(format!("{name}{}", ENDINGS[0])),
+        None => path.with_extension(&ENDINGS[0][1..]),
+    }
+}
+
 /// How many records are newer than the one that the word means; `None` for a path.
 fn place(word: &Path) -> Option<usize> {
     let rest = word.to_str()?.strip_prefix(LAST)?;
@@ -133,13 +141,21 @@ pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
 pub fn read_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let rights = invoker::rights().map_err(std::io::Error::other)?;
     let entries = rights.lend(|| std::fs::read_dir(folder))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let paths: BTreeSet<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| has_ending(path))
+        .collect();
+    // A packed record that was continued lies here twice: the unpacked file has all its trials.
+    let is_outgrown = |path: &PathBuf| {
+        let unpacked = unpacked_name(path);
+        unpacked != *path && paths.contains(&unpacked)
+    };
     let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for path in paths.filter(|path| has_ending(path)) {
-        match rights.lend(|| look(&path)) {
-            Ok(modified) => files.push((modified, path)),
+    for path in paths.iter().filter(|path| !is_outgrown(path)) {
+        match rights.lend(|| look(path)) {
+            Ok(modified) => files.push((modified, path.clone())),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => skipped(&path, &error),
+            Err(error) => skipped(path, &error),
         }
     }
     files.sort_by(|one, other| other.cmp(one));
@@ -256,6 +272,13 @@ mod tests {
             ("b.gz", None),
         ] {
             assert_eq!(stem(Path::new(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_packed_record_unpacks_to_its_own_name() {
+        for (packed, unpacked) in [("/a/b.jsonl.gz", "/a/b.jsonl"), ("c.gz", "c.jsonl")] {
+            assert_eq!(unpacked_name(Path::new(packed)), Path::new(unpacked));
         }
     }
 

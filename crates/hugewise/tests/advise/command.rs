@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use hugewise_base::gzip::unpacked;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -103,9 +104,9 @@ fn what_was_measured_of_a_command_here_stands_first() {
     if !Path::new("/usr/bin/python3").exists() {
         return skip("a record of a command", "there is no /usr/bin/python3");
     }
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/advise");
-    let text =
-        fs::read_to_string(examples.join("cpython-arenas-too-small.jsonl")).expect("a record");
+    let evidence = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evidence");
+    let packed = fs::read(evidence.join("cpython-arenas-too-small.jsonl.gz")).expect("a record");
+    let text = String::from_utf8(unpacked(&packed).expect("gzip").into_owned()).expect("UTF-8");
     let header: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
     let own = ["/usr/bin/python3", "prog.py"];

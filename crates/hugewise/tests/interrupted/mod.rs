@@ -1,8 +1,10 @@
 //! Signals, kills, and others who change what an experiment is about.
 
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
+use hugewise_base::gzip::gzip;
 use hugewise_linux::machine::lock;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -60,11 +62,23 @@ fn an_interrupt_of_added_rounds_reports_all_of_them() {
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
     // Interrupted, the record stays one that rounds can be added to.
-    case.hugewise()
-        .args(["run", "--max-rounds", "1", "--continue"])
-        .arg(&record)
-        .assert()
-        .success();
+    let go_on = |record: &Path| {
+        let mut command = case.hugewise();
+        command.args(["run", "--max-rounds", "1", "--continue"]);
+        command.arg(record).assert()
+    };
+    go_on(&record).success();
+    // A packed record stays as it is; its trials and the new ones are in a file next to it.
+    let before = fs::read(&record).expect("the record");
+    let packed = record.with_extension("jsonl.gz");
+    fs::write(&packed, gzip(&before)).expect("a packed record");
+    fs::remove_file(&record).expect("the record goes");
+    go_on(&packed).success();
+    let after = fs::read(&record).expect("an unpacked record");
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    assert_eq!(fs::read(&packed).expect("the packed one"), gzip(&before));
+    go_on(&packed).code(2);
+    assert_eq!(fs::read(&record).expect("the unpacked one"), after);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod crates;
 mod dashboards;
 mod debian;
 mod docs;
+mod flaky;
 mod gallery;
 mod machine;
 mod program;

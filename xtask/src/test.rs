@@ -10,6 +10,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::flaky;
 use crate::skips::Skips;
 
 /// Run all tests; those that failed once more, alone
@@ -44,11 +45,14 @@ fn run_tests(skips: &Skips) -> Result<()> {
         }
     }
     ensure!(twice.is_empty(), "failed twice: {}", twice.join("; "));
-    println!("passed only alone, after a failure among others:");
-    for failure in failures {
+    println!(
+        "passed only alone, after a failure among others; counted in {}:",
+        flaky::FILE
+    );
+    for failure in &failures {
         println!("    {failure}");
     }
-    Ok(())
+    flaky::count(failures.iter().flat_map(Failure::each))
 }
 
 /// Runs what failed alone; whether it passed.
@@ -109,6 +113,15 @@ impl Failure {
             }
         }
         flags
+    }
+}
+
+impl Failure {
+    /// Returns the target with each test that failed in it; a harness without names counts as one.
+    fn each(&self) -> impl Iterator<Item = (&str, &str)> {
+        let unnamed = self.tests.is_empty().then_some("all");
+        let tests = self.tests.iter().map(String::as_str).chain(unnamed);
+        tests.map(|test| (self.target.as_str(), test))
     }
 }
 

@@ -6,7 +6,7 @@ use hugewise_base::units::bytes_text;
 use hugewise_text::figure::Figure;
 use hugewise_text::grid::{Align, Grid};
 use hugewise_text::page::{Page, command_in_title, to_page};
-use hugewise_text::svg::{Anchor, ChangeAxis, Field, Fill, Shape, Svg, WIDTH, fitted};
+use hugewise_text::svg::{Anchor, ChangeAxis, Fill, PlotArea, Shape, Svg, WIDTH, fitted};
 use hugewise_text::wrap::plain;
 
 /// Height of a row, and the room of names and of memory beside the field.
@@ -68,7 +68,7 @@ impl Attribution {
     }
 
     fn draw(&self) -> Option<String> {
-        let field = Field {
+        let field = PlotArea {
             left: LEFT,
             right: RIGHT,
             top: 4.0,

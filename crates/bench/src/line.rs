@@ -30,7 +30,7 @@ pub struct LineError {
 
 /// The line of one cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct CellLine {
     /// The cell.
     pub cell: Cell,
     /// What was measured there, or why nothing was.
@@ -68,7 +68,7 @@ enum Pages {
 ///
 /// # Errors
 /// The first line that is none, with its number.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Line>, LineError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<CellLine>, LineError> {
     let lines = bytes.split(|&byte| byte == b'\n').zip(1..);
     lines
         .filter(|(text, _)| !text.trim_ascii().is_empty())
@@ -76,13 +76,13 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Line>, LineError> {
         .collect()
 }
 
-fn parse_line(text: &[u8]) -> Result<Line, String> {
+fn parse_line(text: &[u8]) -> Result<CellLine, String> {
     let wire: Wire = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if let Some(missing) = wire.missing {
         if !(wire.metrics.is_empty() && wire.pages.is_empty()) {
             return Err(format!("{}: measured and missing", wire.cell));
         }
-        return Ok(Line {
+        return Ok(CellLine {
             cell: wire.cell,
             result: Err(missing),
         });
@@ -91,7 +91,7 @@ fn parse_line(text: &[u8]) -> Result<Line, String> {
         return Err(format!("{}: no metric `{unknown}`", wire.cell));
     }
     let pages = wire.pages.into_iter().map(buffer).collect::<Result<_, _>>();
-    Ok(Line {
+    Ok(CellLine {
         cell: wire.cell,
         result: Ok(Measurement {
             metrics: wire.metrics,

@@ -100,7 +100,7 @@ pub enum Condition {
 
 /// What a rule says of the units that fulfil its conditions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub struct AssignmentRule {
     /// All of them must hold.
     pub when: Vec<Condition>,
     /// Index of the arm; none is outside of the experiment.
@@ -113,7 +113,7 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// In their order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AssignmentRule>,
     /// The stage that holds; none before the first.
     pub stage: Option<usize>,
     /// The pair of turns, where arms take turns.
@@ -170,7 +170,7 @@ pub fn rules(plan: &Plan, now: Moment) -> Rules {
     }
 }
 
-fn enrolment(plan: &Plan, stage: usize) -> Vec<Rule> {
+fn enrolment(plan: &Plan, stage: usize) -> Vec<AssignmentRule> {
     let [lower, upper] = plan.band;
     let upper = Threshold::of((upper - lower).mul_add(plan.share_of(stage), lower));
     let outside = |condition| rule(vec![condition], None, None);
@@ -184,7 +184,7 @@ fn enrolment(plan: &Plan, stage: usize) -> Vec<Rule> {
     rules
 }
 
-fn arms(plan: &Plan, turn: Option<u64>) -> Vec<Rule> {
+fn arms(plan: &Plan, turn: Option<u64>) -> Vec<AssignmentRule> {
     if plan.switchback.is_some() {
         return by_turn(turn.unwrap_or(0));
     }
@@ -205,7 +205,7 @@ fn arms(plan: &Plan, turn: Option<u64>) -> Vec<Rule> {
 }
 
 /// Both arms in each pair of turns: the second turn has what the first had not.
-fn by_turn(turn: u64) -> Vec<Rule> {
+fn by_turn(turn: u64) -> Vec<AssignmentRule> {
     let (first, second) = match turn.is_multiple_of(2) {
         true => (0, 1),
         false => (1, 0),
@@ -217,7 +217,7 @@ fn by_turn(turn: u64) -> Vec<Rule> {
     ]
 }
 
-fn by_saturation(levels: &[f64]) -> Vec<Rule> {
+fn by_saturation(levels: &[f64]) -> Vec<AssignmentRule> {
     let mut rules = Vec::new();
     for (at, &level) in levels.iter().enumerate() {
         let share = Threshold::of((at + 1) as f64 / levels.len() as f64);
@@ -232,28 +232,28 @@ fn by_saturation(levels: &[f64]) -> Vec<Rule> {
     rules
 }
 
-fn rule(when: Vec<Condition>, arm: Option<usize>, saturation: Option<f64>) -> Rule {
-    Rule {
+fn rule(when: Vec<Condition>, arm: Option<usize>, saturation: Option<f64>) -> AssignmentRule {
+    AssignmentRule {
         when,
         arm,
         saturation,
     }
 }
 
-fn otherwise(arm: Option<usize>, saturation: Option<f64>) -> Rule {
+fn otherwise(arm: Option<usize>, saturation: Option<f64>) -> AssignmentRule {
     rule(Vec::new(), arm, saturation)
 }
 
 impl Rules {
     /// The rule that holds for a unit.
     #[must_use]
-    pub fn rule_of(&self, plan: &Plan, unit: &str) -> &Rule {
+    pub fn rule_of(&self, plan: &Plan, unit: &str) -> &AssignmentRule {
         self.rule_by(|draw| self.hash_of(plan, draw, unit))
     }
 
     /// The rule that holds for hashes from anywhere; each draw is asked for once at most.
     #[must_use]
-    pub fn rule_by(&self, mut hash_of: impl FnMut(Draw) -> String) -> &Rule {
+    pub fn rule_by(&self, mut hash_of: impl FnMut(Draw) -> String) -> &AssignmentRule {
         // Several conditions ask for one hash.
         let mut hashes: [Option<String>; 4] = Default::default();
         let mut holds = |condition: &Condition| {
@@ -265,8 +265,8 @@ impl Rules {
                 Condition::AtLeast(_, threshold) => *hash >= threshold.0,
             }
         };
-        let fits = |rule: &&Rule| rule.when.iter().all(&mut holds);
-        const NOBODY: &Rule = &Rule {
+        let fits = |rule: &&AssignmentRule| rule.when.iter().all(&mut holds);
+        const NOBODY: &AssignmentRule = &AssignmentRule {
             when: Vec::new(),
             arm: None,
             saturation: None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use strum::{Display, EnumString, VariantNames};
 
-use super::assign::{Condition, Draw, OUTSIDE, Rule, Rules, arm_name};
+use super::assign::{AssignmentRule, Condition, Draw, OUTSIDE, Rules, arm_name};
 use super::plan::Plan;
 use super::unit::UnitKind;
 
@@ -67,12 +67,12 @@ fn draws(rules: &Rules) -> Vec<Draw> {
     draws
 }
 
-fn arm<'a>(plan: &'a Plan, rule: &Rule) -> &'a str {
+fn arm<'a>(plan: &'a Plan, rule: &AssignmentRule) -> &'a str {
     arm_name(plan, rule.arm)
 }
 
 /// Rules up to the first that fits always.
-fn reached(rules: &Rules) -> (&[Rule], Option<&Rule>) {
+fn reached(rules: &Rules) -> (&[AssignmentRule], Option<&AssignmentRule>) {
     let always = rules.rules.iter().position(|rule| rule.when.is_empty());
     let all = &rules.rules;
     always.map_or((all, None), |at| (&all[..at], all.get(at)))
@@ -174,7 +174,7 @@ enum Below {
 }
 
 fn conditions(
-    rule: &Rule,
+    rule: &AssignmentRule,
     hash: impl Fn(Draw) -> String,
     compare: impl Fn(&str, Below, &str) -> String,
 ) -> Vec<String> {

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use hugewise_fleet::analyse::document::{csv, document};
 use hugewise_fleet::analyse::{Analysis, Question, Spending, Tally};
 use hugewise_fleet::plan::Plan;
-use hugewise_fleet::simulate::{ARMS, Fleet, Rule};
+use hugewise_fleet::simulate::{ARMS, Fleet, SimulatedAssignment};
 use hugewise_fleet::{Proof, Row};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
@@ -73,7 +73,7 @@ fn a_found_effect_in_every_form() {
 fn the_second_look_of_a_rollout_under_its_plan() {
     let fleet = Fleet {
         effect: -0.1,
-        rule: Rule::Units,
+        rule: SimulatedAssignment::Units,
         ..Fleet::quiet()
     };
     let rows = fleet.rows(2).into_iter().map(|row| Row { stage: 1, ..row });
@@ -102,7 +102,7 @@ fn units_that_vanish_and_settings_that_nobody_read() {
 #[test]
 fn spill_over_has_a_table_of_its_own() {
     let fleet = Fleet {
-        rule: Rule::Saturation,
+        rule: SimulatedAssignment::Saturation,
         units: 6,
         hosts: 60,
         spill_over: 0.2,

@@ -9,9 +9,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::accessed_bits::{clear_accessed_bits, read_used_where};
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::observe::stat::activity::processor_time;
-use hugewise_linux::observe::stat::subject::Process;
+use hugewise_linux::observe::stat::subject::CountedProcess;
 use hugewise_linux::observe::stat::walks::Walks;
-use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::perf::open::KernelCounters;
 use hugewise_linux::probe;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
@@ -43,7 +43,7 @@ pub enum UsedBits {
 /// A process that is watched from here on.
 pub struct Watch<'a> {
     root: &'a Root,
-    process: Process,
+    process: CountedProcess,
     walks: Walks<'a>,
     used_bits: UsedBits,
     clock: Clock,
@@ -53,11 +53,11 @@ impl<'a> Watch<'a> {
     /// Begins to watch it, for `time`: its page walks where this machine counts them, and which
     /// memory it uses.
     pub fn begin(root: &'a Root, pid: u32, used_bits: UsedBits, time: Duration) -> Result<Self> {
-        let process = Process::find(root, pid).map_err(|error| match error.kind {
+        let process = CountedProcess::find(root, pid).map_err(|error| match error.kind {
             Kind::NotFound => exit::no_process(pid),
             _ => error.into(),
         })?;
-        let walks = Walks::begin(root, &paths::host(root)?, &Kernel, &process, time);
+        let walks = Walks::begin(root, &paths::host(root)?, &KernelCounters, &process, time);
         if used_bits == UsedBits::Clear {
             clear_used(root, pid)?;
         }

@@ -6,7 +6,7 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::Hold;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::take_settings;
-use hugewise_linux::undo::{Place, UndoReport, undo};
+use hugewise_linux::undo::{UndoFolder, UndoReport, undo};
 
 use crate::stderr::message;
 use crate::{exit, paths};
@@ -37,7 +37,10 @@ pub fn put_back(root: &Root) -> Result<()> {
 /// # Errors
 /// The journal cannot be read.
 pub fn put_back_under(hold: &Hold, root: &Root) -> Result<()> {
-    tell(&undo(hold, &Place::new(root, &paths::machine_state()))?);
+    tell(&undo(
+        hold,
+        &UndoFolder::new(root, &paths::machine_state()),
+    )?);
     Ok(())
 }
 

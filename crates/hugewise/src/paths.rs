@@ -14,7 +14,7 @@ use hugewise_linux::machine::identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
-use hugewise_linux::undo::{self, Place};
+use hugewise_linux::undo::{self, UndoFolder};
 
 use crate::{exit, invoker};
 
@@ -27,7 +27,7 @@ pub fn machine_state() -> PathBuf {
 /// Where a process that runs holds the settings, they are left alone.
 pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result<Machine> {
     wanted.iter().try_for_each(|it| install_library(it))?;
-    let place = Place::new(root, &machine_state());
+    let place = UndoFolder::new(root, &machine_state());
     let Settings::Ours(hold) = settings else {
         return Ok(Machine::held_by_others(place));
     };

@@ -11,7 +11,7 @@ use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::WaitResult;
-use hugewise_linux::observe::stat::subject::{Process, Subject};
+use hugewise_linux::observe::stat::subject::{CountedProcess, Subject};
 use hugewise_linux::spawn;
 use hugewise_linux::spawn::{
     AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
@@ -99,7 +99,7 @@ impl TargetFlags {
     /// Finds what runs already.
     pub fn find(&self, root: &Root) -> Result<(Subject, Target)> {
         if let Some(pid) = self.pid {
-            let process = Process::find(root, pid).map_err(|error| match error.kind {
+            let process = CountedProcess::find(root, pid).map_err(|error| match error.kind {
                 Kind::NotFound => exit::no_process(pid),
                 _ => error.into(),
             })?;

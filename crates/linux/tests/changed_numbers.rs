@@ -170,7 +170,7 @@ fn of_stat(bytes: &[u8]) {
         return;
     };
     let header = &recording.header;
-    let mut summary = stat::Summary::default();
+    let mut summary = stat::StatSummary::default();
     let mut text = String::new();
     for mut interval in recording.intervals.clone() {
         interval.derived = stat::derive(&interval.counts, header.hardware.missing());

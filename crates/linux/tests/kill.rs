@@ -23,7 +23,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
+use hugewise_linux::undo::{JournalFound, Steps, UndoFolder, undo};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -294,7 +294,7 @@ fn real_lock() -> Hold {
 /// One trial on the machine under our hands that dies at a step.
 fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
     let policy = writes(&[("enabled", mode)]);
-    let place = Place::new(&Root::real(), state);
+    let place = UndoFolder::new(&Root::real(), state);
     in_a_child(|| {
         let place = place.watched_by(DieAt::step(step));
         let mut machine = Machine::begin(real_lock(), place, &[&policy]).unwrap();
@@ -327,7 +327,7 @@ fn the_real_machine_comes_back_from_a_kill_at_any_step() {
         );
     }
     let folder = tempfile::TempDir::new().unwrap();
-    let place = Place::new(&Root::real(), folder.path());
+    let place = UndoFolder::new(&Root::real(), folder.path());
     let before = real_settings();
     let original = place.value(&path_of("enabled")).unwrap();
     let _rescue = Rescue {

@@ -4,15 +4,15 @@ use expect_test::expect;
 use hugewise_base::histogram::durations::Durations;
 use hugewise_base::missing::Missing;
 use hugewise_observe::trace::{
-    Attachment, FORMAT, Kind, Latencies, Losses, MissingPoint, Part, PointTotals, Preset, Trace,
-    TracePoint, Window, csv_head,
+    Attachment, FORMAT, Latencies, Losses, MissingPoint, Part, PointKind, PointTotals, Preset,
+    Trace, TracePoint, Window, csv_head,
 };
 use hugewise_text::wrap::display_width;
 use hugewise_text::{Style, Verbosity, to_text};
 
 use crate::documented::undocumented;
 
-fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> TracePoint {
+fn point(name: &str, title: &str, kind: PointKind, parts_by: Option<&str>) -> TracePoint {
     TracePoint {
         name: name.to_owned(),
         title: title.to_owned(),
@@ -55,11 +55,16 @@ fn example() -> Trace {
             point(
                 "stalls",
                 "direct compaction",
-                Kind::Durations,
+                PointKind::Durations,
                 Some("result"),
             ),
-            point("scans", "results of scanning", Kind::Events, Some("result")),
-            point("none", "direct reclaim", Kind::Durations, None),
+            point(
+                "scans",
+                "results of scanning",
+                PointKind::Events,
+                Some("result"),
+            ),
+            point("none", "direct reclaim", PointKind::Durations, None),
         ],
         missing: vec![MissingPoint {
             name: "zeroing".to_owned(),

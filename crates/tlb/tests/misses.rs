@@ -8,8 +8,8 @@ use hugewise_observe::faults::{Known, Map, Modes, Sharing, Symbol};
 use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_text};
 use hugewise_tlb::misses::{
-    Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss, MissEvent,
-    Summary, is_recording,
+    Absence, AccessKind, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss,
+    MissEvent, Summary, is_recording,
 };
 
 use crate::read;
@@ -66,7 +66,7 @@ fn miss(address: u64, page_bytes: Option<u64>) -> Event {
         tid: 8,
         address,
         code: 0x40_1000,
-        access: Access::Load,
+        access: AccessKind::Load,
         page_bytes,
         refill_cycles: Some(30),
     }))

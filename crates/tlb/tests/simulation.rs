@@ -4,8 +4,8 @@ use hugewise_base::missing::Missing;
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 use hugewise_text::{Style, to_text};
 use hugewise_tlb::simulation::{
-    Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind, Mapped, MappedPages, PageNow, Paging,
-    Processor, Simulation, Tally, Tracer, WalkCache, shape_of,
+    Accesses, AsMapped, Column, Cut, FORMAT, Kind, Mapped, MappedPages, MemoryAccess, PageNow,
+    Paging, Processor, Simulation, Tally, Tracer, WalkCache, shape_of,
 };
 
 const K4: u64 = 4096;
@@ -42,8 +42,8 @@ fn column(processor: &Processor, page_bytes: u64) -> Column {
     Column::new(processor, paging, page_bytes)
 }
 
-fn load(address: u64) -> Access {
-    Access {
+fn load(address: u64) -> MemoryAccess {
+    MemoryAccess {
         kind: Kind::Load,
         address,
         bytes: 8,
@@ -149,7 +149,7 @@ fn an_access_over_the_end_of_a_page_asks_for_both() {
 fn code_and_data_share_the_second_level_and_no_counter() {
     let mut one = column(&processor(), K4);
     one.access(load(0));
-    one.access(Access {
+    one.access(MemoryAccess {
         kind: Kind::Fetch,
         address: 0,
         bytes: 1,
@@ -161,7 +161,7 @@ fn code_and_data_share_the_second_level_and_no_counter() {
 
 #[test]
 fn stores_have_a_first_level_of_their_own_where_there_is_one() {
-    let store = Access {
+    let store = MemoryAccess {
         kind: Kind::Store,
         ..load(0)
     };
@@ -223,7 +223,7 @@ proptest::proptest! {
         for size in [size, K4] {
             let mut one = column(&odd, size);
             for kind in [Kind::Fetch, Kind::Load, Kind::Store] {
-                one.access(Access { kind, address, bytes });
+                one.access(MemoryAccess { kind, address, bytes });
             }
             let data = one.counts().streams.data;
             proptest::prop_assert!(data.walks <= data.first_level_misses);
@@ -239,7 +239,7 @@ fn simulation() -> Simulation {
         .into();
     let mut mapped = Mapped::new(K4, columns.len());
     for step in 0..2048_u64 {
-        let fetch = Access {
+        let fetch = MemoryAccess {
             kind: Kind::Fetch,
             address: 64,
             bytes: 4,

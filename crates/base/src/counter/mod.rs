@@ -74,7 +74,7 @@ impl File {
 
 /// All that is known of a counter.
 #[derive(Debug)]
-pub struct Row {
+pub struct CounterRow {
     /// Our name in records, in JSON and on the command line; it ends in its unit.
     pub name: &'static str,
     /// Its name in a table of 80 columns.
@@ -98,7 +98,7 @@ pub struct Row {
     pub meaning: &'static str,
 }
 
-impl Row {
+impl CounterRow {
     /// Its source and meaning: one sentence for lists of metrics.
     #[must_use]
     pub fn doc(&self) -> String {

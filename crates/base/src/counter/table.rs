@@ -4,7 +4,7 @@
 //! Linux that has them, the good direction, its place in reports, the places that show it, the name
 //! of its rate in a fleet, and its meaning. Reports list the counters in this order.
 
-use super::{Better, File, Place, Row, Shown};
+use super::{Better, CounterRow, File, Place, Shown};
 
 /// Makes an enum with a variant for each row, and the rows.
 macro_rules! counters {
@@ -22,7 +22,7 @@ macro_rules! counters {
         /// All of them, in the order of the table.
         pub(super) static ALL: &[Counter] = &[$(Counter::$variant,)*];
 
-        static ROWS: &[Row] = &[$(Row {
+        static ROWS: &[CounterRow] = &[$(CounterRow {
             name: $name,
             label: $label,
             fields: &[$($field),+],
@@ -38,7 +38,7 @@ macro_rules! counters {
         impl Counter {
             /// The row of the table.
             #[must_use]
-            pub fn row(self) -> &'static Row {
+            pub fn row(self) -> &'static CounterRow {
                 &ROWS[self as usize]
             }
 

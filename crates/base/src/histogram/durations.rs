@@ -1,5 +1,5 @@
 use super::buckets::{FINE_BITS, MICRO_SLOTS, micro_floor, micro_slot};
-use super::{Histogram, Row};
+use super::{Histogram, PowerRow};
 
 /// Durations of one kind, with their exact sum, and sorted by microseconds too, as people read
 /// latencies in the kernel.
@@ -100,14 +100,14 @@ impl Durations {
 
     /// Rows of powers of two of microseconds, from the first that is not empty to the last.
     #[must_use]
-    pub fn micro_rows(&self) -> Vec<Row> {
+    pub fn micro_rows(&self) -> Vec<PowerRow> {
         let full = |count: &u64| *count > 0;
         let first = self.micro.iter().position(full).unwrap_or(0);
         let behind = self.micro.iter().rposition(full).map_or(0, |last| last + 1);
         let rows = self.micro.iter().enumerate();
         rows.take(behind)
             .skip(first)
-            .map(|(slot, &count)| Row {
+            .map(|(slot, &count)| PowerRow {
                 from: micro_floor(slot),
                 count,
             })

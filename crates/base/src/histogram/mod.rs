@@ -37,7 +37,7 @@ pub struct Histogram {
 
 /// One row of a histogram: from its floor to the floor of the next.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Row {
+pub struct PowerRow {
     /// The smallest value in it.
     pub from: u64,
     /// How many.
@@ -183,21 +183,21 @@ impl Histogram {
 
     /// Rows of powers of two of nanoseconds, from the first that is not empty to the last.
     #[must_use]
-    pub fn nano_rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
+    pub fn nano_rows(&self) -> Vec<PowerRow> {
+        let mut rows: Vec<PowerRow> = Vec::new();
         for bucket in self.buckets() {
             let power = bucket.floor_ns.checked_ilog2();
             let from = power.map_or(0, |power| 1 << power);
             while rows.last().is_some_and(|row| row.from < from) {
                 let last = rows.last().map_or(0, |row| row.from);
-                rows.push(Row {
+                rows.push(PowerRow {
                     from: (last * 2).max(1),
                     count: 0,
                 });
             }
             match rows.last_mut() {
                 Some(row) => row.count = row.count.saturating_add(bucket.count),
-                None => rows.push(Row {
+                None => rows.push(PowerRow {
                     from,
                     count: bucket.count,
                 }),

@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use super::fit::{Piece, Place, pieces};
-use super::{Curve, Point};
+use super::{Curve, FootprintPoint};
 use hugewise_experiment::run::stats::quantile::median_interval;
 use hugewise_experiment::run::stats::{ALPHA, median};
 
@@ -101,7 +101,7 @@ pub fn levels(curve: &Curve) -> Option<Vec<Level>> {
     Some(levels)
 }
 
-fn level(point: &Point, ends: Option<Ends>) -> Level {
+fn level(point: &FootprintPoint, ends: Option<Ends>) -> Level {
     let values: Vec<f64> = point.seconds.values().copied().collect();
     Level {
         seconds: point.median(),

@@ -56,19 +56,19 @@ pub struct Curve {
     /// of one size.
     pub page_bytes: Option<u64>,
     /// By footprint, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<FootprintPoint>,
 }
 
 /// The latencies at one footprint.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct FootprintPoint {
     /// The footprint.
     pub bytes: u64,
     /// Seconds of a load, by the round in which it was measured; never none.
     pub seconds: BTreeMap<u32, f64>,
 }
 
-impl Point {
+impl FootprintPoint {
     /// Of the median round.
     #[must_use]
     pub fn median(&self) -> f64 {
@@ -94,8 +94,8 @@ pub fn curves(record: &Record) -> Vec<Curve> {
     plan.policies.iter().map(curve).collect()
 }
 
-fn points(record: &Record, bench: &Bench, policy: &str) -> Vec<Point> {
-    let mut points: BTreeMap<u64, Point> = BTreeMap::new();
+fn points(record: &Record, bench: &Bench, policy: &str) -> Vec<FootprintPoint> {
+    let mut points: BTreeMap<u64, FootprintPoint> = BTreeMap::new();
     for cell in &bench.cells {
         let Some(bytes) = cell.number(0) else {
             continue;
@@ -105,7 +105,7 @@ fn points(record: &Record, bench: &Bench, policy: &str) -> Vec<Point> {
             if let Some(&Reading::Value { value }) = trial.readings.get(&name)
                 && value > 0.0
             {
-                let fresh = || Point {
+                let fresh = || FootprintPoint {
                     bytes,
                     seconds: BTreeMap::new(),
                 };

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{Curve, Point};
+use super::{Curve, FootprintPoint};
 use hugewise_experiment::run::stats::{ALPHA, paired};
 
 /// The difference at one footprint.
@@ -21,7 +21,7 @@ pub struct Price {
 /// What `dear` costs more than `cheap`, footprint by footprint.
 #[must_use]
 pub fn prices(dear: &Curve, cheap: &Curve) -> Vec<Price> {
-    let other = |point: &Point| cheap.points.iter().find(|it| it.bytes == point.bytes);
+    let other = |point: &FootprintPoint| cheap.points.iter().find(|it| it.bytes == point.bytes);
     let both = dear
         .points
         .iter()
@@ -30,7 +30,7 @@ pub fn prices(dear: &Curve, cheap: &Curve) -> Vec<Price> {
         .collect()
 }
 
-fn price(dear: &Point, cheap: &Point) -> Option<Price> {
+fn price(dear: &FootprintPoint, cheap: &FootprintPoint) -> Option<Price> {
     let differences: Vec<f64> = dear
         .seconds
         .iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::levels::{FEWEST_ROUNDS, Level, levels};
 use super::price::prices;
 use super::summary::{self, PagePrice};
-use super::{Curve, Point, footprints};
+use super::{Curve, FootprintPoint, footprints};
 use expect_test::expect;
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 use hugewise_experiment::run::cells::processor::{Cache, Processor};
@@ -43,7 +43,7 @@ fn curve(rounds: u32, noise: f64, seed: u64, latency: impl Fn(f64) -> f64) -> Cu
         let disturbed = if random.u32(..10) == 0 { 2.0 } else { 1.0 };
         latency(bytes as f64) * error.exp() * disturbed * 1e-9
     };
-    let points = footprints(1 << 30).into_iter().map(|bytes| Point {
+    let points = footprints(1 << 30).into_iter().map(|bytes| FootprintPoint {
         bytes,
         seconds: (0..rounds).map(|round| (round, value(bytes))).collect(),
     });

@@ -28,21 +28,21 @@ pub struct Chart {
     /// Unit of the values.
     pub unit: Unit,
     /// One for each policy that has values.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
 }
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct PlotLine {
     /// Name of the policy.
     pub name: String,
     /// By bytes, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
 }
 
 /// One point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct PlotPoint {
     /// Bytes; never 0.
     pub bytes: u64,
     /// The median over rounds; above 0.
@@ -59,7 +59,7 @@ impl Chart {
         lengths.max().unwrap_or(0)
     }
 
-    fn points(&self) -> impl Iterator<Item = &Point> {
+    fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.lines.iter().flat_map(|line| &line.points)
     }
 }
@@ -156,16 +156,16 @@ fn title(bench: &Bench, others: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn lines(record: &Record, suite: &Suite, group: &Group<'_>) -> Vec<Line> {
+fn lines(record: &Record, suite: &Suite, group: &Group<'_>) -> Vec<PlotLine> {
     let policies = record.header.plan.policies.iter();
     let lines = policies.map(|policy| {
         let point = |cell: &&Cell| {
             let bytes = cell.number(group.axis).filter(|&bytes| bytes > 0)?;
             point(record, &policy.name, &cell.reading(suite.primary()), bytes)
         };
-        let mut points: Vec<Point> = group.cells.iter().filter_map(point).collect();
+        let mut points: Vec<PlotPoint> = group.cells.iter().filter_map(point).collect();
         points.sort_by_key(|point| point.bytes);
-        Line {
+        PlotLine {
             name: plain(&policy.name),
             points,
         }
@@ -173,7 +173,7 @@ fn lines(record: &Record, suite: &Suite, group: &Group<'_>) -> Vec<Line> {
     lines.filter(|line| !line.points.is_empty()).collect()
 }
 
-fn point(record: &Record, policy: &str, metric: &str, bytes: u64) -> Option<Point> {
+fn point(record: &Record, policy: &str, metric: &str, bytes: u64) -> Option<PlotPoint> {
     let good = arm_trials(record, policy).filter(|trial| trial.succeeded());
     let values: Vec<f64> = good
         .filter_map(|trial| match trial.readings.get(metric) {
@@ -182,7 +182,7 @@ fn point(record: &Record, policy: &str, metric: &str, bytes: u64) -> Option<Poin
         })
         .collect();
     let value = median(&values).filter(|value| *value > 0.0)?;
-    Some(Point {
+    Some(PlotPoint {
         bytes,
         value,
         interval: median_interval(&values, ALPHA).filter(|(low, _)| *low > 0.0),

@@ -1,12 +1,14 @@
 //! Curves as figures of a report, and as a file of their own.
 
-use super::{Chart, Line, charts};
+use super::{Chart, PlotLine, charts};
 use hugewise_base::units::{Unit, bytes_text};
 use hugewise_experiment::run::record::Record;
 use hugewise_text::figure::Figure;
 use hugewise_text::grid::Grid;
 use hugewise_text::number::{Scaler, quantity};
-use hugewise_text::svg::{Anchor, Axis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour, fitted};
+use hugewise_text::svg::{
+    Anchor, Axis, Fill, Key, PlotArea, Shape, Sign, Svg, WIDTH, colour, fitted,
+};
 use hugewise_text::wrap::capitalised;
 
 /// The field of a drawing.
@@ -82,7 +84,7 @@ fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
         text: line.name.clone(),
     });
     let top = svg.legend(top, &keys.collect::<Vec<_>>()) + 8.0;
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: RIGHT,
         top,
@@ -119,7 +121,7 @@ fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
 }
 
 /// A line through the medians, with the interval of each.
-fn curve(svg: &mut Svg, chart: &Chart, line: &Line, index: usize, axes: (&Axis, &Axis)) {
+fn curve(svg: &mut Svg, chart: &Chart, line: &PlotLine, index: usize, axes: (&Axis, &Axis)) {
     let (across, up) = axes;
     let places = line
         .points
@@ -142,11 +144,11 @@ fn curve(svg: &mut Svg, chart: &Chart, line: &Line, index: usize, axes: (&Axis, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::Point;
+    use super::super::PlotPoint;
     use super::*;
 
     fn chart(name: &str, points: &[(u64, f64)]) -> Chart {
-        let point = |&(bytes, value): &(u64, f64)| Point {
+        let point = |&(bytes, value): &(u64, f64)| PlotPoint {
             bytes,
             value,
             interval: Some((value * 0.9, value * 1.1)),
@@ -155,7 +157,7 @@ mod tests {
             title: "a < b & \"c\"".to_owned(),
             across: "block".to_owned(),
             unit: Unit::BytesPerSecond,
-            lines: vec![Line {
+            lines: vec![PlotLine {
                 name: name.to_owned(),
                 points: points.iter().map(point).collect(),
             }],

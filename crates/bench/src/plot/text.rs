@@ -89,13 +89,13 @@ fn marks(across: &Axis, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Line, Point};
+    use super::super::{PlotLine, PlotPoint};
     use super::*;
     use expect_test::expect;
     use proptest::prelude::*;
 
     fn chart(lines: &[(&str, &[(u64, f64)])]) -> Chart {
-        let point = |&(bytes, value): &(u64, f64)| Point {
+        let point = |&(bytes, value): &(u64, f64)| PlotPoint {
             bytes,
             value,
             interval: None,
@@ -106,7 +106,7 @@ mod tests {
             unit: Unit::Seconds,
             lines: lines
                 .iter()
-                .map(|(name, points)| Line {
+                .map(|(name, points)| PlotLine {
                     name: (*name).to_owned(),
                     points: points.iter().map(point).collect(),
                 })

@@ -6,7 +6,7 @@ use super::scale::Scale;
 use hugewise_text::figure::Figure;
 use hugewise_text::grid::{Align, Grid};
 use hugewise_text::page::{Page, to_page};
-use hugewise_text::svg::{Anchor, ChangeAxis, Field, Fill, Shape, Svg, WIDTH, fitted};
+use hugewise_text::svg::{Anchor, ChangeAxis, Fill, PlotArea, Shape, Svg, WIDTH, fitted};
 
 /// Height of a row, and the room of names and of answers beside the field.
 const ROW: f64 = 22.0;
@@ -97,7 +97,7 @@ fn numbers(drawn: &[Drawn<'_>]) -> Grid {
 }
 
 fn draw(drawn: &[Drawn<'_>], band: f64, title: &str) -> Option<String> {
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: RIGHT,
         top: 4.0,

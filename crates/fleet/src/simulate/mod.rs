@@ -19,7 +19,7 @@ pub struct Fleet {
     /// Strata, which hosts belong to in turn.
     pub strata: usize,
     /// Who gets the treated arm.
-    pub rule: Rule,
+    pub rule: SimulatedAssignment,
     /// Standard deviation of what the units of a host share, for ever.
     pub host: f64,
     /// Standard deviation of what a unit has of its own, for ever.
@@ -40,7 +40,7 @@ pub struct Fleet {
 
 /// Who is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum SimulatedAssignment {
     /// Each host whole, with even chances.
     Hosts,
     /// Each unit, with even chances.
@@ -57,7 +57,7 @@ impl Fleet {
             hosts: 30,
             units: 2,
             strata: 2,
-            rule: Rule::Hosts,
+            rule: SimulatedAssignment::Hosts,
             host: 0.2,
             unit: 0.2,
             phase: 0.05,
@@ -87,15 +87,16 @@ impl Fleet {
             let saturation = [0.0, 0.5, 1.0][random.usize(..3)];
             let drawn: Vec<bool> = (0..self.units)
                 .map(|_| match self.rule {
-                    Rule::Hosts => whole,
-                    Rule::Units => random.bool(),
-                    Rule::Saturation => random.f64() < saturation,
+                    SimulatedAssignment::Hosts => whole,
+                    SimulatedAssignment::Units => random.bool(),
+                    SimulatedAssignment::Saturation => random.f64() < saturation,
                 })
                 .collect();
             let share = drawn.iter().filter(|arm| **arm).count() as f64 / self.units as f64;
             for (unit, treated) in drawn.into_iter().enumerate() {
                 let mut shape = row(host, unit, self.strata, ARMS[usize::from(treated)]);
-                shape.saturation = (self.rule == Rule::Saturation).then_some(saturation);
+                shape.saturation =
+                    (self.rule == SimulatedAssignment::Saturation).then_some(saturation);
                 self.periods(&mut random, shared, share, treated, |start, phase, mean| {
                     (shape.start, shape.phase) = (start, phase);
                     shape.sums = Sums::one(mean.exp());

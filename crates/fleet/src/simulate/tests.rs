@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ARMS, Fleet, Rule};
+use super::{ARMS, Fleet, SimulatedAssignment};
 use crate::analyse::analysis::Word;
 use crate::analyse::forecast::{Bar, POWER, before_the_slope, detectable};
 use crate::analyse::foresight::{Basis, foresee};
@@ -104,7 +104,7 @@ fn covered(fleet: &Fleet, of: u32) -> f64 {
 
 #[test]
 fn no_effect_is_claimed_in_at_most_five_percent() {
-    for rule in [Rule::Hosts, Rule::Units] {
+    for rule in [SimulatedAssignment::Hosts, SimulatedAssignment::Units] {
         let fleet = Fleet {
             rule,
             ..Fleet::quiet()
@@ -119,7 +119,7 @@ fn no_effect_is_claimed_in_at_most_five_percent() {
 
 #[test]
 fn a_planted_effect_is_covered() {
-    for rule in [Rule::Hosts, Rule::Units] {
+    for rule in [SimulatedAssignment::Hosts, SimulatedAssignment::Units] {
         let fleet = Fleet {
             rule,
             effect: 0.05,
@@ -140,7 +140,7 @@ fn a_planted_effect_is_covered() {
     reason = "its figures are what it is run for"
 )]
 fn ten_thousand_fleets() {
-    for rule in [Rule::Hosts, Rule::Units] {
+    for rule in [SimulatedAssignment::Hosts, SimulatedAssignment::Units] {
         let fleet = Fleet {
             rule,
             ..Fleet::quiet()
@@ -343,7 +343,7 @@ fn claimed_of_shares(fleet: &Fleet, of: u32) -> f64 {
 }
 
 /// Fleets of hosts that scatter from period to period, so that a share is zero here and there.
-fn waiting(rule: Rule, effect: f64) -> Fleet {
+fn waiting(rule: SimulatedAssignment, effect: f64) -> Fleet {
     Fleet {
         rule,
         effect,
@@ -354,9 +354,9 @@ fn waiting(rule: Rule, effect: f64) -> Fleet {
 
 #[test]
 fn a_share_is_compared_as_it_is() {
-    let none = claimed_of_shares(&waiting(Rule::Hosts, 0.0), 200);
+    let none = claimed_of_shares(&waiting(SimulatedAssignment::Hosts, 0.0), 200);
     assert!(none <= ALPHA + room(ALPHA, 200.0), "{none}");
-    let planted = claimed_of_shares(&waiting(Rule::Hosts, 0.3), 50);
+    let planted = claimed_of_shares(&waiting(SimulatedAssignment::Hosts, 0.3), 50);
     assert!(planted >= 0.9, "{planted}");
 }
 
@@ -367,7 +367,7 @@ fn a_share_is_compared_as_it_is() {
     reason = "its figures are what it is run for"
 )]
 fn ten_thousand_fleets_of_shares() {
-    for rule in [Rule::Hosts, Rule::Units] {
+    for rule in [SimulatedAssignment::Hosts, SimulatedAssignment::Units] {
         let wrong = claimed_of_shares(&waiting(rule, 0.0), MANY);
         println!(
             "| {rule:?} | a share is claimed to change | {MANY} | {} |",
@@ -407,7 +407,7 @@ fn no_difference_in_a_share_is_one_of_its_mean() {
 /// How often spill-over is claimed.
 fn spilled(spill_over: f64, of: u32) -> f64 {
     let fleet = Fleet {
-        rule: Rule::Saturation,
+        rule: SimulatedAssignment::Saturation,
         units: 6,
         hosts: 60,
         spill_over,

@@ -8,7 +8,7 @@ use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::record::Header;
 use hugewise_experiment::run::trial::{Mark, Reading};
-use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
+use hugewise_linux::apply::fragment::{Fragmented, FreeMemoryState, compact, share_now};
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::root::Root;
 
@@ -113,7 +113,7 @@ fn sizes(host: &Host) -> Result<(u64, u64)> {
     Ok((host.page_bytes, huge))
 }
 
-fn report_state(found: f64, state: State) {
+fn report_state(found: f64, state: FreeMemoryState) {
     message(format_args!(
         "free memory: {:.0} % in blocks smaller than a huge page, {:.0} % before; {} held for this",
         state.share * 100.0,

@@ -9,7 +9,7 @@ use hugewise_experiment::run::policy::runtime::{Answers, complaints, not_taken};
 use hugewise_experiment::run::policy::{Policy, Settings, environment};
 use hugewise_experiment::run::trial::{Mark, Trial};
 use hugewise_linux::apply::runtime;
-use hugewise_linux::apply::runtime::Start;
+use hugewise_linux::apply::runtime::CommandContext;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::identity::Identity;
 
@@ -34,7 +34,7 @@ impl Runtimes {
             return known.clone();
         }
         let environment = environment(&realisation.environment, |name| std::env::var(name).ok());
-        let start = Start {
+        let start = CommandContext {
             words,
             environment: &environment,
             identity,

@@ -11,7 +11,7 @@ use hugewise_lab::plant::{Need, PLANTS, Plant, Setting};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::lock;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::undo::{Place, STATE_DIR};
+use hugewise_linux::undo::{STATE_DIR, UndoFolder};
 use tempfile::TempDir;
 
 use crate::answer::Answer;
@@ -66,7 +66,7 @@ impl Ground {
         let beds = Beds::new();
         let machine = may_change_settings().then(|| {
             let lock = lock::hold(&lock::default_dir()).expect("the machine's lock");
-            let place = Place::new(&Root::real(), Path::new(STATE_DIR));
+            let place = UndoFolder::new(&Root::real(), Path::new(STATE_DIR));
             let all: Vec<Realisation> = PLANTS.iter().map(realisation).collect();
             let all: Vec<&Realisation> = all.iter().collect();
             Machine::begin(lock, place, &all).expect("the journal")

@@ -5,7 +5,7 @@ use std::fs;
 use hugewise_fleet::assign::assign;
 use hugewise_fleet::plan::Plan;
 use hugewise_fleet::row::parquet;
-use hugewise_fleet::simulate::{Fleet, Rule};
+use hugewise_fleet::simulate::{Fleet, SimulatedAssignment};
 use hugewise_fleet::{Phase, Row};
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -84,7 +84,7 @@ fn lost_units_and_spill_over_are_said() {
         .success()
         .stdout(contains("not decided: the arms did not keep"));
     let crowded = Fleet {
-        rule: Rule::Saturation,
+        rule: SimulatedAssignment::Saturation,
         units: 4,
         hosts: 45,
         spill_over: 0.2,

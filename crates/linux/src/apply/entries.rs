@@ -5,11 +5,14 @@ use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 
 use super::other;
 use crate::machine::error::Result;
-use crate::undo::{Change, Entry, Place};
+use crate::undo::{Change, Entry, UndoFolder};
 
 /// What is to be journalled: all files that any policy writes, in the order of writing, after
 /// those that follow them.
-pub(super) fn read_entries(place: &Place, realisations: &[&Realisation]) -> Result<Vec<Entry>> {
+pub(super) fn read_entries(
+    place: &UndoFolder,
+    realisations: &[&Realisation],
+) -> Result<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
     for file in realisations.iter().flat_map(|each| &each.files) {
         add_write(place, &mut entries, file)?;
@@ -22,7 +25,7 @@ pub(super) fn read_entries(place: &Place, realisations: &[&Realisation]) -> Resu
     Ok(entries)
 }
 
-fn add_write(place: &Place, entries: &mut Vec<Entry>, file: &FileWrite) -> Result<()> {
+fn add_write(place: &UndoFolder, entries: &mut Vec<Entry>, file: &FileWrite) -> Result<()> {
     let known = entries.iter_mut().find(|entry| entry.path == file.path);
     if let Some(Entry {
         change: Change::Written(values),
@@ -39,7 +42,7 @@ fn add_write(place: &Place, entries: &mut Vec<Entry>, file: &FileWrite) -> Resul
     Ok(())
 }
 
-fn read_entry(place: &Place, path: &str, change: Change) -> Result<Entry> {
+fn read_entry(place: &UndoFolder, path: &str, change: Change) -> Result<Entry> {
     if !is_setting(path) {
         let what = format!("/{path} is not a setting of huge pages");
         return Err(other("journalling", what));

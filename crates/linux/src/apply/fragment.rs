@@ -21,7 +21,7 @@ const COMPACT: &str = "proc/sys/vm/compact_memory";
 
 /// The state of free memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct State {
+pub struct FreeMemoryState {
     /// The share in blocks smaller than a huge page, 0 to 1.
     pub share: f64,
     /// Free memory in bytes.
@@ -49,7 +49,7 @@ impl Fragmented {
         laboratory: &Path,
         percent: u32,
         asked: impl Fn() -> bool,
-    ) -> Result<Option<(Self, State)>> {
+    ) -> Result<Option<(Self, FreeMemoryState)>> {
         let fault = |error| Error::io("starting", laboratory, error);
         let mut process = Command::new(laboratory)
             .args(["fragmented", "--to", &percent.to_string()])
@@ -89,7 +89,7 @@ impl Fragmented {
     ///
     /// # Errors
     /// The process is gone.
-    pub fn repair(&mut self) -> Result<State> {
+    pub fn repair(&mut self) -> Result<FreeMemoryState> {
         if let Some(ask) = &mut self.ask {
             // A process that is gone writes nothing, which is reported below.
             let _ = ask.write_all(b"\n");
@@ -97,7 +97,7 @@ impl Fragmented {
         self.read()
     }
 
-    fn read(&mut self) -> Result<State> {
+    fn read(&mut self) -> Result<FreeMemoryState> {
         let mut line = String::new();
         let _ = self.output.read_line(&mut line);
         match parse_state(&line) {
@@ -142,12 +142,12 @@ impl Drop for Fragmented {
 }
 
 /// Parses `fragmented SHARE free BYTES kept BYTES`.
-fn parse_state(line: &str) -> Option<State> {
+fn parse_state(line: &str) -> Option<FreeMemoryState> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["fragmented", share, "free", free, "kept", kept] = words[..] else {
         return None;
     };
-    Some(State {
+    Some(FreeMemoryState {
         share: share
             .parse()
             .ok()

@@ -15,8 +15,8 @@ use entries::read_entries;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::lock::Hold;
 use crate::undo::{
-    Change, Entry, Guardian, Journal, LeftBehind, Ours, Place, UndoReport, Why, forget, restore,
-    undo,
+    Change, Entry, Guardian, Journal, LeftBehind, Ours, UndoFolder, UndoReport, Why, forget,
+    restore, undo,
 };
 
 /// The machine's settings during an experiment. All that any policy writes is journalled;
@@ -25,7 +25,7 @@ use crate::undo::{
 /// Dropped, it puts everything back as far as it can; [`Machine::finish`] says how far.
 #[derive(Debug)]
 pub struct Machine {
-    place: Place,
+    place: UndoFolder,
     entries: Vec<Entry>,
     recovered: UndoReport,
     _lock: Option<Hold>,
@@ -41,7 +41,7 @@ impl Machine {
     /// # Errors
     /// An earlier journal cannot be undone; a file cannot be read; the journal cannot be
     /// written. Nothing of this experiment has been changed then.
-    pub fn begin(lock: Hold, place: Place, realisations: &[&Realisation]) -> Result<Self> {
+    pub fn begin(lock: Hold, place: UndoFolder, realisations: &[&Realisation]) -> Result<Self> {
         let recovered = undo(&lock, &place)?;
         refuse_refusals(&recovered)?;
         let entries = read_entries(&place, realisations)?;
@@ -59,7 +59,7 @@ impl Machine {
 
     /// A machine whose settings somebody else changed and holds: no policy may write any.
     #[must_use]
-    pub fn held_by_others(place: Place) -> Self {
+    pub fn held_by_others(place: UndoFolder) -> Self {
         Self {
             place,
             entries: Vec::new(),

@@ -29,7 +29,7 @@ const LARGEST_PROGRAM: u64 = 512 << 20;
 
 /// User, working directory and environment of the command.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
+pub struct CommandContext<'a> {
     /// The program and its arguments.
     pub words: &'a [OsString],
     /// Variables that are set for it, besides the inherited ones.
@@ -42,7 +42,7 @@ pub struct Start<'a> {
 
 /// The settings as the runtimes report them, without runtimes that cannot be asked.
 #[must_use]
-pub fn ask(settings: &Settings, start: Start<'_>) -> Answers {
+pub fn ask(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let mut answers = Answers::new();
     for runtime in settings.runtimes.keys() {
         answers.extend(match runtime {
@@ -55,7 +55,7 @@ pub fn ask(settings: &Settings, start: Start<'_>) -> Answers {
     answers
 }
 
-fn ask_java(settings: &Settings, start: Start<'_>) -> Answers {
+fn ask_java(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let Some((program, arguments)) = start.words.split_first() else {
         return Answers::new();
     };
@@ -98,7 +98,7 @@ const LOADER: &str = "/lib/ld-linux-aarch64.so.1";
 #[cfg(not(target_arch = "aarch64"))]
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-fn ask_loader(settings: &Settings, start: Start<'_>) -> Answers {
+fn ask_loader(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let mut command = Command::new(LOADER);
     command.arg("--list-tunables");
     let Some(output) = output(command, start) else {
@@ -108,7 +108,7 @@ fn ask_loader(settings: &Settings, start: Start<'_>) -> Answers {
 }
 
 /// The names of the runtime's settings are text in every program that knows them.
-fn ask_go(settings: &Settings, start: Start<'_>) -> Answers {
+fn ask_go(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let program = start
         .words
         .first()
@@ -154,7 +154,7 @@ fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Stdout of a question; `None` where nobody answers in time, or in failure.
-fn output(mut command: Command, start: Start<'_>) -> Option<Vec<u8>> {
+fn output(mut command: Command, start: CommandContext<'_>) -> Option<Vec<u8>> {
     let variables = start.environment.iter();
     command
         .envs(variables.map(|(name, value)| (name, value)))
@@ -209,7 +209,7 @@ mod tests {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let environment: Vec<_> = environment.iter().map(own).collect();
         let words = words(line);
-        let start = Start {
+        let start = CommandContext {
             words: &words,
             environment: &environment,
             identity: None,

@@ -1,14 +1,14 @@
 //! The attempts for a point, best method first; the first that the kernel accepts is used.
 
 use hugewise_observe::trace::points::{Decode, Edge, Hook, Key, Point, Who};
-use hugewise_observe::trace::{Attachment, Kind};
+use hugewise_observe::trace::{Attachment, PointKind};
 
 use super::types::Types;
 use crate::proc::kallsyms::{FunctionLookup, Functions};
 
 /// Types and functions of the kernel.
 #[derive(Clone, Debug, Default)]
-pub struct Kernel {
+pub struct KernelTypes {
     /// Its types.
     pub types: Types,
     /// Its functions; empty where it does not tell.
@@ -35,7 +35,7 @@ pub struct Attempt {
     /// What else must be known.
     pub notes: Vec<String>,
     /// Whether there are durations.
-    pub kind: Kind,
+    pub kind: PointKind,
 }
 
 /// Where a key is found.
@@ -65,7 +65,7 @@ const REGISTERS: &[u32] = &[];
 
 /// The attempts for a point, the best first, and what is known to be absent.
 #[must_use]
-pub fn attempts(point: &Point, kernel: &Kernel) -> (Vec<Attempt>, Vec<String>) {
+pub fn attempts(point: &Point, kernel: &KernelTypes) -> (Vec<Attempt>, Vec<String>) {
     let mut found = Vec::new();
     let mut absent = Vec::new();
     for means in &point.means {
@@ -78,7 +78,7 @@ pub fn attempts(point: &Point, kernel: &Kernel) -> (Vec<Attempt>, Vec<String>) {
 }
 
 /// The attempts for one means, or what is absent.
-fn of_means(means: &Hook, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
+fn of_means(means: &Hook, kernel: &KernelTypes) -> Result<Vec<Attempt>, String> {
     if let Some(tracepoints) = Tracepoints::of(means) {
         let begin = tracepoints.begin;
         if !kernel.types.has_tracepoint(begin) {
@@ -101,7 +101,7 @@ fn of_means(means: &Hook, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
 }
 
 /// What a function is called here. A kernel that tells no names is asked for the newest.
-fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<FunctionLookup, String> {
+fn resolve(names: &[impl AsRef<str>], kernel: &KernelTypes) -> Result<FunctionLookup, String> {
     let names = || names.iter().map(AsRef::as_ref);
     if kernel.functions.is_empty() {
         let known = names().find(|name| kernel.types.has_function(name));
@@ -125,7 +125,7 @@ fn of_function(
     function: &FunctionLookup,
     key: Option<&Key>,
     includes: &str,
-    kernel: &Kernel,
+    kernel: &KernelTypes,
 ) -> Vec<Attempt> {
     let mut notes = Vec::new();
     if function.name != asked {
@@ -149,7 +149,7 @@ fn of_function(
         who: Who::Everyone,
         includes: includes.to_owned(),
         notes: notes.clone(),
-        kind: Kind::Durations,
+        kind: PointKind::Durations,
     };
     let by_fentry = (function.whole && kernel.types.has_function(&function.name)).then(|| {
         attempt(
@@ -173,7 +173,7 @@ struct Tracepoints<'a> {
     key: Option<(Edge, &'a Key)>,
     who: Who,
     includes: &'a str,
-    kind: Kind,
+    kind: PointKind,
 }
 
 impl<'a> Tracepoints<'a> {
@@ -193,7 +193,7 @@ impl<'a> Tracepoints<'a> {
                 key: key.as_ref().map(|(edge, key)| (*edge, key)),
                 who: *who,
                 includes,
-                kind: Kind::Durations,
+                kind: PointKind::Durations,
             },
             Hook::Event {
                 group,
@@ -207,7 +207,7 @@ impl<'a> Tracepoints<'a> {
                 key: Some((Edge::End, key)),
                 who: Who::Everyone,
                 includes,
-                kind: Kind::Events,
+                kind: PointKind::Events,
             },
             Hook::Function { .. } | Hook::Faults { .. } => return None,
         })
@@ -269,7 +269,7 @@ fn of_faults(includes: &str, types: &Types) -> Vec<Attempt> {
         who: Who::Everyone,
         includes: includes.to_owned(),
         notes: Vec::new(),
-        kind: Kind::Durations,
+        kind: PointKind::Durations,
     };
     let has_tracepoints = cfg!(target_arch = "x86_64")
         && FAULT_TRACEPOINTS
@@ -303,7 +303,7 @@ fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
 
 /// The kernel's refusal of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AttachRefusal {
     /// The method that was tried.
     pub attachment: Attachment,
     /// The error number, where there was one.
@@ -321,7 +321,7 @@ pub trait Open {
     ///
     /// # Errors
     /// The kernel refused.
-    fn open(&mut self, attempt: &Attempt) -> Result<Self::Probe, Refusal>;
+    fn open(&mut self, attempt: &Attempt) -> Result<Self::Probe, AttachRefusal>;
 }
 
 /// Tries the attempts in order and stops at the first that is accepted.
@@ -331,7 +331,7 @@ pub trait Open {
 pub fn climb<O: Open>(
     attempts: &[Attempt],
     opener: &mut O,
-) -> Result<(Attempt, O::Probe), Vec<Refusal>> {
+) -> Result<(Attempt, O::Probe), Vec<AttachRefusal>> {
     let mut refusals = Vec::new();
     for attempt in attempts {
         match opener.open(attempt) {

@@ -22,7 +22,7 @@ mod records;
 mod refused;
 pub mod types;
 
-use ladder::{Kernel, attempts, climb};
+use ladder::{KernelTypes, attempts, climb};
 use point::PointTracer;
 pub use point::PointWindow;
 pub use probe::{LongStall, Totals};
@@ -110,7 +110,7 @@ impl Tracer {
             }
             Err(error) => return Err(error),
         };
-        let kernel = Kernel {
+        let kernel = KernelTypes {
             types,
             functions: crate::proc::kallsyms::read_kallsyms(root).unwrap_or_default(),
         };

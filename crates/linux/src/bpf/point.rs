@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hugewise_base::histogram::durations::Durations;
 use hugewise_observe::trace::points::{Decode, Point};
-use hugewise_observe::trace::{Kind, Latencies, Losses, Part, PointTotals, TracePoint};
+use hugewise_observe::trace::{Latencies, Losses, Part, PointKind, PointTotals, TracePoint};
 
-use super::ladder::{Attempt, Kernel};
+use super::ladder::{Attempt, KernelTypes};
 use super::probe::{Probe, RawWindow};
 
 #[derive(Debug)]
@@ -19,7 +19,12 @@ pub(super) struct PointTracer {
 }
 
 impl PointTracer {
-    pub(super) fn new(point: &Point, attempt: &Attempt, probe: Probe, kernel: &Kernel) -> Self {
+    pub(super) fn new(
+        point: &Point,
+        attempt: &Attempt,
+        probe: Probe,
+        kernel: &KernelTypes,
+    ) -> Self {
         let decode = attempt.key.map(|key| key.decode);
         let names = decode.and_then(|decode| names(decode, kernel));
         let mut places = vec![attempt.begin.clone()];
@@ -61,8 +66,8 @@ impl PointTracer {
 
     pub(super) fn summary(&self, window: &PointWindow) -> PointTotals {
         let latencies = |histogram: &Durations| match self.traced.kind {
-            Kind::Durations => Latencies::from(histogram),
-            Kind::Events => Latencies::events(histogram.count()),
+            PointKind::Durations => Latencies::from(histogram),
+            PointKind::Events => Latencies::events(histogram.count()),
         };
         let parts = window.parts.iter().map(|(key, histogram)| Part {
             key: self.name_of(*key),
@@ -87,7 +92,7 @@ impl PointTracer {
     }
 }
 
-fn names(decode: Decode, kernel: &Kernel) -> Option<BTreeMap<u32, String>> {
+fn names(decode: Decode, kernel: &KernelTypes) -> Option<BTreeMap<u32, String>> {
     match decode {
         Decode::Order => None,
         Decode::Flag(words) => {

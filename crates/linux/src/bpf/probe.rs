@@ -10,7 +10,7 @@ use hugewise_base::histogram::durations::Durations;
 use hugewise_observe::trace::points::{Edge, Who};
 use hugewise_observe::trace::{Attachment, Losses};
 
-use super::ladder::{Attempt, Open, Refusal};
+use super::ladder::{AttachRefusal, Attempt, Open};
 
 mod attach;
 mod long;
@@ -73,7 +73,7 @@ pub struct Kernel {
     /// Durations from here on are kept one by one, too.
     long: Option<Duration>,
     /// An attachment that this kernel refuses altogether, and how.
-    refused: Vec<Refusal>,
+    refused: Vec<AttachRefusal>,
 }
 
 impl Kernel {
@@ -150,7 +150,7 @@ fn has_kprobes() -> bool {
 impl Open for Kernel {
     type Probe = Probe;
 
-    fn open(&mut self, attempt: &Attempt) -> Result<Probe, Refusal> {
+    fn open(&mut self, attempt: &Attempt) -> Result<Probe, AttachRefusal> {
         let known = self
             .refused
             .iter()
@@ -160,7 +160,7 @@ impl Open for Kernel {
         }
         let refusal = match self.try_open(attempt) {
             Ok(probe) => return Ok(probe),
-            Err(error) => Refusal {
+            Err(error) => AttachRefusal {
                 attachment: attempt.attachment,
                 errno: errno(&*error),
                 error: error_text(&*error),

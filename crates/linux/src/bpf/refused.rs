@@ -4,7 +4,7 @@ use hugewise_base::missing::Missing;
 use hugewise_observe::trace::MissingPoint;
 use hugewise_observe::trace::points::Point;
 
-use super::ladder::Refusal;
+use super::ladder::AttachRefusal;
 use crate::machine::root::Root;
 
 pub(super) fn not_supported(what: &str) -> Missing {
@@ -26,10 +26,11 @@ pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<MissingPoint> {
 pub(super) fn refused(
     point: &Point,
     absent: Vec<String>,
-    refusals: &[Refusal],
+    refusals: &[AttachRefusal],
     lacking: Option<&String>,
 ) -> MissingPoint {
-    let forbidden = |refusal: &Refusal| matches!(refusal.errno, Some(libc::EPERM | libc::EACCES));
+    let forbidden =
+        |refusal: &AttachRefusal| matches!(refusal.errno, Some(libc::EPERM | libc::EACCES));
     let tried = refusals
         .iter()
         .map(|refusal| format!("{}: {}", refusal.attachment.name(), refusal.error));
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
         let point = &hugewise_observe::trace::points::points()[0];
-        let refusal = Refusal {
+        let refusal = AttachRefusal {
             attachment: Attachment::Fentry,
             errno: Some(libc::EPERM),
             error: "Operation not permitted".to_owned(),

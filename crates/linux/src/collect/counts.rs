@@ -12,8 +12,8 @@ use hugewise_observe::stat::{Count, Tally, check_coverage, derive};
 
 use crate::machine::root::Root;
 use crate::observe::stat::plan::walk_cycles;
-use crate::perf::count::{Counters, Plan, Target};
-use crate::perf::open::Kernel;
+use crate::perf::count::{CountScope, Counters, Plan};
+use crate::perf::open::KernelCounters;
 use crate::probe::Grants;
 
 /// Plan and turn of the counters of a trial.
@@ -36,11 +36,11 @@ pub(super) struct TrialCounters<'a> {
 
 impl<'a> TrialCounters<'a> {
     /// Opens them on the target of the trial.
-    pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &Target) -> Self {
+    pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &CountScope) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);
             let grants = Grants::read(root);
-            Counters::attach(&Kernel, plan.only(turn), target, &grants)
+            Counters::attach(&KernelCounters, plan.only(turn), target, &grants)
         });
         match attached {
             Ok(counters) => Self {

@@ -19,7 +19,7 @@ use hugewise_experiment::run::trial::{Mark, Outcome, ReadBack, Reading};
 use crate::machine::clock::unix_ms;
 use crate::machine::error::Result;
 use crate::machine::root::Root;
-use crate::perf::count::Target;
+use crate::perf::count::CountScope;
 use crate::proc::smaps_rollup::Rollup;
 use crate::spawn::{
     self, End, ExitRequest, Launch, PageSizes, Running, StartResult, Suspended, TreeCgroup,
@@ -202,7 +202,11 @@ impl<'a> TrialRun<'a> {
             thp_disable: suspended.thp_disable(),
             numa: read_back::numa(self.root, self.watch.expected, main),
             sampler: Sampler::new(self.root, self.sizes, Pools::before(self.root)),
-            counters: TrialCounters::attach(self.root, self.watch.counting, &Target::AtExec(main)),
+            counters: TrialCounters::attach(
+                self.root,
+                self.watch.counting,
+                &CountScope::AtExec(main),
+            ),
             machine: Machine::read(self.root, self.sizes),
         }
     }

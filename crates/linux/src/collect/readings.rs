@@ -16,7 +16,7 @@ use super::arrival::Arrival;
 use super::counts::TrialCounts;
 use super::machine::Machine;
 use super::marks::Circumstances;
-use super::sampler::{Mean, Samples};
+use super::sampler::{Mean, TrialSamples};
 use super::service_evidence::ServiceEvidence;
 use super::sharing::Sharing;
 use super::stacks::Stacks;
@@ -30,7 +30,7 @@ use crate::spawn::ExitReading;
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) account: &'a Account,
-    pub(super) samples: &'a Samples,
+    pub(super) samples: &'a TrialSamples,
     pub(super) counted: &'a TrialCounts<'a>,
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,

@@ -81,7 +81,7 @@ impl Pace {
 
 /// Summary of the samples of one trial.
 #[derive(Clone, Debug, Default)]
-pub struct Samples {
+pub struct TrialSamples {
     /// How many there are.
     pub count: u64,
     /// The largest sum over the tree, each field for itself.
@@ -98,7 +98,7 @@ pub struct Samples {
     pub cost_seconds: f64,
     /// From the release until the end was known, in seconds.
     pub span_seconds: f64,
-    /// Samples in which the tree was larger than before.
+    /// TrialSamples in which the tree was larger than before.
     pub arrivals: Arrivals,
     /// The processes themselves.
     pub looks: Looks,
@@ -161,7 +161,7 @@ pub struct Sampler<'a> {
     /// Processes in the last sample.
     processes: usize,
     area: Mean,
-    samples: Samples,
+    samples: TrialSamples,
 }
 
 impl<'a> Sampler<'a> {
@@ -183,7 +183,7 @@ impl<'a> Sampler<'a> {
             last: (0.0, Rollup::default()),
             processes: 0,
             area: Mean::default(),
-            samples: Samples::default(),
+            samples: TrialSamples::default(),
         }
     }
 
@@ -194,12 +194,12 @@ impl<'a> Sampler<'a> {
         self.cost_from = self.cpu_at_start;
     }
 
-    /// A server's load begins. Samples before it disturb nothing that is measured.
+    /// A server's load begins. TrialSamples before it disturb nothing that is measured.
     pub fn load_begins(&mut self) {
         self.cost_from = thread_cpu();
     }
 
-    /// A server's load has ended. Samples after it disturb nothing that is measured.
+    /// A server's load has ended. TrialSamples after it disturb nothing that is measured.
     pub fn load_ended(&mut self) {
         self.cost_to = Some(thread_cpu());
         self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
@@ -287,7 +287,7 @@ impl<'a> Sampler<'a> {
     /// Ends the sampling. The last reading of the main process is one more point when it was
     /// the only process in the last sample; else the last sample stands to the end.
     #[must_use]
-    pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> Samples {
+    pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> TrialSamples {
         let span = span.as_secs_f64();
         let (then, previous) = self.last;
         if self.samples.count > 0 && span > 0.0 {

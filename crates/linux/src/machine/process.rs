@@ -13,11 +13,11 @@ use super::root::Root;
 /// A process that is not our child, held by a descriptor (pidfd_open(2), Linux 5.3): a process
 /// that gets its number later is not taken for it.
 #[derive(Debug)]
-pub struct Process {
+pub struct HeldProcess {
     pidfd: OwnedFd,
 }
 
-impl Process {
+impl HeldProcess {
     /// Opens a process.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Process {
     }
 }
 
-impl AsFd for Process {
+impl AsFd for HeldProcess {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
@@ -96,7 +96,7 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn()
             .expect("every machine has cat");
-        let process = Process::open(child.id()).expect("it runs");
+        let process = HeldProcess::open(child.id()).expect("it runs");
         assert!(!process.has_ended());
         drop(child.stdin.take());
         child.wait().expect("it ends with its input");
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn numbers_of_nobody_are_refused() {
         for pid in [0, u32::MAX, 4_194_304] {
-            let error = Process::open(pid).expect_err("nobody has it");
+            let error = HeldProcess::open(pid).expect_err("nobody has it");
             assert_eq!(error.kind, Kind::NotFound, "{pid}");
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_monitor::export::{GroupRule, Knowledge, ProcessGroup, ProcessGroups};
 use hugewise_monitor::watch::Process;
-use hugewise_observe::inspect::view::{Inspection, Summary, is_small};
+use hugewise_observe::inspect::view::{Inspection, ProcessSummary, is_small};
 
 use super::address_space::{Depth, ReadError, read_settings, read_space};
 use super::processes::{LARGE, Lister};
@@ -46,7 +46,7 @@ struct Look {
 /// What a look shows.
 #[derive(Clone, Debug)]
 enum Found {
-    Read(Box<Summary>),
+    Read(Box<ProcessSummary>),
     Refused,
     Nothing,
 }

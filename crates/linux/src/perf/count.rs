@@ -10,13 +10,13 @@ use hugewise_base::missing::Missing;
 use hugewise_observe::stat::{Count, Pmu, Refused, Tally, add_counts};
 
 use super::fit::{Chosen, Permitted};
-use super::open::{Code, Group, PerfOpen, RawCount, Request, Switch};
+use super::open::{Code, EventGroup, GroupRequest, PerfOpen, RawCount, Switch};
 use crate::probe::Grants;
 use target::{is_elsewhere, observed, refused};
 
 mod target;
 
-pub use target::Target;
+pub use target::CountScope;
 
 /// The plan of a count.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ struct Set {
 }
 
 struct Member {
-    open: Box<dyn Group>,
+    open: Box<dyn EventGroup>,
     last: Vec<RawCount>,
 }
 
@@ -122,7 +122,7 @@ impl Counters {
     pub fn attach(
         opener: &dyn PerfOpen,
         plan: Plan,
-        target: &Target,
+        target: &CountScope,
         grants: &Grants,
     ) -> Result<Self, Missing> {
         let mut sets = Vec::new();
@@ -145,7 +145,7 @@ impl Counters {
             turn: 0,
             pending: Vec::new(),
         };
-        if !matches!(target, Target::AtExec(_)) {
+        if !matches!(target, CountScope::AtExec(_)) {
             let switched = counters.switch(Switch::On);
             switched.map_err(|error| unreadable(&error))?;
         }
@@ -279,14 +279,14 @@ fn open_set(
     opener: &dyn PerfOpen,
     permitted: &Permitted,
     events: &[Chosen],
-    target: &Target,
+    target: &CountScope,
     group: usize,
     grants: &Grants,
 ) -> Result<Vec<Member>, Missing> {
     let codes: Vec<Code> = events.iter().map(|event| event.code).collect();
     let mut members = Vec::new();
     for (observed, start) in observed(target, group) {
-        let request = Request {
+        let request = GroupRequest {
             events: &codes,
             observed,
             mode: permitted.mode,

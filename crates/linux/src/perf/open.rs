@@ -41,7 +41,7 @@ pub enum CountTarget {
 
 /// When a group begins to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum CountFrom {
     /// When it is switched on.
     Switched,
     /// When the observed thread calls exec.
@@ -60,7 +60,7 @@ pub enum Guests {
 
 /// A group of events that are on the hardware together or not at all.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct GroupRequest<'a> {
     /// The events; the first leads.
     pub events: &'a [Code],
     /// Its target.
@@ -70,12 +70,12 @@ pub struct Request<'a> {
     /// Whether virtual machines are left out by name.
     pub guests: Guests,
     /// When it begins.
-    pub start: Start,
+    pub start: CountFrom,
 }
 
 /// A group that could not be opened.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct GroupRefusal {
     /// Which of its events was refused, by its place.
     pub event: usize,
     /// The kernel's error.
@@ -95,7 +95,7 @@ pub struct RawCount {
 }
 
 /// An open group.
-pub trait Group {
+pub trait EventGroup {
     /// Switches all events of the group at once.
     ///
     /// # Errors
@@ -124,15 +124,15 @@ pub trait PerfOpen {
     ///
     /// # Errors
     /// Which event was refused and why. Nothing stays open.
-    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal>;
+    fn open(&self, request: &GroupRequest<'_>) -> Result<Box<dyn EventGroup>, GroupRefusal>;
 }
 
 /// The running kernel.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kernel;
+pub struct KernelCounters;
 
-impl PerfOpen for Kernel {
-    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal> {
+impl PerfOpen for KernelCounters {
+    fn open(&self, request: &GroupRequest<'_>) -> Result<Box<dyn EventGroup>, GroupRefusal> {
         let mut counters: Vec<Counter> = Vec::with_capacity(request.events.len());
         for (event, &code) in request.events.iter().enumerate() {
             let builder = builder(request, event, code);
@@ -140,7 +140,7 @@ impl PerfOpen for Kernel {
                 None => builder.build(),
                 Some(leader) => builder.build_with_group(leader),
             };
-            counters.push(opened.map_err(|error| Refusal { event, error })?);
+            counters.push(opened.map_err(|error| GroupRefusal { event, error })?);
         }
         Ok(Box::new(Counters(counters)))
     }
@@ -148,14 +148,14 @@ impl PerfOpen for Kernel {
 
 /// Members are switched on from the start and the leader alone is switched: where a group is
 /// switched member by member, the kernel (Linux 6.12 and 6.18) lost most counts of page faults.
-fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a> {
+fn builder<'a>(request: &'a GroupRequest<'_>, event: usize, code: Code) -> Builder<'a> {
     let leads = event == 0;
     let mut builder = Builder::new(Raw::new(code.config));
     builder.attrs_mut().type_ = code.source;
     builder
         .read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING)
         .enabled(!leads)
-        .enable_on_exec(leads && request.start == Start::AtExec)
+        .enable_on_exec(leads && request.start == CountFrom::AtExec)
         .exclude_user(request.mode == Mode::Kernel)
         .exclude_kernel(request.mode == Mode::User)
         .exclude_hv(request.mode == Mode::User)
@@ -194,7 +194,7 @@ pub(crate) fn announce(builder: &mut Builder<'_>) {
 #[derive(Debug)]
 struct Counters(Vec<Counter>);
 
-impl Group for Counters {
+impl EventGroup for Counters {
     fn switch(&mut self, to: Switch) -> io::Result<()> {
         let leader = self.0.first_mut().ok_or(io::ErrorKind::InvalidInput)?;
         match to {

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use hugewise_observe::stat::Mode;
 
 use super::open::{
-    Code, CountTarget, Group, Guests, HARDWARE, PerfOpen, RawCount, Refusal, Request, Start, Switch,
+    Code, CountFrom, CountTarget, EventGroup, GroupRefusal, GroupRequest, Guests, HARDWARE,
+    PerfOpen, RawCount, Switch,
 };
 
 /// What the kernel has and permits.
@@ -53,7 +54,7 @@ impl Table {
         }
     }
 
-    fn refusal(&self, request: &Request<'_>) -> Option<(usize, i32)> {
+    fn refusal(&self, request: &GroupRequest<'_>) -> Option<(usize, i32)> {
         let kernel = request.mode != Mode::User;
         let permitted = if kernel {
             self.kernel_permitted
@@ -78,23 +79,23 @@ impl Table {
         (self.needed(request) > self.counters).then_some((request.events.len() - 1, libc::EINVAL))
     }
 
-    fn needed(&self, request: &Request<'_>) -> usize {
+    fn needed(&self, request: &GroupRequest<'_>) -> usize {
         let general = |code: &&Code| !(self.fixed && code.source == HARDWARE);
         request.events.iter().filter(general).count()
     }
 }
 
 impl PerfOpen for Table {
-    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal> {
+    fn open(&self, request: &GroupRequest<'_>) -> Result<Box<dyn EventGroup>, GroupRefusal> {
         if let Some((event, errno)) = self.refusal(request) {
             let error = io::Error::from_raw_os_error(errno);
-            return Err(Refusal { event, error });
+            return Err(GroupRefusal { event, error });
         }
         Ok(Box::new(Row {
             table: self.clone(),
             codes: request.events.to_vec(),
             scheduled: self.needed(request) <= self.counters - self.reserved,
-            on: request.start == Start::AtExec,
+            on: request.start == CountFrom::AtExec,
             reads: 0,
             ticks: 0,
         }))
@@ -110,7 +111,7 @@ struct Row {
     ticks: u64,
 }
 
-impl Group for Row {
+impl EventGroup for Row {
     fn switch(&mut self, to: Switch) -> io::Result<()> {
         self.table.log.borrow_mut().push((self.codes[0], to));
         if self.on && to == Switch::Off {

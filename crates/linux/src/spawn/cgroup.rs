@@ -15,10 +15,10 @@ use hugewise_experiment::run::policy::realise::MemoryLimits;
 use hugewise_experiment::run::trial::TrialCgroup;
 use serde::{Deserialize, Serialize};
 
-use super::Group;
+use super::CgroupChoice;
 use crate::machine::error::Error;
 use crate::machine::root::Root;
-use crate::sys::cgroup::{Place, read_place};
+use crate::sys::cgroup::{MemoryController, read_place};
 
 /// Where a group will be, and its limits. Nothing is made yet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,11 +30,11 @@ pub struct CgroupPlan {
 
 impl CgroupPlan {
     /// The place of a new group of this machine, and why there is none.
-    pub(super) fn of(group: Group) -> Result<Self, Missing> {
+    pub(super) fn of(group: CgroupChoice) -> Result<Self, Missing> {
         let limits = match group {
-            Group::Leave => return Err(Missing::NotAsked),
-            Group::Make => MemoryLimits::default(),
-            Group::Limit(limits) => limits,
+            CgroupChoice::Leave => return Err(Missing::NotAsked),
+            CgroupChoice::Make => MemoryLimits::default(),
+            CgroupChoice::Limit(limits) => limits,
         };
         let root = Root::real();
         let place = own_place(&root)?;
@@ -104,8 +104,8 @@ impl CgroupPlan {
 ///
 /// # Errors
 /// A sentence: it cannot be made, and the tree may only run in it.
-pub(super) fn make(group: Group) -> Result<Option<(CgroupPlan, Cgroup)>, String> {
-    let Group::Limit(_) = group else {
+pub(super) fn make(group: CgroupChoice) -> Result<Option<(CgroupPlan, Cgroup)>, String> {
+    let CgroupChoice::Limit(_) = group else {
         return Ok(None);
     };
     let plan = CgroupPlan::of(group).map_err(|missing| not_made(&missing))?;
@@ -118,7 +118,7 @@ pub(super) fn not_made(missing: &Missing) -> String {
     format!("making its cgroup: {missing}")
 }
 
-fn own_place(root: &Root) -> Result<Place, Missing> {
+fn own_place(root: &Root) -> Result<MemoryController, Missing> {
     let place = read_place(root).map_err(|error| error.into_missing("root"))?;
     place.ok_or_else(|| Missing::NotSupported {
         what: "a memory cgroup".to_owned(),

@@ -106,7 +106,7 @@ pub struct Launch {
     /// The memory nodes it asks for.
     pub numa: Option<Numa>,
     /// Whether it gets a memory cgroup of its own.
-    pub group: Group,
+    pub group: CgroupChoice,
     /// Processors it is bound to; `None` leaves the binding as it is.
     pub cpus: Option<BTreeSet<u32>>,
     /// A folder that is made for it, and removed when its tree is dead and nobody holds its
@@ -132,7 +132,7 @@ impl Launch {
             timeout: None,
             at_exit: AtExit::Hold,
             numa: None,
-            group: Group::Leave,
+            group: CgroupChoice::Leave,
             cpus: None,
             scratch: None,
         }
@@ -150,7 +150,7 @@ impl Launch {
             numa: policy.numa.clone(),
             group: match policy.limits {
                 limits if limits.is_none() => self.group,
-                limits => Group::Limit(limits),
+                limits => CgroupChoice::Limit(limits),
             },
             ..self
         }
@@ -216,7 +216,7 @@ pub enum AtExit {
 /// version 1 hierarchy, 100,000 small pages touched in a fresh group took 1.005 times the
 /// kernel time of staying (median of 40 pairs, 0.997 in 20 earlier ones): not told from none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Group {
+pub enum CgroupChoice {
     /// It stays in ours: charging pages costs what it always costs there.
     #[default]
     Leave,

@@ -14,7 +14,7 @@ use super::calls::wait_readable;
 use super::cgroup::not_made;
 use super::drain::{Drain, Echo};
 use super::wire::{self, End, Event, Order, Ready, fault};
-use super::{CgroupPlan, ExitRequest, Group, KEEPER_WORD, Launch, Output, TreeCgroup};
+use super::{CgroupChoice, CgroupPlan, ExitRequest, KEEPER_WORD, Launch, Output, TreeCgroup};
 use crate::machine::descriptors::{Room, hint};
 use crate::machine::error::{Error, Result};
 
@@ -64,7 +64,7 @@ pub struct CapturedOutput {
 /// The keeper itself could not be started or died.
 pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
     let cgroup = CgroupPlan::of(launch.group);
-    if let (Group::Limit(_), Err(missing)) = (launch.group, &cgroup) {
+    if let (CgroupChoice::Limit(_), Err(missing)) = (launch.group, &cgroup) {
         return Ok(StartResult::NotStarted(not_made(missing)));
     }
     let order = Order {

@@ -14,7 +14,7 @@ const UNLIMITED_FROM: u64 = 1 << 62;
 
 /// Where the memory controller of this process is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryController {
     /// 1 or 2.
     pub version: u8,
     /// Path of the group below the mount.
@@ -23,7 +23,7 @@ pub struct Place {
     pub mount: String,
 }
 
-impl Place {
+impl MemoryController {
     /// The folder of the group, relative to the root of the machine.
     #[must_use]
     pub fn folder(&self) -> String {
@@ -72,12 +72,12 @@ pub fn parse_membership(content: &[u8]) -> (Option<String>, Option<String>) {
 ///
 /// # Errors
 /// `/proc/self/cgroup` or `/proc/self/mountinfo` could not be read.
-pub fn read_place(root: &Root) -> Result<Option<Place>> {
+pub fn read_place(root: &Root) -> Result<Option<MemoryController>> {
     read_place_of(root, "self")
 }
 
 /// The same for another process; `process` is its number, as text.
-fn read_place_of(root: &Root, process: &str) -> Result<Option<Place>> {
+fn read_place_of(root: &Root, process: &str) -> Result<Option<MemoryController>> {
     let (v1, v2) = parse_membership(&root.read(format!("proc/{process}/cgroup"))?);
     let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
     let first = v1.and_then(|path| {
@@ -96,7 +96,7 @@ fn read_place_of(root: &Root, process: &str) -> Result<Option<Place>> {
 
 /// The files of the group itself count, for `cgroup.controllers` of a container's root group
 /// names what may be delegated further.
-fn offers_memory(root: &Root, place: &Place) -> bool {
+fn offers_memory(root: &Root, place: &MemoryController) -> bool {
     [place.folder(), place.mount.clone()].iter().any(|folder| {
         root.read_trimmed(format!("{folder}/cgroup.controllers"))
             .is_ok_and(|names| names.split_ascii_whitespace().any(|name| name == "memory"))
@@ -104,12 +104,12 @@ fn offers_memory(root: &Root, place: &Place) -> bool {
 }
 
 /// In a container the mount may show a part of the hierarchy only: its root is cut off the path.
-fn place(version: u8, path: &str, mount: &Mount) -> Place {
+fn place(version: u8, path: &str, mount: &Mount) -> MemoryController {
     let below = match mount.root.as_str() {
         "/" => path,
         root => path.strip_prefix(root).unwrap_or(path),
     };
-    Place {
+    MemoryController {
         version,
         path: if below.is_empty() { "/" } else { below }.to_owned(),
         mount: mount.point.trim_start_matches('/').to_owned(),
@@ -180,7 +180,7 @@ pub fn usage_file(version: u8) -> &'static str {
 
 /// The folders from a group up to the mount, both included.
 #[must_use]
-pub fn levels(place: &Place) -> Vec<String> {
+pub fn levels(place: &MemoryController) -> Vec<String> {
     let mut folder = place.folder();
     let mut levels = vec![folder.clone()];
     while folder.len() > place.mount.len() {

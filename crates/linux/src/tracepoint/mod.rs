@@ -1,4 +1,4 @@
-//! Events of the kernel's tracing that happen in our own thread, by perf_event_open(2).
+//! TracepointFormats of the kernel's tracing that happen in our own thread, by perf_event_open(2).
 //!
 //! An instance of tracefs would serve as well, but it is a folder that somebody has to remove
 //! after a kill. A perf event belongs to its descriptor: whatever ends us ends it. From tracefs
@@ -50,7 +50,7 @@ impl Listener {
     ///
     /// # Errors
     /// Why it cannot be recorded: no such event in this kernel, or no right to see it.
-    pub fn open(events: &Events, event: &str) -> std::result::Result<Self, Missing> {
+    pub fn open(events: &TracepointFormats, event: &str) -> std::result::Result<Self, Missing> {
         let format = events.format(event)?;
         let sampler = sampler(&format).map_err(|error| {
             Error::io("listening to", Path::new(event), error).into_missing(GRANT)
@@ -93,13 +93,13 @@ fn sampler(format: &Format) -> std::io::Result<Sampler> {
 
 /// The descriptions of events.
 #[derive(Debug)]
-pub struct Events {
+pub struct TracepointFormats {
     folder: PathBuf,
     /// Keeps a mount of our own alive.
     _mount: Option<OwnedFd>,
 }
 
-impl Events {
+impl TracepointFormats {
     /// Finds them where tracefs is mounted, or in a mount of our own.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ mod tests {
     /// without pages and one with a page.
     #[test]
     fn our_own_collapse_is_heard_in_words() {
-        let heard = Events::find(&Root::real())
+        let heard = TracepointFormats::find(&Root::real())
             .and_then(|events| Listener::open(&events, "huge_memory/mm_khugepaged_scan_pmd"));
         let Ok(mut listener) = heard else {
             return;

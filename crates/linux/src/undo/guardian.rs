@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{JOURNAL_FILE, Place, undo};
+use super::{JOURNAL_FILE, UndoFolder, undo};
 use crate::machine::descriptors::Room;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
@@ -75,7 +75,7 @@ fn restore(state: &Path) -> Result<()> {
     let since = Instant::now();
     loop {
         match take_settings() {
-            Ok(hold) => return undo(&hold, &Place::new(&Root::real(), state)).map(drop),
+            Ok(hold) => return undo(&hold, &UndoFolder::new(&Root::real(), state)).map(drop),
             Err(error) if matches!(error.kind, Kind::Busy { .. }) && since.elapsed() < PATIENCE => {
                 thread::sleep(Duration::from_millis(5));
             }

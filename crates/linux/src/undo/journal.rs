@@ -7,7 +7,7 @@ use hugewise_base::setting::is_setting;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::UndoFolder;
 use crate::machine::clock::since_1970;
 use crate::machine::error::{Error, Kind, Result};
 
@@ -57,7 +57,7 @@ pub(crate) enum Change {
 }
 
 impl Journal {
-    pub(crate) fn new(place: &Place, entries: Vec<Entry>) -> Result<Self> {
+    pub(crate) fn new(place: &UndoFolder, entries: Vec<Entry>) -> Result<Self> {
         Ok(Self {
             version: VERSION,
             boot_id: read_boot_id(place)?,
@@ -68,7 +68,7 @@ impl Journal {
     }
 
     /// Puts the journal on disk, before anything is changed.
-    pub(crate) fn save(&self, place: &Place) -> Result<()> {
+    pub(crate) fn save(&self, place: &UndoFolder) -> Result<()> {
         let (path, unfinished) = (path(place), unfinished(place));
         let content = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::malformed(&path, error.to_string()))?;
@@ -85,26 +85,26 @@ impl Journal {
     }
 
     /// Forgets the journal, and one that was never finished.
-    pub(crate) fn remove(place: &Place) -> Result<()> {
+    pub(crate) fn remove(place: &UndoFolder) -> Result<()> {
         place.remove(&unfinished(place))?;
         place.remove(&path(place))
     }
 }
 
-pub(crate) fn path(place: &Place) -> PathBuf {
+pub(crate) fn path(place: &UndoFolder) -> PathBuf {
     place.state().join(JOURNAL_FILE)
 }
 
-fn unfinished(place: &Place) -> PathBuf {
+fn unfinished(place: &UndoFolder) -> PathBuf {
     place.state().join(UNFINISHED)
 }
 
-pub(super) fn read_boot_id(place: &Place) -> Result<String> {
+pub(super) fn read_boot_id(place: &UndoFolder) -> Result<String> {
     place.root().read_trimmed("proc/sys/kernel/random/boot_id")
 }
 
 /// The journal that an earlier experiment left, if there is one.
-pub(crate) fn read_journal(place: &Place) -> Result<Option<Journal>> {
+pub(crate) fn read_journal(place: &UndoFolder) -> Result<Option<Journal>> {
     let path = path(place);
     let mut file = match open(&path) {
         Ok(file) => file,

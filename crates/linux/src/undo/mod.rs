@@ -13,7 +13,7 @@ mod place;
 pub use guardian::{GUARDIAN_WORD, Guardian, guardian_main};
 pub use journal::JOURNAL_FILE;
 pub(crate) use journal::{Change, Entry, Journal};
-pub use place::{Place, Steps, Unwatched};
+pub use place::{Steps, UndoFolder, Unwatched};
 
 use hugewise_base::setting::is_pool;
 use serde::Serialize;
@@ -134,7 +134,7 @@ impl UndoReport {
 ///
 /// # Errors
 /// The journal cannot be read or understood (it is kept), or not removed.
-pub fn undo(_lock: &Hold, place: &Place) -> Result<UndoReport> {
+pub fn undo(_lock: &Hold, place: &UndoFolder) -> Result<UndoReport> {
     let Some(journal) = journal::read_journal(place)? else {
         sweep(place)?;
         return Ok(UndoReport::of(JournalFound::Nothing));
@@ -156,7 +156,7 @@ pub fn undo(_lock: &Hold, place: &Place) -> Result<UndoReport> {
 }
 
 /// Removes what is of no use any more. A user who may not leaves it to root: it does no harm.
-fn sweep(place: &Place) -> Result<()> {
+fn sweep(place: &UndoFolder) -> Result<()> {
     match Journal::remove(place) {
         Err(error) if error.kind == Kind::NotPermitted => Ok(()),
         done => done,
@@ -164,7 +164,7 @@ fn sweep(place: &Place) -> Result<()> {
 }
 
 /// Removes the journal unless it is still needed.
-pub(crate) fn forget(place: &Place, left_behind: &[LeftBehind]) -> Result<()> {
+pub(crate) fn forget(place: &UndoFolder, left_behind: &[LeftBehind]) -> Result<()> {
     let refused = |left: &LeftBehind| matches!(left.why, Why::Refused(_));
     if left_behind.iter().any(refused) {
         return Ok(());
@@ -241,7 +241,7 @@ impl Entry {
 
 /// Puts one file back if it holds a value of ours; says what was done.
 pub(crate) fn restore(
-    place: &Place,
+    place: &UndoFolder,
     entry: &Entry,
     ours: Ours<'_>,
 ) -> std::result::Result<Option<Restored>, LeftBehind> {

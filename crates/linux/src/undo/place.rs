@@ -27,13 +27,13 @@ impl Steps for Unwatched {
 
 /// A machine whose settings are changed, and the folder that holds the journal of it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct UndoFolder {
     root: Root,
     state: PathBuf,
     steps: Arc<dyn Steps>,
 }
 
-impl Place {
+impl UndoFolder {
     /// `state` is created when there is something to journal.
     #[must_use]
     pub fn new(root: &Root, state: &Path) -> Self {

@@ -1,6 +1,6 @@
 //! Which attempts are made for a point, and in which order.
 
-use hugewise_linux::bpf::ladder::{Attempt, Kernel, Open, Refusal, attempts, climb};
+use hugewise_linux::bpf::ladder::{AttachRefusal, Attempt, KernelTypes, Open, attempts, climb};
 use hugewise_linux::bpf::types::Types;
 use hugewise_linux::proc::kallsyms::parse_kallsyms;
 use hugewise_observe::trace::Attachment;
@@ -12,12 +12,12 @@ struct Accepting(Vec<Attachment>, Vec<(Attachment, String)>);
 impl Open for Accepting {
     type Probe = String;
 
-    fn open(&mut self, attempt: &Attempt) -> Result<String, Refusal> {
+    fn open(&mut self, attempt: &Attempt) -> Result<String, AttachRefusal> {
         self.1.push((attempt.attachment, attempt.begin.clone()));
         if self.0.contains(&attempt.attachment) {
             return Ok(attempt.begin.clone());
         }
-        Err(Refusal {
+        Err(AttachRefusal {
             attachment: attempt.attachment,
             errno: Some(libc::EPERM),
             error: "refused".to_owned(),
@@ -25,12 +25,12 @@ impl Open for Accepting {
     }
 }
 
-fn kernel(functions: &str) -> Kernel {
+fn kernel(functions: &str) -> KernelTypes {
     let lines: String = functions
         .split(' ')
         .map(|name| format!("0 t {name}\n"))
         .collect();
-    Kernel {
+    KernelTypes {
         types: Types::default(),
         functions: parse_kallsyms(lines.as_bytes()),
     }

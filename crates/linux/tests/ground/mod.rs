@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::undo::Place;
+use hugewise_linux::undo::UndoFolder;
 use tempfile::TempDir;
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
@@ -62,8 +62,8 @@ impl Ground {
         self.path("var/lib/hugewise")
     }
 
-    pub fn place(&self) -> Place {
-        Place::new(&Root::at(self.folder.path()), &self.state())
+    pub fn place(&self) -> UndoFolder {
+        UndoFolder::new(&Root::at(self.folder.path()), &self.state())
     }
 
     pub fn lock(&self) -> Hold {

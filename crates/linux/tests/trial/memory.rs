@@ -5,7 +5,7 @@ use hugewise_experiment::run::metric::METRICS;
 use hugewise_experiment::run::policy::realise::ThpPrctl;
 use hugewise_experiment::run::trial::{Outcome, Reading};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::spawn::{AtExit, Group};
+use hugewise_linux::spawn::{AtExit, CgroupChoice};
 
 use super::observing::{MIB, PAGES, all_huge, command, counting, lab, missing, observe, value};
 use super::pool::{self, Pool};
@@ -189,7 +189,7 @@ pub(super) fn without_the_hold() {
 
 pub(super) fn groups_are_made_and_removed() {
     let mut launch = lab(&["touch", "--pages", PAGES, "--small"]);
-    launch.group = Group::Make;
+    launch.group = CgroupChoice::Make;
     let seen = observe(&launch);
     match &seen.readings["cgroup_peak_bytes"] {
         Reading::Value { value } => assert!(*value >= 89.0 * MIB, "{value}"),

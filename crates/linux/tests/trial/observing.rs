@@ -16,9 +16,9 @@ use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation, trial
 use hugewise_linux::machine::error::Error;
 use hugewise_linux::machine::identity::{Identity, is_root};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::stat::plan::{self, Events};
+use hugewise_linux::observe::stat::plan::{self, WantedEvents};
 use hugewise_linux::perf::count::Plan;
-use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::perf::open::KernelCounters;
 use hugewise_linux::spawn::{Launch, Output};
 
 pub(super) const MIB: f64 = 1048576.0;
@@ -29,7 +29,8 @@ pub(super) const PAGES: &str = "23029";
 /// What the hardware counts here, found out once.
 pub(super) fn counting() -> CountingPlan<'static> {
     static PLAN: OnceLock<Result<Plan, Missing>> = OnceLock::new();
-    let plan = PLAN.get_or_init(|| plan::plan(&Root::real(), &Kernel, None, &Events::Walks));
+    let plan =
+        PLAN.get_or_init(|| plan::plan(&Root::real(), &KernelCounters, None, &WantedEvents::Walks));
     CountingPlan {
         plan: plan.as_ref(),
         round: 0,

@@ -7,7 +7,7 @@ use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation};
 use hugewise_experiment::run::policy::{Numa, NumaMode};
 use hugewise_experiment::run::trial::{Mark, Outcome};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::spawn::Group;
+use hugewise_linux::spawn::CgroupChoice;
 use hugewise_linux::sys::cgroup::read_place;
 
 use super::observing::{MIB, lab, observe, observe_expecting, said, value};
@@ -45,7 +45,7 @@ fn groups() -> Vec<PathBuf> {
 /// So many pages of 4 KiB in a group of 64 MiB; nothing where no group can be made.
 fn limited(name: &str, pages: &str) -> Option<hugewise_linux::collect::TrialObservation> {
     let mut launch = lab(&["touch", "--pages", pages, "--small"]);
-    launch.group = Group::Limit(limits());
+    launch.group = CgroupChoice::Limit(limits());
     let expected = Realisation {
         limits: limits(),
         ..Realisation::default()

@@ -22,7 +22,7 @@ pub struct Mapping {
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub name: Box<str>,
     /// What it maps.
-    pub kind: Kind,
+    pub kind: MappingKind,
     /// Type of the file system that holds the file, where the mount was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<Box<str>>,
@@ -108,7 +108,7 @@ impl TryFrom<String> for Permissions {
 /// What a mapping maps: it decides which setting governs its huge pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum MappingKind {
     /// Anonymous memory without a special role.
     Anonymous,
     /// The heap that `brk` grows.
@@ -129,7 +129,7 @@ pub enum Kind {
     Kernel,
 }
 
-impl Kind {
+impl MappingKind {
     /// Whether `enabled` of transparent_hugepage governs it.
     #[must_use]
     pub fn is_anonymous(self) -> bool {

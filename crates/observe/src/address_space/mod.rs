@@ -23,7 +23,7 @@ pub(crate) mod test_space;
 
 pub use contents::{Contents, Estimate};
 pub use flags::VmFlags;
-pub use mapping::{Kind, Mapping, Memory, Permissions};
+pub use mapping::{Mapping, MappingKind, Memory, Permissions};
 pub use process::{Process, Sort, WordSize};
 pub use run::{FolioCount, Frames, Pages, Run};
 
@@ -92,7 +92,7 @@ impl Space {
         let Some(mapping) = self.mappings.get(index) else {
             return false;
         };
-        let plain = mapping.kind == Kind::Anonymous
+        let plain = mapping.kind == MappingKind::Anonymous
             && mapping.permissions.write()
             && !mapping.permissions.shared();
         let below = index

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hugewise_base::missing::Missing;
 
 use super::{
-    Kind, Mapping, Pages, Permissions, Process, Run, Sort, Source, Sources, Space, WordSize,
+    Mapping, MappingKind, Pages, Permissions, Process, Run, Sort, Source, Sources, Space, WordSize,
 };
 
 /// A process with these mappings; pages of 4 KiB, huge pages of 2 MiB, all sources read.
@@ -50,7 +50,7 @@ pub(crate) fn mapping(start: u64, end: u64, runs: Vec<Run>) -> Mapping {
         device: (0, 0),
         inode: 0,
         name: "".into(),
-        kind: Kind::Anonymous,
+        kind: MappingKind::Anonymous,
         file_system: None,
         mount_huge: None,
         memory: None,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address_space::{Kind, Mapping, Pages, Run, Space};
+use crate::address_space::{Mapping, MappingKind, Pages, Run, Space};
 use crate::inspect::view::Glob;
 
 use super::rules::FileRules;
@@ -226,11 +226,11 @@ fn unfit_mapping(mapping: &Mapping, choice: &Choice, huge: u64) -> Option<Unfit>
     let offset = i128::from(mapping.start) - i128::from(mapping.offset);
     let lines_up = offset.rem_euclid(i128::from(huge)) == 0;
     match mapping.kind {
-        Kind::Device | Kind::Kernel => Some(Unfit::NeverHuge),
-        Kind::Hugetlb => Some(Unfit::AlreadyHuge),
+        MappingKind::Device | MappingKind::Kernel => Some(Unfit::NeverHuge),
+        MappingKind::Hugetlb => Some(Unfit::AlreadyHuge),
         _ if flags.first_of(&["io", "pf", "mm", "de"]).is_some() => Some(Unfit::NeverHuge),
         _ if named == Some(false) => Some(Unfit::OtherMapping),
-        Kind::File if named.is_none() => Some(Unfit::File),
+        MappingKind::File if named.is_none() => Some(Unfit::File),
         _ if flags.has("nh") => Some(Unfit::NotWanted),
         kind if !kind.is_anonymous() && !lines_up => Some(Unfit::Misaligned),
         _ if is_cold(mapping, choice.hot_share) => Some(Unfit::NotHot),

@@ -2,7 +2,7 @@
 
 use hugewise_base::host::ThpSettings;
 
-use crate::address_space::{Kind, Mapping};
+use crate::address_space::{Mapping, MappingKind};
 
 /// The settings by which the kernel makes memory of files huge (`thp_vma_allowable_orders`,
 /// mm/huge_memory.c). `None` is an unread one.
@@ -30,8 +30,10 @@ impl FileRules {
     /// Returns true if the kernel is known to refuse a mapping.
     pub(super) fn refuse(&self, mapping: &Mapping) -> bool {
         match mapping.kind {
-            Kind::File => self.read_only_files == Some(false) || self.is_ineligible(mapping),
-            Kind::SharedMemory | Kind::Tmpfs => self.shmem_enabled.as_deref() == Some("deny"),
+            MappingKind::File => self.read_only_files == Some(false) || self.is_ineligible(mapping),
+            MappingKind::SharedMemory | MappingKind::Tmpfs => {
+                self.shmem_enabled.as_deref() == Some("deny")
+            }
             _ => false,
         }
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::event::{Closing, Conditions, Event, Served, Weight};
-use super::kind::Kind;
+use super::kind::FaultKind;
 use super::latency;
 use super::processes::Processes;
 use super::shape::Counts;
@@ -15,7 +15,7 @@ pub struct Analysis {
     pub(super) conditions: Conditions,
     pub(super) closing: Option<Closing>,
     pub(super) book: Book,
-    pub(super) kinds: BTreeMap<Kind, Tally>,
+    pub(super) kinds: BTreeMap<FaultKind, Tally>,
     pub(super) processes: Processes,
     /// By the place of the mapping in [`Processes::mappings`].
     pub(super) mappings: Vec<Sums>,
@@ -130,8 +130,8 @@ impl Analysis {
         self.threads.insert(served.tid);
         let latency = self.pair(served);
         let (area, state) = self.surroundings(served);
-        let kind = Kind::of(served, area.as_ref(), state, &self.conditions);
-        if kind == Kind::Page && self.folio_is_missing(served) {
+        let kind = FaultKind::of(served, area.as_ref(), state, &self.conditions);
+        if kind == FaultKind::Page && self.folio_is_missing(served) {
             self.book.folios_missed += 1;
         }
         let tally = self.kinds.entry(kind).or_default();
@@ -196,16 +196,16 @@ impl Analysis {
     fn shapes(
         &mut self,
         served: &Served,
-        kind: Kind,
+        kind: FaultKind,
         area: Option<&Area>,
         state: PageState,
         time_ns: u64,
         chain: Option<usize>,
     ) {
-        let again = matches!(kind, Kind::Again | Kind::AfterZero);
+        let again = matches!(kind, FaultKind::Again | FaultKind::AfterZero);
         // Where zero pages are known, anything else that was there before was given back.
         let after_read = state.zero || !self.conditions.physical.is_yes();
-        if after_read && (again || kind == Kind::Huge && state.seen) {
+        if after_read && (again || kind == FaultKind::Huge && state.seen) {
             let doubles = &mut self.counts.doubles;
             doubles.faults += 1;
             doubles.certain += u64::from(state.zero);
@@ -217,13 +217,13 @@ impl Analysis {
         if again && state.by_huge {
             self.counts.broken_up += 1;
         }
-        if kind == Kind::Copy {
+        if kind == FaultKind::Copy {
             self.counts.copy(served.pid, served.time_ns, time_ns);
         }
         let block_bytes = self.processes.units.block_bytes;
         let block = served.address / block_bytes;
         let fits = area.is_some_and(|area| area.covers(block * block_bytes, block_bytes));
-        if kind == Kind::Page && fits && self.conditions.pmd_bytes.is_some() {
+        if kind == FaultKind::Page && fits && self.conditions.pmd_bytes.is_some() {
             self.counts.small(served.pid, block, time_ns);
         }
     }

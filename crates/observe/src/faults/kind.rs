@@ -15,7 +15,7 @@ use hugewise_base::units::bytes_text;
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Kind {
+pub enum FaultKind {
     /// A page of anonymous memory where none was. Where zero pages cannot be told apart, one of
     /// them instead; where folios are switched on, a larger one perhaps.
     Page,
@@ -51,7 +51,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FaultKind {
     /// What a fault in `area` did, when its page was in `state` before.
     #[must_use]
     pub(super) fn of(

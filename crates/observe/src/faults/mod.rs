@@ -1,9 +1,9 @@
 //! Page faults, one by one: from what the kernel tells of each to what is said of all.
 //!
 //! [`Event`](crate::faults::Event)s go into an [`Analysis`](crate::faults::Analysis) in order of time. It pairs
-//! beginnings with ends, says of each fault what [`Kind`](crate::faults::Kind) it was, and counts
+//! beginnings with ends, says of each fault what [`FaultKind`](crate::faults::FaultKind) it was, and counts
 //! the [`Shape`](crate::faults::Shape)s that have a name. What comes out is a
-//! [`Summary`](crate::faults::Summary), which is the same for a live run and for a recording.
+//! [`FaultSummary`](crate::faults::FaultSummary), which is the same for a live run and for a recording.
 //!
 //! To add a kind of fault, add a variant to `kind.rs`. To add a shape, add a variant to `shape.rs`, its counting to
 //! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known stream in `tests.rs` and a workload in the laboratory.
@@ -36,10 +36,10 @@ pub use event::{
     Weight,
 };
 pub use flame::render_flame;
-pub use kind::Kind;
+pub use kind::FaultKind;
 pub use latency::{Bar, Quantiles};
 pub use reconcile::Books;
 pub use shape::Shape;
 pub use stacks::Weigh;
-pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};
+pub use summary::{FORMAT, FaultSummary, KindRow, NamedRow, Row, SiteRow};
 pub use unwatched::{Unwatched, explanation};

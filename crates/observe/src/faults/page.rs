@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::flame;
 use super::stacks::Weigh;
-use super::summary::Summary;
+use super::summary::FaultSummary;
 use hugewise_text::document::{Field, Section};
 use hugewise_text::page::{Page, to_page};
 use hugewise_text::wrap::plain;
 
-impl Summary {
+impl FaultSummary {
     /// Draws the page: `folded` are its call chains, weighed as `weigh` says; `source` is the
     /// recording.
     #[must_use]

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::event::{Event, Map, Sharing};
-use super::space::{Area, Space, Units};
+use super::space::{Area, EventSpace, Units};
 use super::stacks::Stacks;
 use super::unwatched::{Unwatched, Withdrawals};
 
@@ -10,19 +10,19 @@ use super::unwatched::{Unwatched, Withdrawals};
 pub struct Processes {
     /// Sizes of a page and of a block.
     pub units: Units,
-    spaces: HashMap<u32, Space>,
+    spaces: HashMap<u32, EventSpace>,
     programs: HashMap<u32, String>,
     withdrawals: Withdrawals,
     /// All mappings that ever were, in the order in which they came; [`Area::tally`] is a place
     /// in it.
-    pub mappings: Vec<Mapping>,
+    pub mappings: Vec<FaultedMapping>,
     /// Call chains, and the names in them.
     pub code: Stacks,
 }
 
 /// A mapping at its widest, and all that grew out of it.
 #[derive(Clone, Debug)]
-pub struct Mapping {
+pub struct FaultedMapping {
     /// Process.
     pub pid: u32,
     /// First address.
@@ -96,7 +96,7 @@ impl Processes {
         }
         let mappings = &mut self.mappings;
         space.map(&map, self.units, || {
-            mappings.push(Mapping::of(&map));
+            mappings.push(FaultedMapping::of(&map));
             mappings.len() - 1
         });
         if let Some(area) = space.area(map.start) {
@@ -137,12 +137,12 @@ impl Processes {
 
     /// Returns the address space of a process that events told of.
     #[must_use]
-    pub fn space(&self, pid: u32) -> Option<&Space> {
+    pub fn space(&self, pid: u32) -> Option<&EventSpace> {
         self.spaces.get(&pid)
     }
 
     /// Returns the address space of a process; an empty one for a process that is new.
-    pub fn space_mut(&mut self, pid: u32) -> &mut Space {
+    pub fn space_mut(&mut self, pid: u32) -> &mut EventSpace {
         self.spaces.entry(pid).or_default()
     }
 
@@ -162,7 +162,7 @@ impl Processes {
     }
 }
 
-impl Mapping {
+impl FaultedMapping {
     fn of(map: &Map) -> Self {
         Self {
             pid: map.pid,

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::kind::Kind;
+use super::kind::FaultKind;
 use super::latency::Bar;
 
 /// A pattern of faults that has a name and a remedy.
@@ -59,7 +59,7 @@ pub enum Shape {
     /// Latencies of one kind in two heaps.
     TwoHumps {
         /// Which kind.
-        kind: Kind,
+        kind: FaultKind,
         /// How many are in the lower heap.
         low: u64,
         /// Where the lower heap is highest, in nanoseconds.
@@ -193,7 +193,7 @@ const DEPTH: u64 = 4;
 const APART: u64 = 8;
 
 /// Two humps in bars by powers of two, if that is what they are.
-pub(super) fn two_humps(kind: Kind, bars: &[Bar]) -> Option<Shape> {
+pub(super) fn two_humps(kind: FaultKind, bars: &[Bar]) -> Option<Shape> {
     let total: u64 = bars.iter().map(|bar| bar.count).sum();
     if total < ENOUGH {
         return None;
@@ -236,9 +236,9 @@ mod tests {
 
     #[test]
     fn two_heaps_apart_are_two_humps() {
-        let two = two_humps(Kind::Huge, &bars(&[0, 40, 5, 0, 0, 30]));
+        let two = two_humps(FaultKind::Huge, &bars(&[0, 40, 5, 0, 0, 30]));
         let expected = Shape::TwoHumps {
-            kind: Kind::Huge,
+            kind: FaultKind::Huge,
             low: 45,
             low_ns: 2,
             high: 30,
@@ -255,7 +255,7 @@ mod tests {
             &[40, 2, 40],
             &[9, 0, 0, 9],
         ] {
-            assert_eq!(two_humps(Kind::Page, &bars(one)), None, "{one:?}");
+            assert_eq!(two_humps(FaultKind::Page, &bars(one)), None, "{one:?}");
         }
     }
 }

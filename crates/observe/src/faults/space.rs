@@ -8,7 +8,7 @@ use super::event::{Map, Sharing};
 /// The end of a mapping is not announced by the kernel. What lies at an address is therefore
 /// the last that was announced there, which is right for an address that is touched.
 #[derive(Clone, Debug, Default)]
-pub struct Space {
+pub struct EventSpace {
     areas: BTreeMap<u64, Area>,
     /// Where brk(2) begins, where that is known.
     pub heap: Option<u64>,
@@ -105,7 +105,7 @@ impl Bits {
     }
 }
 
-/// The units of a [`Space`].
+/// The units of a [`EventSpace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
     /// Size of a small page.
@@ -128,7 +128,7 @@ impl Units {
     }
 }
 
-impl Space {
+impl EventSpace {
     /// What is mapped at an address.
     pub fn area(&self, address: u64) -> Option<&Area> {
         let (_, area) = self.areas.range(..=address).next_back()?;

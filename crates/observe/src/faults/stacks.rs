@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::event::Symbol;
-use super::space::Space;
+use super::space::EventSpace;
 
 /// A place in a program, in a form that outlives its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +64,7 @@ impl Stacks {
         pid: u32,
         program: &str,
         stack: &[u64],
-        space: Option<&Space>,
+        space: Option<&EventSpace>,
         weight: u64,
     ) -> usize {
         let recent = self.recent.get(&pid);
@@ -108,7 +108,7 @@ impl Stacks {
 
     /// All but the innermost are return addresses, which may belong to the next line or
     /// function already: the call is one byte before.
-    fn place(&mut self, depth: usize, address: u64, space: Option<&Space>) -> Place {
+    fn place(&mut self, depth: usize, address: u64, space: Option<&EventSpace>) -> Place {
         let address = if depth == 0 {
             address
         } else {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Sums};
 use super::event::{Closing, Conditions, Sharing, Symbol};
-use super::kind::Kind;
+use super::kind::FaultKind;
 use super::latency::{self, Bar, Quantiles};
-use super::processes::Mapping;
+use super::processes::FaultedMapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
@@ -14,12 +14,12 @@ use super::unwatched::Unwatched;
 use hugewise_base::histogram::durations::Durations;
 use hugewise_base::units::bytes_text;
 
-/// Name and version of a [`Summary`] as JSON.
+/// Name and version of a [`FaultSummary`] as JSON.
 pub const FORMAT: &str = "hugewise-faults-summary 1";
 
 /// Everything that is said about the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub struct Summary {
+pub struct FaultSummary {
     /// [`FORMAT`].
     pub format: String,
     /// How and where it was watched.
@@ -73,7 +73,7 @@ pub struct Row {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct KindRow {
     /// The kind.
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// What people call it, with as much doubt as there is.
     pub label: String,
     /// The numbers.
@@ -108,14 +108,14 @@ pub struct SiteRow {
 impl Analysis {
     /// What there is to say, once the [`Closing`] has come; `None` before.
     #[must_use]
-    pub fn summary(&self) -> Option<Summary> {
+    pub fn summary(&self) -> Option<FaultSummary> {
         let closing = self.closing.clone()?;
         let mut all = Durations::new(latency::BITS);
         for tally in self.kinds.values() {
             all.merge(&tally.latencies);
         }
         let faults = self.kinds.values().map(|tally| tally.faults).sum();
-        Some(Summary {
+        Some(FaultSummary {
             format: FORMAT.to_owned(),
             books: reconcile(self, &closing),
             unwatched: self.processes.unwatched(),
@@ -141,7 +141,7 @@ impl Analysis {
     }
 
     /// Sums by the name that a mapping is given, the most time first.
-    fn rows(&self, name: impl Fn(&Mapping) -> String) -> Vec<NamedRow> {
+    fn rows(&self, name: impl Fn(&FaultedMapping) -> String) -> Vec<NamedRow> {
         let mappings = self.processes.mappings.iter().map(name);
         let named = mappings.zip(&self.mappings);
         let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
@@ -187,7 +187,7 @@ impl Analysis {
     }
 
     fn shapes_found(&self) -> Vec<Shape> {
-        let huge = self.kinds.get(&Kind::Huge);
+        let huge = self.kinds.get(&FaultKind::Huge);
         // A median of few means little, and with huge zero pages among them it means nothing.
         let real = self.conditions.huge_zero.is_yes();
         let huge = huge.filter(|tally| real && tally.latencies.count() >= 10);
@@ -232,7 +232,7 @@ impl Analysis {
     }
 }
 
-impl Summary {
+impl FaultSummary {
     /// Whether the kernel took the events away before the first fault: there is no answer.
     #[must_use]
     pub fn is_unwatched(&self) -> bool {
@@ -251,7 +251,7 @@ fn row(faults: u64, latencies: &Durations) -> Row {
 }
 
 /// The way in which the memory of a mapping came.
-fn growth(mapping: &Mapping) -> String {
+fn growth(mapping: &FaultedMapping) -> String {
     match (mapping.sharing, mapping.name.as_str()) {
         (_, "") => "unknown mapping",
         (Sharing::Hugetlb, _) => "mmap of hugetlb",
@@ -266,7 +266,7 @@ fn growth(mapping: &Mapping) -> String {
 }
 
 /// What a mapping is called in a list: memory without a name by its place and size.
-fn title(mapping: &Mapping) -> String {
+fn title(mapping: &FaultedMapping) -> String {
     match mapping.name.as_str() {
         "" => "unknown mapping".to_owned(),
         "//anon" => format!(

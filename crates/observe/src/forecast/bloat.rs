@@ -21,29 +21,29 @@ pub struct Bloat {
     pub small_bytes: u64,
     /// If every range with at least one page in it became huge: what `MADV_COLLAPSE` does, and
     /// `enabled=always` would have done from the start.
-    pub populated: Growth,
+    pub populated: MemoryGrowth,
     /// If khugepaged comes by, under the settings as they are.
     #[serde(with = "fact")]
-    pub khugepaged_now: Fact<Growth>,
+    pub khugepaged_now: Fact<MemoryGrowth>,
     /// The same if `enabled` were `always`.
     #[serde(with = "fact")]
-    pub khugepaged_always: Fact<Growth>,
+    pub khugepaged_always: Fact<MemoryGrowth>,
     /// If every range became huge, even those that were never touched: the program touches one
     /// byte in each.
-    pub worst: Growth,
+    pub worst: MemoryGrowth,
 }
 
 /// Ranges that would become huge, and what that adds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Growth {
+pub struct MemoryGrowth {
     /// Ranges.
     pub ranges: u64,
     /// Resident memory that they gain, in bytes.
     pub bytes_added: u64,
 }
 
-impl Growth {
+impl MemoryGrowth {
     fn add(&mut self, ranges: u64, bytes_each: u64) {
         self.ranges = self.ranges.saturating_add(ranges);
         let bytes = ranges.saturating_mul(bytes_each);
@@ -134,10 +134,10 @@ struct Sums {
     eligible: u64,
     huge: u64,
     small_bytes: u64,
-    populated: Growth,
-    now: Growth,
-    always: Growth,
-    worst: Growth,
+    populated: MemoryGrowth,
+    now: MemoryGrowth,
+    always: MemoryGrowth,
+    worst: MemoryGrowth,
 }
 
 impl Sums {
@@ -213,8 +213,8 @@ mod tests {
         })
     }
 
-    fn growth(ranges: u64, bytes_added: u64) -> Growth {
-        Growth {
+    fn growth(ranges: u64, bytes_added: u64) -> MemoryGrowth {
+        MemoryGrowth {
             ranges,
             bytes_added,
         }
@@ -291,7 +291,7 @@ mod tests {
         let mut reserved = ten();
         reserved.permissions = crate::address_space::Permissions(*b"---p");
         let mut shared = ten();
-        shared.kind = crate::address_space::Kind::SharedMemory;
+        shared.kind = crate::address_space::MappingKind::SharedMemory;
         let small = mapping(AT + 4096, AT + 2 * MIB, Vec::new());
         let none = bloat(
             &space(vec![refused, reserved, shared, small]),

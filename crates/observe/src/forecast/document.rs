@@ -1,6 +1,6 @@
 //! The forecast as sections: what huge pages would add, and whether the TLB reaches the memory.
 
-use super::{Bloat, Extent, Fits, Forecast, Growth, Need, ProcessorTime, Worth};
+use super::{Bloat, Extent, Fits, Forecast, MemoryGrowth, Need, ProcessorTime, Worth};
 use crate::stat::WalkShare;
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_base::units::{GIB, KIB, MIB, Unit};
@@ -26,7 +26,7 @@ impl Forecast {
 
 fn bloat_table(bloat: &Bloat) -> Grid {
     let mut grid = Grid::headed(&["if huge", "ranges", "adds"]);
-    let known = |name: &str, growth: &Growth| {
+    let known = |name: &str, growth: &MemoryGrowth| {
         let cells = [count(growth.ranges), bytes(growth.bytes_added)];
         std::iter::once(name.to_owned()).chain(cells)
     };

@@ -10,7 +10,7 @@ mod bloat;
 mod document;
 mod worth;
 
-pub use bloat::{Bloat, Growth, bloat};
+pub use bloat::{Bloat, MemoryGrowth, bloat};
 pub use worth::{Extent, Fits, Need, ProcessorTime, UsedWhere, Worth, worth};
 
 /// Cost and gain of huge pages beforehand.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::fields::{Fields, not_measured, percent};
 use super::live::{clock, mark, short, table};
-use super::{Hardware, Header, Interval, Pmu, Summary, Tally, Target};
+use super::{Hardware, Header, Interval, Pmu, StatSummary, Tally, Target};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
 use hugewise_experiment::run::trial::Outcome;
@@ -40,7 +40,7 @@ impl Header {
     }
 }
 
-impl Summary {
+impl StatSummary {
     /// What the observation shows, below the lines of its intervals.
     #[must_use]
     pub fn document(&self, header: &Header) -> Document {

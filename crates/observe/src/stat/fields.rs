@@ -2,7 +2,7 @@
 
 use super::kind::{CYCLES, INSTRUCTIONS};
 use super::live::{mark, short};
-use super::{Header, Summary, Tally};
+use super::{Header, StatSummary, Tally};
 use hugewise_base::counter::Counter;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::Unit;
@@ -23,7 +23,7 @@ pub(super) fn not_measured(missing: &Missing) -> String {
 /// A summary with what is needed to read it.
 pub(super) struct Fields<'a> {
     pub(super) header: &'a Header,
-    pub(super) summary: &'a Summary,
+    pub(super) summary: &'a StatSummary,
 }
 
 impl Fields<'_> {

@@ -42,7 +42,7 @@ pub use derive::{DERIVED, Derived, derive};
 pub use live::{live_heading, live_line};
 pub use read::{Recording, parse};
 pub use reading::{KernelReading, READINGS, is_reading};
-pub use summary::Summary;
+pub use summary::StatSummary;
 pub use walk_share::WalkShare;
 
 /// One line of a recording.
@@ -54,7 +54,7 @@ pub enum Line {
     /// One interval.
     Interval(Interval),
     /// The last; a recording that was cut off has none.
-    Summary(Summary),
+    Summary(StatSummary),
 }
 
 /// What was observed, where, and by which counters.

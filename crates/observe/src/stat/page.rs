@@ -4,7 +4,7 @@ use std::slice;
 
 use super::document::target;
 use super::live::{panels, table};
-use super::{Header, Interval, Summary};
+use super::{Header, Interval, StatSummary};
 use hugewise_text::document::{Document, Field, Section};
 use hugewise_text::figure::Figure;
 use hugewise_text::page::{Page, to_page};
@@ -14,7 +14,7 @@ use hugewise_text::wrap::plain;
 const LEFT: f64 = 84.0;
 const TITLE: &str = "Over time";
 
-impl Summary {
+impl StatSummary {
     /// Draws the page; `source` is the recording.
     #[must_use]
     pub fn page(&self, header: &Header, intervals: &[Interval], source: &[u8]) -> String {

@@ -76,11 +76,11 @@ mod tests {
 
     use super::super::sample::{header, interval};
     use super::*;
-    use crate::stat::Summary;
+    use crate::stat::StatSummary;
 
     fn recording() -> String {
         let header = header();
-        let mut summary = Summary::default();
+        let mut summary = StatSummary::default();
         summary.add(&interval(0));
         let summary = summary.finished(&header.hardware, Some(Outcome::Exited { code: 0 }));
         [

@@ -12,7 +12,7 @@ use hugewise_experiment::run::trial::{Outcome, Reading};
 
 /// The sums of an observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
-pub struct Summary {
+pub struct StatSummary {
     /// How many intervals there were.
     pub intervals: u64,
     /// How long it lasted, in nanoseconds.
@@ -54,7 +54,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Summary {
+impl StatSummary {
     /// Adds an interval.
     pub fn add(&mut self, interval: &Interval) {
         self.intervals += 1;
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn growth_adds_up_and_states_are_the_last() {
-        let mut summary = Summary::default();
+        let mut summary = StatSummary::default();
         for (index, (faults, share)) in [(10.0, 0.5), (5.0, 0.75)].into_iter().enumerate() {
             summary.add(&interval(
                 index as u64,
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_sum_with_a_hole_is_missing() {
-        let mut summary = Summary::default();
+        let mut summary = StatSummary::default();
         summary.add(&interval(0, &[("minor_faults_total", Reading::of(1.0))]));
         let hole = Reading::missing(Missing::NotAsked);
         summary.add(&interval(1, &[("minor_faults_total", hole)]));
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_ended_between_two_looks_leaves_a_lower_bound() {
-        let mut summary = Summary::default();
+        let mut summary = StatSummary::default();
         summary.add(&interval(0, &[("minor_faults_total", Reading::of(7.0))]));
         let gone = Reading::missing(Missing::TooShort);
         summary.add(&interval(1, &[("minor_faults_total", gone)]));

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Latencies, Losses, PointTotals, Trace, TracePoint, Window};
-use hugewise_base::histogram::Row;
+use super::{Latencies, Losses, PointKind, PointTotals, Trace, TracePoint, Window};
+use hugewise_base::histogram::PowerRow;
 use hugewise_base::units::Unit;
 use hugewise_text::Tone;
 use hugewise_text::csv::{Csv, optional};
@@ -93,7 +93,8 @@ impl Trace {
 
     /// That of the longest stalls first; the others are details.
     fn histograms(&self, document: &mut Document) {
-        let durations = |(point, _): &(&TracePoint, &PointTotals)| point.kind == Kind::Durations;
+        let durations =
+            |(point, _): &(&TracePoint, &PointTotals)| point.kind == PointKind::Durations;
         let mut timed: Vec<(&TracePoint, &PointTotals)> =
             self.happened().filter(durations).collect();
         timed.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.all.total_ns));
@@ -111,7 +112,7 @@ impl Trace {
         let mut grid = Grid::headed(&["part", "count", "mean", "p50", "p99", "p99.9", "max"]);
         for (point, seen) in self
             .happened()
-            .filter(|(point, _)| point.kind == Kind::Durations)
+            .filter(|(point, _)| point.kind == PointKind::Durations)
         {
             let by = point.parts_by.as_deref().unwrap_or_default();
             grid.push(part_row(point.title.clone(), &seen.all));
@@ -270,7 +271,7 @@ fn table(points: &[TracePoint], window: &Window) -> Section {
 fn push_point(grid: &mut Grid, point: &TracePoint, seen: &PointTotals) {
     let all = &seen.all;
     match point.kind {
-        Kind::Durations => grid.push([
+        PointKind::Durations => grid.push([
             point.title.clone(),
             count(all.count),
             time(Some(all.total_ns)),
@@ -278,7 +279,7 @@ fn push_point(grid: &mut Grid, point: &TracePoint, seen: &PointTotals) {
             time(all.p99_ns),
             time(all.max_ns),
         ]),
-        Kind::Events => {
+        PointKind::Events => {
             grid.push([point.title.clone(), count(all.count)]);
             let mut parts: Vec<_> = seen.parts.iter().collect();
             parts.sort_by_key(|part| std::cmp::Reverse(part.latencies.count));
@@ -321,7 +322,7 @@ fn bars(all: &Latencies) -> Bars {
         true => ("ns", &all.log2_ns),
         false => ("µs", &all.log2_us),
     };
-    let bar = |row: &Row| (row.from.to_string(), row.count);
+    let bar = |row: &PowerRow| (row.from.to_string(), row.count);
     Bars {
         heading: [format!("from {unit}"), "count".to_owned()],
         bars: rows.iter().map(bar).collect(),

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use hugewise_base::histogram::Row;
+use hugewise_base::histogram::PowerRow;
 use hugewise_base::histogram::durations::Durations;
 use hugewise_base::missing::Missing;
 
@@ -68,7 +68,7 @@ pub struct TracePoint {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Whether there are durations, or only counts.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// What its parts are told apart by, as the head of a column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts_by: Option<String>,
@@ -77,7 +77,7 @@ pub struct TracePoint {
 /// Whether a point has durations.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PointKind {
     /// From a begin to an end.
     Durations,
     /// Events, which only happen.
@@ -238,10 +238,10 @@ pub struct Latencies {
     pub max_ns: Option<u64>,
     /// Powers of two of microseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub log2_us: Vec<Row>,
+    pub log2_us: Vec<PowerRow>,
     /// Powers of two of nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub log2_ns: Vec<Row>,
+    pub log2_ns: Vec<PowerRow>,
 }
 
 impl From<&Durations> for Latencies {

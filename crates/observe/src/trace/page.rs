@@ -1,7 +1,7 @@
 //! A trace as a page, with its stalls over time.
 
 use super::document::time;
-use super::{Kind, Trace, Window};
+use super::{PointKind, Trace, Window};
 use hugewise_base::units::Unit;
 use hugewise_text::document::{Field, Section};
 use hugewise_text::figure::Figure;
@@ -78,7 +78,7 @@ impl Trace {
     /// The points with stalls, by their place in the trace.
     fn courses(&self) -> Vec<Course> {
         let points = self.points.iter().enumerate();
-        let timed = points.filter(|(_, point)| point.kind == Kind::Durations);
+        let timed = points.filter(|(_, point)| point.kind == PointKind::Durations);
         let course = |(index, point): (usize, &super::TracePoint)| Course {
             name: point.title.clone(),
             index: 1,

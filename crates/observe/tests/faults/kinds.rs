@@ -1,6 +1,6 @@
 //! What each fault is, from the events before it.
 
-use hugewise_observe::faults::{Conditions, Event, Kind, Served, Shape, Sharing};
+use hugewise_observe::faults::{Conditions, Event, FaultKind, Served, Shape, Sharing};
 
 use super::script::{BASE, HUGE, PAGE, Script, conditions, served, unprivileged};
 
@@ -54,11 +54,11 @@ fn zero_pages_and_what_follows_them_are_known_to_the_privileged() {
     };
     let known = script(conditions());
     let expected = [
-        (Kind::Page, 1),
-        (Kind::Huge, 1),
-        (Kind::ZeroPage, 1),
-        (Kind::HugeZero, 1),
-        (Kind::AfterZero, 1),
+        (FaultKind::Page, 1),
+        (FaultKind::Huge, 1),
+        (FaultKind::ZeroPage, 1),
+        (FaultKind::HugeZero, 1),
+        (FaultKind::AfterZero, 1),
     ];
     assert_eq!(known.kinds(), expected);
     let doubles = |script: &Script| match script.summary().shapes.first() {
@@ -70,7 +70,11 @@ fn zero_pages_and_what_follows_them_are_known_to_the_privileged() {
     assert_eq!(doubles(&known), (2, 2));
 
     let unknown = script(unprivileged());
-    let expected = [(Kind::Page, 2), (Kind::Huge, 2), (Kind::Again, 1)];
+    let expected = [
+        (FaultKind::Page, 2),
+        (FaultKind::Huge, 2),
+        (FaultKind::Again, 1),
+    ];
     assert_eq!(unknown.kinds(), expected);
     assert_eq!(doubles(&unknown), (2, 0));
 }
@@ -93,7 +97,11 @@ fn folios_are_told_by_their_size_and_touch_all_their_pages() {
     }
     // The folio has brought this one too.
     script.small(BASE);
-    let expected = [(Kind::Page, 2), (Kind::Folio(FOLIO), 1), (Kind::Again, 1)];
+    let expected = [
+        (FaultKind::Page, 2),
+        (FaultKind::Folio(FOLIO), 1),
+        (FaultKind::Again, 1),
+    ];
     assert_eq!(script.kinds(), expected);
     assert_eq!(script.summary().folios_missed, 1);
 }
@@ -110,7 +118,11 @@ fn the_first_touch_since_a_fork_is_a_copy_in_both() {
     // Nobody had touched this one, and that one is the child's own by now.
     script.fault(2, BASE + 2 * PAGE, PAGE, 0x7000, 100);
     script.fault(2, BASE, PAGE, 0x8000, 100);
-    let expected = [(Kind::Page, 3), (Kind::Again, 1), (Kind::Copy, 2)];
+    let expected = [
+        (FaultKind::Page, 3),
+        (FaultKind::Again, 1),
+        (FaultKind::Copy, 2),
+    ];
     assert_eq!(script.kinds(), expected);
     let copies = Shape::CopiesAfterFork {
         forks: 1,
@@ -133,18 +145,18 @@ fn pages_outlive_growth_and_protection_but_not_a_new_mapping() {
         *script.kinds().last().expect("a kind")
     };
     let grown = second_touch(&|script| script.map(BASE, 2 * HUGE));
-    assert_eq!(grown, (Kind::Again, 1));
+    assert_eq!(grown, (FaultKind::Again, 1));
     let protected = |script: &mut Script| {
         script.map_as("//anon", Sharing::Private, BASE, PAGE, 1);
     };
-    assert_eq!(second_touch(&protected), (Kind::Again, 1));
+    assert_eq!(second_touch(&protected), (FaultKind::Again, 1));
     let anew = second_touch(&|script| script.map(BASE, HUGE));
-    assert_eq!(anew, (Kind::Page, 2));
+    assert_eq!(anew, (FaultKind::Page, 2));
     let reserved = |script: &mut Script| {
         script.map_as("//anon", Sharing::Private, BASE - HUGE, 3 * HUGE, 0);
         script.map_as("//anon", Sharing::Private, BASE, HUGE, 3);
     };
-    assert_eq!(second_touch(&reserved), (Kind::Page, 2));
+    assert_eq!(second_touch(&reserved), (FaultKind::Page, 2));
 }
 
 #[test]
@@ -154,7 +166,7 @@ fn mappings_say_whose_memory_it_is() {
         script.map_as(name, sharing, BASE, HUGE, 3);
         script.small(BASE);
         script.small(BASE);
-        let kinds: Vec<Kind> = script.kinds().iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<FaultKind> = script.kinds().iter().map(|(kind, _)| *kind).collect();
         (kinds, script.summary().growth[0].name.clone())
     };
     use Sharing::{Hugetlb, Private, Shared};
@@ -162,35 +174,45 @@ fn mappings_say_whose_memory_it_is() {
         (
             "/lib/libc.so.6",
             Private,
-            vec![Kind::File, Kind::FileCopy],
+            vec![FaultKind::File, FaultKind::FileCopy],
             "mmap of a file, private",
         ),
         (
             "/data/table",
             Shared,
-            vec![Kind::File],
+            vec![FaultKind::File],
             "mmap of a file, shared",
         ),
         (
             "/dev/zero (deleted)",
             Shared,
-            vec![Kind::Shared],
+            vec![FaultKind::Shared],
             "mmap, shared",
         ),
         (
             "/memfd:x (deleted)",
             Shared,
-            vec![Kind::Shared],
+            vec![FaultKind::Shared],
             "mmap, shared",
         ),
         (
             "/anon_hugepage (deleted)",
             Hugetlb,
-            vec![Kind::Hugetlb],
+            vec![FaultKind::Hugetlb],
             "mmap of hugetlb",
         ),
-        ("[heap]", Private, vec![Kind::Page, Kind::Again], "brk"),
-        ("[stack]", Private, vec![Kind::Page, Kind::Again], "stack"),
+        (
+            "[heap]",
+            Private,
+            vec![FaultKind::Page, FaultKind::Again],
+            "brk",
+        ),
+        (
+            "[stack]",
+            Private,
+            vec![FaultKind::Page, FaultKind::Again],
+            "stack",
+        ),
     ];
     for (name, sharing, kinds, growth) in cases {
         assert_eq!(kind(name, sharing), (kinds, growth.to_owned()), "{name}");
@@ -214,6 +236,6 @@ fn the_first_heap_has_its_name_from_where_it_begins() {
 fn a_fault_outside_of_everything_known_is_said_to_be_that() {
     let mut script = Script::new(conditions());
     script.small(BASE);
-    assert_eq!(script.kinds(), [(Kind::Unknown, 1)]);
+    assert_eq!(script.kinds(), [(FaultKind::Unknown, 1)]);
     assert_eq!(script.summary().mappings[0].name, "unknown mapping");
 }

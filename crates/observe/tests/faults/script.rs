@@ -3,8 +3,8 @@
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults::{
-    Accounted, Analysis, Closing, Conditions, Counted, Event, Kind, Known, Map, Modes, Served,
-    Sharing, Summary, Weight,
+    Accounted, Analysis, Closing, Conditions, Counted, Event, FaultKind, FaultSummary, Known, Map,
+    Modes, Served, Sharing, Weight,
 };
 
 pub const PAGE: u64 = 4096;
@@ -166,7 +166,7 @@ impl Script {
         analysis
     }
 
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> FaultSummary {
         let ends = self
             .events
             .iter()
@@ -176,7 +176,7 @@ impl Script {
     }
 
     /// What is said where so many faults were counted, lost on the way, and accounted.
-    pub fn closed(&self, counted: u64, lost: u64, accounted: u64) -> Summary {
+    pub fn closed(&self, counted: u64, lost: u64, accounted: u64) -> FaultSummary {
         let counted = Counted {
             starts: counted,
             minor: counted,
@@ -187,7 +187,7 @@ impl Script {
     }
 
     /// The same by all counters.
-    pub fn counted(&self, counted: Counted, accounted: u64) -> Summary {
+    pub fn counted(&self, counted: Counted, accounted: u64) -> FaultSummary {
         let mut analysis = self.analysis();
         analysis.push(&Event::Closing(Box::new(Closing {
             wall_ns: 1_000_000,
@@ -204,8 +204,8 @@ impl Script {
         analysis.summary().expect("a closing")
     }
 
-    pub fn kinds(&self) -> Vec<(Kind, u64)> {
-        let mut kinds: Vec<(Kind, u64)> = self
+    pub fn kinds(&self) -> Vec<(FaultKind, u64)> {
+        let mut kinds: Vec<(FaultKind, u64)> = self
             .summary()
             .kinds
             .iter()

@@ -1,6 +1,6 @@
 //! What faults add up to.
 
-use hugewise_observe::faults::{Kind, Shape, Sharing};
+use hugewise_observe::faults::{FaultKind, Shape, Sharing};
 
 use super::script::{BASE, HUGE, PAGE, Script, conditions};
 
@@ -80,7 +80,10 @@ fn memory_that_was_given_back_is_no_double_fault_where_that_is_known() {
     script.map(BASE, HUGE);
     script.small(BASE);
     script.small(BASE);
-    assert_eq!(script.kinds(), [(Kind::Page, 1), (Kind::Again, 1)]);
+    assert_eq!(
+        script.kinds(),
+        [(FaultKind::Page, 1), (FaultKind::Again, 1)]
+    );
     assert_eq!(script.summary().shapes, []);
 }
 
@@ -94,7 +97,7 @@ fn a_huge_zero_page_broken_up_is_seen_by_its_small_successors() {
     }
     assert_eq!(
         script.kinds(),
-        [(Kind::HugeZero, 1), (Kind::AfterZero, 512)]
+        [(FaultKind::HugeZero, 1), (FaultKind::AfterZero, 512)]
     );
     let broken = Shape::BrokenUp { huge_pages: 1 };
     assert!(script.summary().shapes.contains(&broken));

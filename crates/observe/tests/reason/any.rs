@@ -1,6 +1,6 @@
 //! Whatever was read.
 
-use hugewise_observe::address_space::{Kind, Pages, Run, VmFlags};
+use hugewise_observe::address_space::{MappingKind, Pages, Run, VmFlags};
 use hugewise_observe::inspect::reasons::{Wording, judge};
 use hugewise_observe::inspect::view::Inspection;
 
@@ -37,8 +37,8 @@ proptest! {
         words in proptest::collection::vec(0_usize..6, 0..3),
     ) {
         let flags = ["hg", "nh", "io", "um", "mg", "ht"];
-        let kinds = [Kind::Anonymous, Kind::Heap, Kind::Stack, Kind::File, Kind::SharedMemory,
-            Kind::Tmpfs, Kind::Hugetlb, Kind::Device, Kind::Kernel];
+        let kinds = [MappingKind::Anonymous, MappingKind::Heap, MappingKind::Stack, MappingKind::File, MappingKind::SharedMemory,
+            MappingKind::Tmpfs, MappingKind::Hugetlb, MappingKind::Device, MappingKind::Kernel];
         let mut planted = Planted::with(pages(0));
         planted.space.mappings.clear();
         let mut at = START;

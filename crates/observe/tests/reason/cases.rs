@@ -2,7 +2,7 @@
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{
-    FolioCount, Frames, Kind, Pages, Permissions, Source, VmFlags,
+    FolioCount, Frames, MappingKind, Pages, Permissions, Source, VmFlags,
 };
 use hugewise_observe::inspect::reasons::{CgroupMemory, Code};
 
@@ -29,7 +29,7 @@ fn by_state_and_shape() -> Vec<(Code, Planted)> {
         (Code::AlreadyPmd, Planted::with(huge())),
         (
             Code::Hugetlb,
-            changed(huge(), |it| it.mapping().kind = Kind::Hugetlb),
+            changed(huge(), |it| it.mapping().kind = MappingKind::Hugetlb),
         ),
         (
             Code::Untouched,
@@ -125,9 +125,9 @@ fn by_policy() -> Vec<(Code, Planted)> {
 
 fn by_file() -> Vec<(Code, Planted)> {
     vec![
-        (Code::ShmemPolicy, shared(Kind::Tmpfs)),
+        (Code::ShmemPolicy, shared(MappingKind::Tmpfs)),
         (Code::FileMisaligned, {
-            let mut planted = shared(Kind::SharedMemory);
+            let mut planted = shared(MappingKind::SharedMemory);
             planted.mapping().offset = PAGE;
             planted
         }),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hugewise_base::host::ThpSettings;
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{
-    FolioCount, Frames, Kind, Mapping, Memory, Pages, Permissions, Process, Run, Sort, Source,
-    Sources, Space, VmFlags, WordSize,
+    FolioCount, Frames, Mapping, MappingKind, Memory, Pages, Permissions, Process, Run, Sort,
+    Source, Sources, Space, VmFlags, WordSize,
 };
 use hugewise_observe::inspect::reasons::{Judgement, Settings, Wording, judge};
 
@@ -45,7 +45,7 @@ pub(super) fn mapping() -> Mapping {
         device: (0, 0),
         inode: 0,
         name: "".into(),
-        kind: Kind::Anonymous,
+        kind: MappingKind::Anonymous,
         file_system: None,
         mount_huge: None,
         memory: Some(Memory {
@@ -237,7 +237,7 @@ pub(super) fn file(mut pages: Pages) -> Planted {
     pages.file = pages.present;
     let mut planted = Planted::with(pages);
     let mapping = planted.mapping();
-    mapping.kind = Kind::File;
+    mapping.kind = MappingKind::File;
     mapping.name = "/srv/data".into();
     mapping.permissions = Permissions(*b"r--p");
     mapping.device = (254, 0);
@@ -246,7 +246,7 @@ pub(super) fn file(mut pages: Pages) -> Planted {
     planted
 }
 
-pub(super) fn shared(kind: Kind) -> Planted {
+pub(super) fn shared(kind: MappingKind) -> Planted {
     let mut pages = pages(512);
     pages.file = 512;
     let mut planted = Planted::with(pages);

@@ -4,7 +4,7 @@ use super::{Anchor, Axis, Fill, Shape, Svg, WIDTH, colour, fitted, text_width};
 
 /// Where the marks of a drawing lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Field {
+pub struct PlotArea {
     /// Its left edge.
     pub left: f64,
     /// Its right edge.
@@ -22,7 +22,7 @@ const LINE: f64 = 18.0;
 /// The widest label of a legend.
 const LONGEST: f64 = 220.0;
 
-impl Field {
+impl PlotArea {
     /// The ends of an axis from left to right.
     #[must_use]
     pub fn across(&self) -> (f64, f64) {

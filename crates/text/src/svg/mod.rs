@@ -18,7 +18,7 @@ mod tests;
 
 pub use axis::Axis;
 pub use change_axis::ChangeAxis;
-pub use field::{Field, Key, Sign};
+pub use field::{Key, PlotArea, Sign};
 pub use marker::{Fill, Shape};
 pub use panels::{Course, Panels, Stretch};
 

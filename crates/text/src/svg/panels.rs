@@ -1,6 +1,6 @@
 //! Panels below each other that share one axis from left to right, such as seconds.
 
-use super::{Anchor, Axis, Field, Key, Place, Svg, WIDTH, colour, fitted};
+use super::{Anchor, Axis, Key, Place, PlotArea, Svg, WIDTH, colour, fitted};
 use crate::number::{Scaler, quantity};
 use hugewise_base::units::Unit;
 
@@ -95,11 +95,11 @@ impl Panels {
     }
 
     /// The next field, with its name above.
-    fn field(&mut self, name: &str, height: f64) -> Field {
+    fn field(&mut self, name: &str, height: f64) -> PlotArea {
         let top = self.bottom + ABOVE;
         self.svg.text("head", Anchor::Start, (0.0, top - 8.0), name);
         self.bottom = top + height;
-        Field {
+        PlotArea {
             left: self.left,
             right: RIGHT,
             top,
@@ -183,7 +183,7 @@ impl Panels {
     /// The drawing, with the seconds below the last panel.
     #[must_use]
     pub fn finish(mut self, title: &str) -> String {
-        let field = Field {
+        let field = PlotArea {
             left: self.left,
             right: RIGHT,
             top: self.bottom,

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::eligibility::Eligibility;
-use super::event::{Access, Closing, Conditions, Event, Miss, MissEvent};
+use super::event::{AccessKind, Closing, Conditions, Event, Miss, MissEvent};
 use hugewise_observe::faults::processes::Processes;
 
 /// Counts misses as they come, in order of time. Its size grows with mappings and code addresses,
@@ -78,7 +78,7 @@ impl Analysis {
 
     fn miss(&mut self, miss: &Miss) {
         self.misses += 1;
-        self.stores += u64::from(miss.access == Access::Store);
+        self.stores += u64::from(miss.access == AccessKind::Store);
         let area = self.processes.area(miss.pid, miss.address);
         let eligibility = Eligibility::of(miss, area, &self.conditions);
         let whose = match (area, eligibility) {

@@ -73,7 +73,7 @@ pub struct Conditions {
 /// What an access did.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum AccessKind {
     /// It read.
     Load,
     /// It wrote, or read and wrote.
@@ -96,7 +96,7 @@ pub struct Miss {
     /// The address of the instruction.
     pub code: u64,
     /// What it did.
-    pub access: Access,
+    pub access: AccessKind,
     /// Size of the page at the address, in bytes, when the sample was taken (PEBS, IBS) or read
     /// (SPE).
     #[serde(default, skip_serializing_if = "Option::is_none")]

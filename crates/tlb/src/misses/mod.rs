@@ -16,7 +16,7 @@ mod summary;
 pub use absence::Absence;
 pub use analysis::Analysis;
 pub use eligibility::Eligibility;
-pub use event::{Access, Closing, Conditions, Event, Miss, MissEvent};
+pub use event::{AccessKind, Closing, Conditions, Event, Miss, MissEvent};
 pub use hugewise_base::facility::Facility;
 pub use reading::is_recording;
 pub use summary::{Conclusion, MissShare, Summary};

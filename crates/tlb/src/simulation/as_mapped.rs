@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::outcome::{MappedPages, Streams, Tally};
-use super::{Access, Column, Paging, Processor};
+use super::{Column, MemoryAccess, Paging, Processor};
 use hugewise_base::missing::Missing;
 
 /// What maps an address.
@@ -58,7 +58,7 @@ impl AsMapped {
 
     /// One access. `ask` reads what maps its address now; after its first error nothing is
     /// counted.
-    pub fn access(&mut self, access: Access, ask: impl FnOnce() -> Result<PageNow, Missing>) {
+    pub fn access(&mut self, access: MemoryAccess, ask: impl FnOnce() -> Result<PageNow, Missing>) {
         if self.missing.is_some() {
             return;
         }
@@ -95,7 +95,7 @@ impl AsMapped {
         known.page
     }
 
-    fn look_up(&mut self, access: Access, page: PageNow) -> u64 {
+    fn look_up(&mut self, access: MemoryAccess, page: PageNow) -> u64 {
         match page {
             PageNow::Huge => self.huge.access(access),
             PageNow::Base | PageNow::Absent => self.base.access(access),

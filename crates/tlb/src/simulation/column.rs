@@ -1,7 +1,7 @@
 //! The TLB with all memory in pages of one size.
 
 use super::outcome::{PageColumn, Streams, Tally};
-use super::{Access, Buffer, Kind, Paging, Processor, Shape, Walker, shape_of};
+use super::{Buffer, Kind, MemoryAccess, Paging, Processor, Shape, Walker, shape_of};
 use hugewise_base::tlb::Holds;
 
 /// The TLB of a processor with all memory in pages of one size.
@@ -70,7 +70,7 @@ impl Column {
     }
 
     /// One access, and how many walks it took. Bytes in two pages look both up.
-    pub fn access(&mut self, access: Access) -> u64 {
+    pub fn access(&mut self, access: MemoryAccess) -> u64 {
         let last_byte = access
             .address
             .saturating_add(access.bytes.saturating_sub(1));

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Kind};
+use super::{Kind, MemoryAccess};
 use hugewise_base::units::bytes_text;
 use hugewise_observe::faults::Map;
-use hugewise_observe::faults::space::{Space, Units};
+use hugewise_observe::faults::space::{EventSpace, Units};
 
 /// Walks for addresses of one mapping.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct MappingWalks {
 /// it freed at once is not found.
 #[derive(Debug)]
 pub struct Mapped {
-    space: Space,
+    space: EventSpace,
     units: Units,
     /// By number of the mapping.
     extents: Vec<(u64, u64, String)>,
@@ -44,7 +44,7 @@ impl Mapped {
     pub fn new(base_page_bytes: u64, columns: usize) -> Self {
         let page_bytes = base_page_bytes.max(1);
         Self {
-            space: Space::default(),
+            space: EventSpace::default(),
             units: Units {
                 page_bytes,
                 block_bytes: page_bytes,
@@ -58,7 +58,7 @@ impl Mapped {
     }
 
     /// Notes an access, whether it walked or not.
-    pub fn see(&mut self, access: Access) {
+    pub fn see(&mut self, access: MemoryAccess) {
         if self.stack.is_none() && access.kind == Kind::Store {
             self.stack = Some(access.address);
         }
@@ -199,7 +199,7 @@ mod tests {
             (Kind::Store, 0x20_0ff8),
             (Kind::Store, 0x10_0000),
         ] {
-            mapped.see(Access {
+            mapped.see(MemoryAccess {
                 kind,
                 address,
                 bytes: 8,

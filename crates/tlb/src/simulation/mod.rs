@@ -69,7 +69,7 @@ pub enum Kind {
 
 /// One access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct MemoryAccess {
     /// Its kind.
     pub kind: Kind,
     /// First byte.

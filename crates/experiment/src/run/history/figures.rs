@@ -10,7 +10,8 @@ use crate::text::grid::{Align, Grid};
 use crate::text::number::Scaler;
 use crate::text::page::{Page, command_in_title, to_page};
 use crate::text::svg::{
-    Anchor, Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour, fitted, text_width,
+    Anchor, Axis, ChangeAxis, Fill, Key, PlotArea, Shape, Sign, Svg, WIDTH, colour, fitted,
+    text_width,
 };
 use crate::text::wrap::plain;
 
@@ -218,7 +219,7 @@ impl History {
         } else {
             svg.legend(0.0, &keys)
         };
-        let field = Field {
+        let field = PlotArea {
             left: 84.0,
             right: WIDTH - 4.0,
             top: top + KERNELS,
@@ -265,7 +266,7 @@ struct Mark {
 /// A field whose records lie from left to right.
 struct Paper {
     svg: Svg,
-    field: Field,
+    field: PlotArea,
     across: Axis,
 }
 

@@ -1,6 +1,6 @@
 //! Units by arm: how often fleets that a rule drew are taken for others.
 
-use super::{Fleet, MANY, Rule, each, percent, room, tally};
+use super::{Fleet, MANY, SimulatedAssignment, each, percent, room, tally};
 use crate::Row;
 use crate::analyse::Tally;
 use crate::analyse::loss::{ALARM, Loss};
@@ -176,7 +176,7 @@ fn units_that_another_rule_drew_are_not() {
 }
 
 /// Hosts of six units, of which a tenth goes down, whatever its arm.
-fn p_of_hosts_that_went_down(rule: Rule, seed: u64) -> [f64; 2] {
+fn p_of_hosts_that_went_down(rule: SimulatedAssignment, seed: u64) -> [f64; 2] {
     let fleet = Fleet {
         rule,
         units: 6,
@@ -202,14 +202,14 @@ fn p_of_hosts_that_went_down(rule: Rule, seed: u64) -> [f64; 2] {
     [by_clusters.unwrap_or(by_units), by_units]
 }
 
-fn losses_by_chance(rule: Rule, level: f64, of: u32) -> [f64; 2] {
+fn losses_by_chance(rule: SimulatedAssignment, level: f64, of: u32) -> [f64; 2] {
     let p = each(0..of.into(), |seed| p_of_hosts_that_went_down(rule, seed));
     [0, 1].map(|by| p.iter().filter(|p| p[by] <= level).count() as f64 / f64::from(of))
 }
 
 #[test]
 fn whole_hosts_that_go_down_are_no_loss_of_an_arm() {
-    let [by_clusters, by_units] = losses_by_chance(Rule::Hosts, ALPHA, 200);
+    let [by_clusters, by_units] = losses_by_chance(SimulatedAssignment::Hosts, ALPHA, 200);
     assert!(by_clusters <= ALPHA + room(ALPHA, 200.0), "{by_clusters}");
     assert!(by_units > 0.15, "{by_units}");
 }
@@ -235,7 +235,10 @@ fn ten_thousand_fleets_have_the_units_of_their_rule() {
             "{what}: {forbidden}"
         );
     }
-    for (rule, what) in [(Rule::Hosts, "whole hosts"), (Rule::Units, "units")] {
+    for (rule, what) in [
+        (SimulatedAssignment::Hosts, "whole hosts"),
+        (SimulatedAssignment::Units, "units"),
+    ] {
         let [counted, by_units] = losses_by_chance(rule, ALPHA, MANY);
         println!(
             "| {what} | {MANY} | {} | {} |",

@@ -3,7 +3,7 @@
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse;
-use hugewise_linux::observe::collapse::{KernelReasons, Target};
+use hugewise_linux::observe::collapse::{CollapseTarget, KernelReasons};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_observe::address_space::Space;
 use hugewise_observe::collapse::{Attempt, End, Plan, Report, report};
@@ -39,7 +39,7 @@ pub(super) fn collapse(
     arguments: &Arguments,
     space: &Space,
     plan: &Plan,
-    target: &Target,
+    target: &CollapseTarget,
     measurement: Option<Measurement>,
     stop: &Interrupt,
 ) -> Report {

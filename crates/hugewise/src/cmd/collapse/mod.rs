@@ -8,7 +8,7 @@ use clap::Args;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::{parse_duration, parse_size};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::collapse::{Target, Unusable};
+use hugewise_linux::observe::collapse::{CollapseTarget, Unusable};
 use hugewise_linux::sys::kernel_config;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_observe::collapse::{Choice, End, FileRules, plan};
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let measurement = measure::asked(arguments.measure)?;
     let stop = Interrupt::catch()?;
-    let target = Target::open(arguments.pid());
+    let target = CollapseTarget::open(arguments.pid());
     if let (Err(unusable @ Unusable::NotPermitted { .. }), false) = (&target, arguments.dry_run) {
         return Err(process::refused(unusable));
     }

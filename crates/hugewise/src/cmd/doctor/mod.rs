@@ -12,7 +12,7 @@ use hugewise_experiment::run::policy::candidates;
 use hugewise_experiment::run::policy::realise::{Reach, Unreachable};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
-use hugewise_linux::undo::{JournalFound, Place, UndoReport};
+use hugewise_linux::undo::{JournalFound, UndoFolder, UndoReport};
 use hugewise_linux::{probe, undo};
 use hugewise_observe::doctor::{self, Diagnosis, PolicyReport};
 
@@ -88,7 +88,7 @@ fn undo() -> Result<Exit> {
     let Settings::Ours(hold) = &turn.settings else {
         return Ok(Exit::Busy);
     };
-    let place = Place::new(&Root::real(), &paths::machine_state());
+    let place = UndoFolder::new(&Root::real(), &paths::machine_state());
     let report = undo::undo(hold, &place)?;
     output::print(&undo_text(&report))?;
     if let Some(needed) = paths::root_is_needed() {

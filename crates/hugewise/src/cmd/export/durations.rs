@@ -4,7 +4,7 @@ use hugewise_base::missing::{Fact, Missing};
 use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::root::Root;
 use hugewise_monitor::export::PointDurations;
-use hugewise_observe::trace::Kind;
+use hugewise_observe::trace::PointKind;
 use hugewise_observe::trace::points::points;
 
 /// What is traced: points that are passed rarely, and huge page faults, each of which takes a
@@ -55,7 +55,7 @@ impl KernelDurations {
         let added = tracing.tracer.add_window(&mut tracing.sums);
         added.map_err(|error| error.into_missing(GRANT))?;
         let traced = tracing.tracer.traced().into_iter().zip(&tracing.sums);
-        let durations = traced.filter(|(point, _)| point.kind == Kind::Durations);
+        let durations = traced.filter(|(point, _)| point.kind == PointKind::Durations);
         Ok(durations
             .map(|(point, sum)| PointDurations {
                 point: point.name,

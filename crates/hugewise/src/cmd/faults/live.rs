@@ -9,9 +9,9 @@ use hugewise_base::host::Host;
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_linux::machine::clock;
-use hugewise_linux::machine::process::Process;
+use hugewise_linux::machine::process::HeldProcess;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::faults::{Faults, Target, TaskSet};
+use hugewise_linux::observe::faults::{FaultTarget, Faults, TaskSet};
 use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
@@ -63,7 +63,7 @@ fn watch_command(
     host: &Host,
 ) -> Result<(Recorded, Exit)> {
     let suspended = target::start(arguments, host)?;
-    let target = Target::BeforeExec {
+    let target = FaultTarget::BeforeExec {
         pid: suspended.main(),
     };
     let faults = open(root, host, &target, arguments)?;
@@ -95,10 +95,10 @@ fn watch_running(
     crowd: &TaskSet,
 ) -> Result<(Recorded, Exit)> {
     // A cgroup has no end.
-    let process = arguments.pid.map(Process::open).transpose();
+    let process = arguments.pid.map(HeldProcess::open).transpose();
     let process = process.map_err(|error| target::advised(error, arguments.pid))?;
     let before = TreeUsage::read_own(root, &crowd.pids);
-    let target = Target::Running(crowd.clone());
+    let target = FaultTarget::Running(crowd.clone());
     let faults = open(root, host, &target, arguments)?;
     match crowd.newcomers() {
         0 => {}
@@ -132,7 +132,7 @@ fn watch_running(
 }
 
 /// Waits a moment for the end of the process, where there is one to wait for.
-fn has_ended(process: Option<&Process>) -> bool {
+fn has_ended(process: Option<&HeldProcess>) -> bool {
     match process {
         Some(process) => process.wait_for_end(TICK),
         None => {
@@ -142,7 +142,7 @@ fn has_ended(process: Option<&Process>) -> bool {
     }
 }
 
-fn open(root: &Root, host: &Host, target: &Target, arguments: &Arguments) -> Result<Faults> {
+fn open(root: &Root, host: &Host, target: &FaultTarget, arguments: &Arguments) -> Result<Faults> {
     let cpus = cpu::read_online_members(root)?;
     Faults::open(target, &cpus, arguments.every, host)
         .map_err(|error| target::advised(error, arguments.pid))

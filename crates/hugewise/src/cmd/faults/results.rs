@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use hugewise_base::jsonl::LineError;
 use hugewise_observe::faults;
-use hugewise_observe::faults::{Analysis, Summary, render_flame};
+use hugewise_observe::faults::{Analysis, FaultSummary, render_flame};
 
 use super::Arguments;
 use super::export::ProfileFile;
@@ -49,7 +49,7 @@ pub(super) fn write(analysis: &Analysis, lines: &PageLines, arguments: &Argument
     }
 }
 
-fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {
+fn write_chains(analysis: &Analysis, summary: &FaultSummary, arguments: &Arguments) -> Result<()> {
     let weigh = arguments.weigh();
     if let Some(path) = &arguments.folded {
         let mut text = String::new();

@@ -7,7 +7,7 @@ use clap::Args;
 use hugewise_base::jsonl::LineError;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
-use hugewise_linux::observe::tlb_misses::Kernel;
+use hugewise_linux::observe::tlb_misses::KernelSampler;
 use hugewise_tlb::misses::{Absence, Analysis};
 
 use crate::exit::{self, Exit};
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let host = paths::host(root)?;
     let target = sampling::Wanted::find(root, arguments)?;
-    let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
+    let instruments = match misses::find(root, &host, &KernelSampler, arguments.every) {
         Ok(instruments) => instruments,
         Err(absence) => return refuse(&absence, &arguments.output),
     };

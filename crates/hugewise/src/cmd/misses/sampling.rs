@@ -10,8 +10,8 @@ use hugewise_base::missing::Missing;
 use hugewise_linux::machine::clock::{self, nanoseconds};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::TaskSet;
-use hugewise_linux::observe::stat::subject::{Process, Subject};
-use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
+use hugewise_linux::observe::stat::subject::{CountedProcess, Subject};
+use hugewise_linux::observe::tlb_misses::{self, Instrument, KernelSampler, MissTarget, Misses};
 use hugewise_linux::sys::cpu;
 use hugewise_observe::faults::{Known, Modes};
 use hugewise_text::number::counted;
@@ -42,9 +42,9 @@ pub(super) enum Wanted {
     Command,
     /// Something that runs already.
     Running {
-        target: Target,
+        target: MissTarget,
         /// The process whose end is the end.
-        process: Option<Process>,
+        process: Option<CountedProcess>,
     },
 }
 
@@ -58,15 +58,15 @@ impl Wanted {
         let (subject, _) = arguments.target.find(root)?;
         Ok(match subject {
             Subject::Process(process) => Self::Running {
-                target: Target::Running(TaskSet::of(root, process.pid)?),
+                target: MissTarget::Running(TaskSet::of(root, process.pid)?),
                 process: Some(process),
             },
             Subject::Cgroup(group) => Self::Running {
-                target: Target::Cgroup(Arc::new(group.open(root).map_err(exit::refused)?)),
+                target: MissTarget::Cgroup(Arc::new(group.open(root).map_err(exit::refused)?)),
                 process: None,
             },
             _ => Self::Running {
-                target: Target::Machine,
+                target: MissTarget::Machine,
                 process: None,
             },
         })
@@ -108,7 +108,7 @@ struct Sampling<'a> {
 impl Sampling<'_> {
     fn command(self, interrupt: &Interrupt) -> Result<Ended> {
         let suspended = self.arguments.target.start()?;
-        let target = Target::BeforeExec {
+        let target = MissTarget::BeforeExec {
             pid: suspended.main(),
         };
         let (mut misses, mut sink) = match self.open(&target)? {
@@ -139,8 +139,8 @@ impl Sampling<'_> {
 
     fn running(
         self,
-        target: &Target,
-        process: Option<&Process>,
+        target: &MissTarget,
+        process: Option<&CountedProcess>,
         interrupt: &Interrupt,
     ) -> Result<Ended> {
         let (mut misses, mut sink) = match self.open(target)? {
@@ -163,10 +163,10 @@ impl Sampling<'_> {
         Ok(Ended::Sampled(Box::new(analysis), Exit::Done))
     }
 
-    fn open(self, target: &Target) -> Result<Result<(Misses, Sink), Box<Absence>>> {
+    fn open(self, target: &MissTarget) -> Result<Result<(Misses, Sink), Box<Absence>>> {
         let (root, host) = (self.root, self.host);
         let cpus = cpu::read_online_members(root)?;
-        let opened = Misses::open(root, host, &Kernel, self.instruments, target, &cpus);
+        let opened = Misses::open(root, host, &KernelSampler, self.instruments, target, &cpus);
         let misses = match opened {
             Ok(misses) => misses,
             Err(error) => {

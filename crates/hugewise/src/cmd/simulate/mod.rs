@@ -10,7 +10,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_tlb::simulation::{Access, Cut};
+use hugewise_tlb::simulation::{Cut, MemoryAccess};
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -113,7 +113,7 @@ fn tracer() -> Result<String> {
 fn trace(
     arguments: &Arguments,
     interrupt: &Interrupt,
-    each: impl FnMut(Access, &TracedProcess),
+    each: impl FnMut(MemoryAccess, &TracedProcess),
 ) -> Result<TraceEnd> {
     let identity = invoker::identity()?;
     let wanted = TraceRequest {

@@ -3,8 +3,8 @@
 use hugewise_linux::observe::memory_trace::TraceEnd;
 use hugewise_observe::faults::Map;
 use hugewise_tlb::simulation::{
-    Access, Accesses, AsMapped, Column, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
-    Simulation, Tracer,
+    Accesses, AsMapped, Column, FORMAT, Kind as AccessKind, Mapped, MemoryAccess, Paging,
+    Processor, Simulation, Tracer,
 };
 
 /// All columns, and what went into them.
@@ -37,7 +37,7 @@ impl Model {
     }
 
     /// Takes in the next access.
-    pub(super) fn access(&mut self, access: Access, look_up: impl FnOnce() -> Vec<Map>) {
+    pub(super) fn access(&mut self, access: MemoryAccess, look_up: impl FnOnce() -> Vec<Map>) {
         match access.kind {
             AccessKind::Fetch => self.accesses.fetches += 1,
             AccessKind::Load => self.accesses.loads += 1,

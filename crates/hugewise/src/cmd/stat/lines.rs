@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use hugewise_base::jsonl::to_line;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::stat::{
-    Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line,
+    Header, Interval, Line, StatSummary, csv_heading, csv_rows, live_heading, live_line,
 };
 use hugewise_text::{Style, to_markdown, to_text};
 
@@ -24,7 +24,7 @@ pub(super) struct Lines<'a> {
     page: &'a PageFile,
     style: Style,
     file: Option<File>,
-    summary: Summary,
+    summary: StatSummary,
     /// Kept for forms that are drawn as a whole.
     intervals: Vec<Interval>,
     for_page: PageLines,
@@ -42,7 +42,7 @@ impl<'a> Lines<'a> {
             page,
             style: output::style(output),
             file: file.transpose()?,
-            summary: Summary::default(),
+            summary: StatSummary::default(),
             intervals: Vec::new(),
             for_page: PageLines::of(page),
         };

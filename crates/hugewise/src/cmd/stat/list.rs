@@ -8,7 +8,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan;
 use hugewise_linux::perf::events::sources::Source;
 use hugewise_linux::perf::fit::general;
-use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::perf::open::KernelCounters;
 use hugewise_linux::probe::Grants;
 use hugewise_observe::stat::{KernelReading, Mode, kind};
 use hugewise_text::document::{Document, Field, Section};
@@ -133,7 +133,7 @@ fn processor(root: &Root, source: &Source) -> Processor {
     let one = |event: &'static hugewise_linux::perf::events::Event| {
         let family = family?;
         let known = kind::find(&event.kind)?;
-        let tried = plan::try_event(root, &Kernel, source, event);
+        let tried = plan::try_event(root, &KernelCounters, source, event);
         Some(Event {
             kind: known.name,
             counts: known.doc,
@@ -148,7 +148,7 @@ fn processor(root: &Root, source: &Source) -> Processor {
     };
     let general = general(source).into_iter().filter_map(|chosen| {
         let known = kind::find(&chosen.kind)?;
-        let tried = plan::try_code(root, &Kernel, source, chosen.code);
+        let tried = plan::try_code(root, &KernelCounters, source, chosen.code);
         Some(General {
             kind: known.name,
             counts: known.doc,

@@ -5,10 +5,10 @@ use std::thread;
 use anyhow::Result;
 use hugewise_base::host::Host;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::stat::plan::Events;
+use hugewise_linux::observe::stat::plan::WantedEvents;
 use hugewise_linux::observe::stat::subject::Subject;
 use hugewise_linux::observe::stat::{Observation, StatRequest as Wanted, WaitResult, plan};
-use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::perf::open::KernelCounters;
 use hugewise_observe::stat::Target;
 
 use super::lines::Lines;
@@ -32,7 +32,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
         process = Some(found.clone());
     }
     let wanted = wanted(arguments, subject, target);
-    let mut observation = Observation::begin(root, &host, &Kernel, &wanted);
+    let mut observation = Observation::begin(root, &host, &KernelCounters, &wanted);
     let header = observation.header().clone();
     let mut lines = Lines::begin(&header, arguments)?;
     let limit = Limit::new(arguments.target.duration);
@@ -56,7 +56,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn check_events(root: &Root, events: &Events) -> Result<()> {
+fn check_events(root: &Root, events: &WantedEvents) -> Result<()> {
     let Ok(sources) = plan::sources(root) else {
         return Ok(());
     };
@@ -93,7 +93,7 @@ fn run_command(
         words: arguments.target.words(),
     };
     let wanted = wanted(arguments, subject, target);
-    let mut observation = Observation::begin(root, host, &Kernel, &wanted);
+    let mut observation = Observation::begin(root, host, &KernelCounters, &wanted);
     let header = observation.header().clone();
     let mut lines = Lines::begin(&header, arguments)?;
     let mut watched = Watched::release(suspended)?;

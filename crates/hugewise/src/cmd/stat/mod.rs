@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::stat::plan::Events;
+use hugewise_linux::observe::stat::plan::WantedEvents;
 use hugewise_observe::stat::Mode;
 
 use crate::exit::{self, Exit};
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     interval: Duration,
 
-    /// Events to count (see --list), or `all`
+    /// WantedEvents to count (see --list), or `all`
     #[arg(short, long = "event", value_name = "EVENT", value_delimiter = ',')]
     events: Vec<String>,
 
@@ -100,11 +100,11 @@ impl From<ModeWord> for Mode {
 }
 
 impl Arguments {
-    fn events(&self) -> Events {
+    fn events(&self) -> WantedEvents {
         match &self.events[..] {
-            [] => Events::Usual,
-            [one] if one == "all" => Events::All,
-            names => Events::Named(names.to_vec()),
+            [] => WantedEvents::Usual,
+            [one] if one == "all" => WantedEvents::All,
+            names => WantedEvents::Named(names.to_vec()),
         }
     }
 

@@ -9,7 +9,7 @@ use clap::Args;
 use hugewise_base::units::parse_duration;
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::machine::error::Kind;
-use hugewise_linux::machine::process::{Process, numbers_are_global};
+use hugewise_linux::machine::process::{HeldProcess, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::read_kallsyms;
 use hugewise_observe::trace::{Attachment, FORMAT, MissingPoint, Trace, TracePoint};
@@ -108,7 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         announce(session.points(), &missing);
     }
     if !nothing {
-        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Process::has_ended))?;
+        session
+            .run(|| interrupt.asked() || process.as_ref().is_some_and(HeldProcess::has_ended))?;
         if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
             message("the process has ended");
         }
@@ -146,14 +147,14 @@ fn check_times(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn watched(root: &Root, pid: u32) -> Result<Process> {
+fn watched(root: &Root, pid: u32) -> Result<HeldProcess> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
             "-p: kernel tracing does not know the PIDs of a container; run hugewise outside of \
              it, or without -p",
         ));
     }
-    Process::open(pid).map_err(|error| match error.kind {
+    HeldProcess::open(pid).map_err(|error| match error.kind {
         Kind::NotFound => exit::no_process(pid),
         _ => exit::usage(format!("-p {pid}: {error}")),
     })

@@ -12,9 +12,9 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
+use hugewise_linux::observe::stat::plan::{WantedEvents, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
-use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::perf::open::KernelCounters;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -129,7 +129,7 @@ impl<'a> Rounds<'a> {
             files: written_files(&recorder.record().header),
             counters: match options.counters {
                 Some(Switch::Off) => Err(Missing::NotAsked),
-                _ => plan_counters(root, &Kernel, None, &Events::Walks),
+                _ => plan_counters(root, &KernelCounters, None, &WantedEvents::Walks),
             },
             trial_output: match options.output {
                 Some(Streams::Keep) => Some(TrialOutput::beside(recorder.path())?),

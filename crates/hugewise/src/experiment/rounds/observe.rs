@@ -11,7 +11,7 @@ use hugewise_linux::collect;
 use hugewise_linux::collect::service;
 use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
-use hugewise_linux::spawn::{Echo, Group, Launch, Output};
+use hugewise_linux::spawn::{CgroupChoice, Echo, Launch, Output};
 use hugewise_linux::undo::Unwatched;
 
 use super::{Place, Rounds};
@@ -168,8 +168,8 @@ impl Rounds<'_> {
             timeout: self.options.timeout,
             at_exit: self.hold.at_exit(),
             group: match self.options.own_cgroup {
-                Some(Switch::On) => Group::Make,
-                _ => Group::Leave,
+                Some(Switch::On) => CgroupChoice::Make,
+                _ => CgroupChoice::Leave,
             },
             ..Launch::new(Vec::new())
         }

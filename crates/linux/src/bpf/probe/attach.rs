@@ -3,7 +3,7 @@
 use aya::Btf;
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{FEntry, FExit, KProbe, PerfEvent, Program, TracePoint};
-use hugewise_observe::trace::{Attachment, Kind};
+use hugewise_observe::trace::{Attachment, PointKind};
 
 use super::super::ladder::{FAULT_EVENT, FAULT_TRACEPOINTS};
 use super::super::programs::{
@@ -19,8 +19,8 @@ impl Probe {
         processors: &[u32],
     ) -> Attached {
         match attempt.kind {
-            Kind::Events => self.event(attempt, types),
-            Kind::Durations => {
+            PointKind::Events => self.event(attempt, types),
+            PointKind::Durations => {
                 self.raw_tp(CARETAKER, THREAD_GONE)?;
                 self.both_ends(attempt, types, processors)
             }

@@ -9,8 +9,8 @@ use super::books::last;
 use super::{Attempt, Halt, Server, Step, TAIL, go};
 use crate::machine::error::Result;
 use crate::spawn::{
-    self, AtExit, CapturedOutput, End, ExitRequest, Group, Launch, Output, Running, StartResult,
-    Suspended,
+    self, AtExit, CapturedOutput, CgroupChoice, End, ExitRequest, Launch, Output, Running,
+    StartResult, Suspended,
 };
 
 /// How long after a load's failure the server's own end is waited for: it may be the cause.
@@ -23,7 +23,7 @@ impl Attempt<'_> {
         Launch {
             output,
             at_exit: AtExit::Pass,
-            group: Group::Leave,
+            group: CgroupChoice::Leave,
             cpus: cpus.map(|cpus| cpus.iter().copied().collect()),
             ..self.filled(self.service.load, line)
         }

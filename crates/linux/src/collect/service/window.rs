@@ -13,13 +13,13 @@ use crate::collect::account::Account;
 use crate::collect::counts::{TrialCounters, TrialCounts};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
-use crate::collect::sampler::{Sampler, Samples};
+use crate::collect::sampler::{Sampler, TrialSamples};
 use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
 use crate::collect::ticker::Ticker;
 use crate::machine::clock::unix_ms;
 use crate::observe::stat::usage::{UsageObserver, UsageScope};
-use crate::perf::count::Target;
+use crate::perf::count::CountScope;
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_threads;
@@ -41,7 +41,7 @@ pub(super) struct Window<'a> {
     pub(super) stalls: Seconds,
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
-    pub(super) samples: Samples,
+    pub(super) samples: TrialSamples,
     pub(super) seen: TrialSeconds,
     pub(super) stacks: Result<Stacks, Missing>,
     used: ResourceUsage,
@@ -96,7 +96,7 @@ impl<'a> Attempt<'a> {
         let keeper = server.running.keeper();
         let below = UsageScope::Below(keeper);
         let files_before = read_back::files(self.root, self.watch.files);
-        let target = Target::Tasks(read_threads(self.root, &below.processes(self.root)));
+        let target = CountScope::Tasks(read_threads(self.root, &below.processes(self.root)));
         let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
         let before = Machine::read(self.root, sizes);
         let mut usage = UsageObserver::begin(self.root, below);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_observe::address_space::{Kind, Mapping};
+use hugewise_observe::address_space::{Mapping, MappingKind};
 
 use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};
@@ -50,24 +50,26 @@ pub(super) fn classify(mapping: &mut Mapping, mounts: &Mounts, page_bytes: u64) 
     mapping.kind = kind(mapping, page_bytes);
 }
 
-fn kind(mapping: &Mapping, page_bytes: u64) -> Kind {
+fn kind(mapping: &Mapping, page_bytes: u64) -> MappingKind {
     let memory = mapping.memory.as_ref();
     let hugetlb = memory.is_some_and(|m| m.flags.has("ht") || m.kernel_page > page_bytes);
     let file_system = mapping.file_system.as_deref();
     match &*mapping.name {
-        _ if hugetlb || file_system == Some("hugetlbfs") => Kind::Hugetlb,
-        "[heap]" => Kind::Heap,
-        "[stack]" => Kind::Stack,
-        name if KERNEL_NAMES.contains(&name) => Kind::Kernel,
-        name if is_kernel_shmem(name) && mapping.permissions.shared() => Kind::SharedMemory,
-        name if name.starts_with("/memfd:") || name.starts_with("/SYSV") => Kind::SharedMemory,
+        _ if hugetlb || file_system == Some("hugetlbfs") => MappingKind::Hugetlb,
+        "[heap]" => MappingKind::Heap,
+        "[stack]" => MappingKind::Stack,
+        name if KERNEL_NAMES.contains(&name) => MappingKind::Kernel,
+        name if is_kernel_shmem(name) && mapping.permissions.shared() => MappingKind::SharedMemory,
+        name if name.starts_with("/memfd:") || name.starts_with("/SYSV") => {
+            MappingKind::SharedMemory
+        }
         // A private mapping of /dev/zero is anonymous memory (mmap_zero, drivers/char/mem.c).
-        "/dev/zero" => Kind::Anonymous,
-        _ if mapping.inode == 0 && mapping.device == (0, 0) => Kind::Anonymous,
-        _ if file_system == Some("tmpfs") => Kind::Tmpfs,
-        _ if file_system == Some("devtmpfs") => Kind::Device,
-        name if name.starts_with("anon_inode:") || name.starts_with('[') => Kind::Device,
-        _ => Kind::File,
+        "/dev/zero" => MappingKind::Anonymous,
+        _ if mapping.inode == 0 && mapping.device == (0, 0) => MappingKind::Anonymous,
+        _ if file_system == Some("tmpfs") => MappingKind::Tmpfs,
+        _ if file_system == Some("devtmpfs") => MappingKind::Device,
+        name if name.starts_with("anon_inode:") || name.starts_with('[') => MappingKind::Device,
+        _ => MappingKind::File,
     }
 }
 
@@ -94,25 +96,31 @@ mod tests {
                 .collect(),
         );
         for (tail, expected) in [
-            ("rw-p 0 00:00 0", Kind::Anonymous),
-            ("rw-p 0 00:00 0 [anon:jit]", Kind::Anonymous),
-            ("rw-p 0 00:00 0 [heap]", Kind::Heap),
-            ("rw-p 0 00:00 0 [stack]", Kind::Stack),
-            ("r-xp 0 00:00 0 [vdso]", Kind::Kernel),
-            ("r-xp 0 fe:00 12 /bin/cat", Kind::File),
-            ("rw-s 0 00:16 2 /dev/shm/a", Kind::Tmpfs),
-            ("rw-s 0 00:01 9 /dev/zero (deleted)", Kind::SharedMemory),
-            ("rw-p 0 00:06 9 /dev/zero", Kind::Anonymous),
-            ("rw-s 0 00:01 9 /memfd:x (deleted)", Kind::SharedMemory),
-            ("rw-s 0 00:06 9 /dev/dri/card0", Kind::Device),
-            ("rw-s 0 00:0f 9 anon_inode:[io_uring]", Kind::Device),
-            ("rw-p 0 00:00 0\nVmFlags: rd ht", Kind::Hugetlb),
+            ("rw-p 0 00:00 0", MappingKind::Anonymous),
+            ("rw-p 0 00:00 0 [anon:jit]", MappingKind::Anonymous),
+            ("rw-p 0 00:00 0 [heap]", MappingKind::Heap),
+            ("rw-p 0 00:00 0 [stack]", MappingKind::Stack),
+            ("r-xp 0 00:00 0 [vdso]", MappingKind::Kernel),
+            ("r-xp 0 fe:00 12 /bin/cat", MappingKind::File),
+            ("rw-s 0 00:16 2 /dev/shm/a", MappingKind::Tmpfs),
+            (
+                "rw-s 0 00:01 9 /dev/zero (deleted)",
+                MappingKind::SharedMemory,
+            ),
+            ("rw-p 0 00:06 9 /dev/zero", MappingKind::Anonymous),
+            (
+                "rw-s 0 00:01 9 /memfd:x (deleted)",
+                MappingKind::SharedMemory,
+            ),
+            ("rw-s 0 00:06 9 /dev/dri/card0", MappingKind::Device),
+            ("rw-s 0 00:0f 9 anon_inode:[io_uring]", MappingKind::Device),
+            ("rw-p 0 00:00 0\nVmFlags: rd ht", MappingKind::Hugetlb),
         ] {
             let text = format!("200000-400000 {tail}\n");
             let mut mapping = parse_mappings(text.as_bytes()).unwrap().remove(0);
             classify(&mut mapping, &mounts, 4096);
             assert_eq!(mapping.kind, expected, "{tail}");
-            if expected == Kind::Tmpfs {
+            if expected == MappingKind::Tmpfs {
                 assert_eq!(mapping.mount_huge.as_deref(), Some("advise"));
             }
         }

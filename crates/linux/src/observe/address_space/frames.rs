@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{
-    FolioCount, Frames, Kind, Mapping, Pages, Run, Sampled, Source,
+    FolioCount, Frames, Mapping, MappingKind, Pages, Run, Sampled, Source,
 };
 
 use super::Thoroughness;
@@ -138,7 +138,10 @@ impl<'a> Entries<'a> {
 
 /// Hugetlb and pages of devices are what they are; their frames tell nothing.
 fn is_wanted(mapping: &Mapping) -> bool {
-    !matches!(mapping.kind, Kind::Hugetlb | Kind::Kernel | Kind::Device)
+    !matches!(
+        mapping.kind,
+        MappingKind::Hugetlb | MappingKind::Kernel | MappingKind::Device
+    )
 }
 
 struct Reader<'a> {

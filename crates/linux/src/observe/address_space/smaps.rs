@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use hugewise_observe::address_space::{Kind, Mapping, Permissions};
+use hugewise_observe::address_space::{Mapping, MappingKind, Permissions};
 
 use crate::proc::Parsed;
 
@@ -180,7 +180,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
         device: (u32::try_from(major).ok()?, u32::try_from(minor).ok()?),
         inode,
         name: String::from_utf8_lossy(name).into(),
-        kind: Kind::Anonymous,
+        kind: MappingKind::Anonymous,
         file_system: None,
         mount_huge: None,
         memory: None,

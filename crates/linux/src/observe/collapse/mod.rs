@@ -17,7 +17,7 @@ mod reasons;
 mod target;
 
 pub use reasons::KernelReasons;
-pub use target::{Target, Unusable};
+pub use target::{CollapseTarget, Unusable};
 
 /// At most so many ranges in one call: an interrupt waits for no more than one.
 const RANGES_PER_CALL: usize = 32;
@@ -37,7 +37,7 @@ pub trait Advise {
 /// Reads the state of a range again.
 pub trait Reread {
     /// How the range is mapped now.
-    fn state(&self, range: Range<u64>) -> State;
+    fn state(&self, range: Range<u64>) -> MappingState;
 }
 
 /// Checks whether memory is mapped.
@@ -62,7 +62,7 @@ pub trait Reasons {
 
 /// How a range is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum MappingState {
     /// By a PMD, to memory and not to the huge zero page.
     Huge,
     /// By small pages, or to the huge zero page, or not at all.
@@ -159,7 +159,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
     /// The fate of one range, which is tried alone unless it is huge by now.
     fn range(&mut self, start: u64) -> Result<RangeOutcome, End> {
         let range = start..start + self.huge;
-        if self.target.state(range.clone()) == State::Huge {
+        if self.target.state(range.clone()) == MappingState::Huge {
             return Ok(RangeOutcome::Made);
         }
         self.may_go_on()?;
@@ -173,13 +173,15 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         // What the process does meanwhile must not be told as a refusal.
         self.same_process()?;
         Ok(match (state, error) {
-            (State::Huge, _) => RangeOutcome::Made,
-            (State::Unknown, None) => RangeOutcome::Claimed,
+            (MappingState::Huge, _) => RangeOutcome::Made,
+            (MappingState::Unknown, None) => RangeOutcome::Claimed,
             _ if is_hole => RangeOutcome::Gone,
-            (State::Small | State::Unknown, error) => RangeOutcome::Refused(Refusal {
-                error: error.map_or_else(|| "none".to_owned(), name_of_number),
-                status,
-            }),
+            (MappingState::Small | MappingState::Unknown, error) => {
+                RangeOutcome::Refused(Refusal {
+                    error: error.map_or_else(|| "none".to_owned(), name_of_number),
+                    status,
+                })
+            }
         })
     }
 

@@ -2,7 +2,7 @@ use hugewise_base::missing::Missing;
 
 use super::Reasons;
 use crate::machine::root::Root;
-use crate::tracepoint::{Events, Listener};
+use crate::tracepoint::{Listener, TracepointFormats};
 
 /// The events that end with the status of a range: of anonymous memory, and of files and shared
 /// memory. Linux 7.1 renamed functions, not events.
@@ -42,7 +42,7 @@ impl KernelReasons {
 }
 
 fn listeners(root: &Root) -> Result<Vec<Listener>, Missing> {
-    let events = Events::find(root)?;
+    let events = TracepointFormats::find(root)?;
     EVENTS
         .iter()
         .map(|event| Listener::open(&events, event))

@@ -5,16 +5,16 @@ use std::os::unix::fs::FileExt;
 
 use hugewise_base::missing::Missing;
 
-use super::{Advise, Covers, Life, Lives, Reread, State};
-use crate::machine::process::Process;
+use super::{Advise, Covers, Life, Lives, MappingState, Reread};
+use crate::machine::process::HeldProcess;
 use crate::spawn::page_scan::{self, HUGE, PageFilter, ZERO};
 
 /// A running process whose memory is to be made huge. All descriptors belong to the process
 /// and the address space that were there when it was opened, so that a number that is used
 /// again, or a program that is executed meanwhile, is never taken for them.
 #[derive(Debug)]
-pub struct Target {
-    process: Process,
+pub struct CollapseTarget {
+    process: HeldProcess,
     /// `/proc/PID/maps` of that address space: empty once it is gone.
     maps: File,
     /// `/proc/PID/pagemap` of that address space.
@@ -63,14 +63,14 @@ pub(super) fn grant(error: i32) -> &'static str {
 const GRANT_OF_PAGE_MAP: &str =
     "CAP_DAC_READ_SEARCH, to read the page map of another user's process";
 
-impl Target {
+impl CollapseTarget {
     /// Opens a process, after asking the kernel whether its memory may be made huge by us.
     ///
     /// # Errors
     /// See [`Unusable`].
     pub fn open(pid: u32) -> Result<Self, Unusable> {
         let gone = || Unusable::NoProcess { pid };
-        let process = Process::open(pid).map_err(|_| gone())?;
+        let process = HeldProcess::open(pid).map_err(|_| gone())?;
         let asked = advise(&process, &[]);
         match asked {
             Ok(()) => {}
@@ -117,7 +117,7 @@ fn read_again(file: &File) -> Vec<u8> {
     bytes
 }
 
-impl Advise for Target {
+impl Advise for CollapseTarget {
     fn collapse(&self, stretch: Range<u64>) -> Result<(), i32> {
         let length = usize::try_from(stretch.end - stretch.start).map_err(|_| libc::EINVAL)?;
         let start = usize::try_from(stretch.start).map_err(|_| libc::EINVAL)?;
@@ -131,7 +131,7 @@ impl Advise for Target {
 
 /// `process_madvise(MADV_COLLAPSE)`; the error's number. No parts at all ask only whether it
 /// is permitted.
-fn advise(process: &Process, parts: &[libc::iovec]) -> Result<(), i32> {
+fn advise(process: &HeldProcess, parts: &[libc::iovec]) -> Result<(), i32> {
     // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the
     // other process, where collapsing changes neither content nor access.
     let result = unsafe {
@@ -151,8 +151,8 @@ fn advise(process: &Process, parts: &[libc::iovec]) -> Result<(), i32> {
     Err(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-impl Reread for Target {
-    fn state(&self, range: Range<u64>) -> State {
+impl Reread for CollapseTarget {
+    fn state(&self, range: Range<u64>) -> MappingState {
         let wanted = PageFilter {
             with: HUGE,
             without: ZERO,
@@ -164,14 +164,14 @@ impl Reread for Target {
             huge += region.end - region.start;
         });
         match scanned {
-            Ok(()) if huge >= range.end - range.start => State::Huge,
-            Err(Missing::NotSupported { .. }) => State::Unknown,
-            _ => State::Small,
+            Ok(()) if huge >= range.end - range.start => MappingState::Huge,
+            Err(Missing::NotSupported { .. }) => MappingState::Unknown,
+            _ => MappingState::Small,
         }
     }
 }
 
-impl Covers for Target {
+impl Covers for CollapseTarget {
     fn is_mapped(&self, range: Range<u64>) -> bool {
         let bytes = read_again(&self.maps);
         let mut reached = range.start;
@@ -190,7 +190,7 @@ impl Covers for Target {
     }
 }
 
-impl Lives for Target {
+impl Lives for CollapseTarget {
     /// An address space that nobody uses any more has no mappings to list: its process ended or
     /// executed another program. A parent that shares it (vfork) would keep it in use; then
     /// what is left of it is still what was planned for.

@@ -10,7 +10,7 @@ const HUGE: u64 = 2 << 20;
 /// process survives.
 struct Table {
     /// By number of the range: the error, and whether it is huge afterwards.
-    answers: Vec<(Option<i32>, State)>,
+    answers: Vec<(Option<i32>, MappingState)>,
     lives: usize,
     last: Life,
     is_mapped: bool,
@@ -18,7 +18,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(answers: &[(Option<i32>, State)]) -> Self {
+    fn new(answers: &[(Option<i32>, MappingState)]) -> Self {
         Self {
             answers: answers.to_vec(),
             lives: usize::MAX,
@@ -62,10 +62,10 @@ impl Advise for Table {
 }
 
 impl Reread for Table {
-    fn state(&self, range: Range<u64>) -> State {
+    fn state(&self, range: Range<u64>) -> MappingState {
         let place = range.start / HUGE;
         match self.answers[place as usize].1 {
-            State::Huge if !self.tried(place) => State::Small,
+            MappingState::Huge if !self.tried(place) => MappingState::Small,
             state => state,
         }
     }
@@ -106,9 +106,9 @@ fn refused(error: &str) -> RangeOutcome {
 #[test]
 fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
     let table = Table::new(&[
-        (None, State::Huge),
-        (Some(libc::EINVAL), State::Small),
-        (None, State::Huge),
+        (None, MappingState::Huge),
+        (Some(libc::EINVAL), MappingState::Small),
+        (None, MappingState::Huge),
     ]);
     let done = table.run();
     let fates: Vec<RangeOutcome> = done.fates.into_iter().map(|(_, fate)| fate).collect();
@@ -123,7 +123,10 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
 /// Neither a success that nothing shows for nor a failure that was one in part is believed.
 #[test]
 fn the_return_value_proves_nothing() {
-    let table = Table::new(&[(None, State::Small), (Some(libc::EAGAIN), State::Huge)]);
+    let table = Table::new(&[
+        (None, MappingState::Small),
+        (Some(libc::EAGAIN), MappingState::Huge),
+    ]);
     let fates: Vec<RangeOutcome> = table
         .run()
         .fates
@@ -135,7 +138,10 @@ fn the_return_value_proves_nothing() {
 
 #[test]
 fn without_a_scan_success_is_a_claim() {
-    let table = Table::new(&[(None, State::Unknown), (Some(libc::EBUSY), State::Unknown)]);
+    let table = Table::new(&[
+        (None, MappingState::Unknown),
+        (Some(libc::EBUSY), MappingState::Unknown),
+    ]);
     let fates: Vec<RangeOutcome> = table
         .run()
         .fates
@@ -154,7 +160,7 @@ fn calls_are_of_bounded_length_and_end_at_holes() {
 
 #[test]
 fn want_of_memory_stops_it() {
-    let table = Table::new(&[(Some(libc::ENOMEM), State::Small); 9]);
+    let table = Table::new(&[(Some(libc::ENOMEM), MappingState::Small); 9]);
     let done = table.run();
     assert_eq!(done.fates.len(), 3);
     assert_eq!(done.ended, End::NoMemory { refusals: 3 });
@@ -162,7 +168,7 @@ fn want_of_memory_stops_it() {
 
 #[test]
 fn holes_are_not_want_of_memory() {
-    let mut table = Table::new(&[(Some(libc::ENOMEM), State::Small); 9]);
+    let mut table = Table::new(&[(Some(libc::ENOMEM), MappingState::Small); 9]);
     table.is_mapped = false;
     let done = table.run();
     assert!(
@@ -179,7 +185,7 @@ fn an_end_in_the_middle_is_told_with_what_was_done_before() {
         (Life::Ended, End::ProcessEnded),
         (Life::Replaced, End::BecameAnother),
     ] {
-        let mut table = Table::new(&[(None, State::Huge); 40]);
+        let mut table = Table::new(&[(None, MappingState::Huge); 40]);
         table.lives = 1;
         table.last = last;
         let done = table.run();
@@ -190,15 +196,15 @@ fn an_end_in_the_middle_is_told_with_what_was_done_before() {
 
 #[test]
 fn errors_about_the_process_end_it() {
-    let gone = Table::new(&[(Some(libc::ESRCH), State::Small)]).run();
+    let gone = Table::new(&[(Some(libc::ESRCH), MappingState::Small)]).run();
     assert_eq!((gone.fates.len(), gone.ended), (0, End::ProcessEnded));
-    let refused = Table::new(&[(Some(libc::EPERM), State::Small)]).run();
+    let refused = Table::new(&[(Some(libc::EPERM), MappingState::Small)]).run();
     assert!(matches!(refused.ended, End::NotPermitted { .. }));
 }
 
 #[test]
 fn an_interrupt_is_heeded_between_calls() {
-    let table = Table::new(&[(None, State::Huge); 40]);
+    let table = Table::new(&[(None, MappingState::Huge); 40]);
     let stop = AtomicBool::new(false);
     let mut seen = |_| stop.store(true, Ordering::Relaxed);
     let done = collapse(&table, &table.plan(), &mut Silent, &stop, &mut seen);

@@ -60,7 +60,7 @@ use decode::{FaultSample, decode};
 use open::{OpenEvent, Rings, Role, Watch};
 use physical::PhysicalLookup;
 
-pub use target::{Target, TaskSet};
+pub use target::{FaultTarget, TaskSet};
 
 /// The least grant that lets an ordinary user watch processes of their own.
 pub const LEAST_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 2";
@@ -95,7 +95,7 @@ impl Faults {
     ///
     /// # Errors
     /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
-    pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
+    pub fn open(target: &FaultTarget, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
         let access = SampleAccess::FULL
             .negotiate(|access| open::on_ourselves(Watch::by_samples(access)).map(drop))
             .map_err(|(_, error)| refused(error))?;
@@ -110,7 +110,7 @@ impl Faults {
         let opened = open::open_all(target, cpus, watch)?;
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
-        if let Target::Running(_) = target {
+        if let FaultTarget::Running(_) = target {
             // Only now, because a record without a ring is nowhere. Ends first, and at the end begins
             // first: no fault is counted as begun whose end is not.
             let all = opened.iter().flatten().rev();

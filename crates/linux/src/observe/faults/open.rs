@@ -6,7 +6,7 @@ use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 
 use super::refused;
-use super::target::Target;
+use super::target::FaultTarget;
 use crate::bpf::faults::FaultPrograms;
 use crate::machine::error::{Error, Kind, Result};
 use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
@@ -244,7 +244,7 @@ fn opened(builder: &Builder<'_>, role: Role, watch: Watch<'_>) -> io::Result<Ope
 
 /// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
 pub(super) fn open_all(
-    target: &Target,
+    target: &FaultTarget,
     cpus: &[u32],
     watch: Watch<'_>,
 ) -> Result<Vec<Vec<OpenEvent>>> {
@@ -286,7 +286,7 @@ fn with_hint(error: io::Error, descriptors: usize) -> Error {
 }
 
 fn open_thread(
-    target: &Target,
+    target: &FaultTarget,
     tid: u32,
     cpu: u32,
     watch: Watch<'_>,
@@ -301,7 +301,7 @@ fn open_thread(
         if role == Role::Starts {
             announce(&mut builder);
         }
-        if let Target::BeforeExec { .. } = target
+        if let FaultTarget::BeforeExec { .. } = target
             && role.is_on_from_the_start()
         {
             builder.enable_on_exec(true);

@@ -9,7 +9,7 @@ use crate::proc::tree;
 
 /// The target of the events.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum FaultTarget {
     /// A process that is about to exec: nothing before that is seen.
     BeforeExec {
         /// The process.
@@ -69,7 +69,7 @@ impl TaskSet {
     }
 }
 
-impl Target {
+impl FaultTarget {
     /// The mappings that are there already, as events from before everything else.
     pub(super) fn known_mappings(&self) -> Vec<Event> {
         match self {

@@ -37,7 +37,7 @@ fn write_pages() -> Result<Seen> {
     let mut tasks = TaskSet::of(&root, std::process::id())?;
     tasks.tids = BTreeSet::from([gettid().as_raw_pid().cast_unsigned()]);
     let cpus: Vec<u32> = (0..host.cpus).collect();
-    let mut faults = Faults::open(&Target::Running(tasks), &cpus, 1, &host)?;
+    let mut faults = Faults::open(&FaultTarget::Running(tasks), &cpus, 1, &host)?;
     let page = usize::try_from(host.page_bytes).unwrap();
     let memory = Mapping::new((PAGES + 1) * page).unwrap();
     let places: Vec<*mut u8> = (0..PAGES)

@@ -1,19 +1,19 @@
 //! The text that valgrind's lackey writes with `--trace-mem=yes` (lackey/lk_main.c): a letter,
 //! the address in hexadecimal, the bytes in decimal.
 
-use hugewise_tlb::simulation::{Access, Kind};
+use hugewise_tlb::simulation::{Kind, MemoryAccess};
 
 /// One line of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// One access.
-    One(Access),
+    One(MemoryAccess),
     /// Data was read and written back by one instruction.
     Both {
         /// The reading.
-        load: Access,
+        load: MemoryAccess,
         /// The writing.
-        store: Access,
+        store: MemoryAccess,
     },
     /// A message of valgrind itself.
     Remark,
@@ -37,7 +37,7 @@ pub fn parse_line(line: &[u8]) -> Result<Line, &'static str> {
         b" S " => Kind::Store,
         b" M " => {
             let load = access(Kind::Load, rest)?;
-            let store = Access {
+            let store = MemoryAccess {
                 kind: Kind::Store,
                 ..load
             };
@@ -51,12 +51,12 @@ pub fn parse_line(line: &[u8]) -> Result<Line, &'static str> {
     access(kind, rest).map(Line::One)
 }
 
-fn access(kind: Kind, rest: &[u8]) -> Result<Access, &'static str> {
+fn access(kind: Kind, rest: &[u8]) -> Result<MemoryAccess, &'static str> {
     let comma = rest.iter().position(|&byte| byte == b',');
     let (address, bytes) = comma
         .and_then(|at| rest.split_at_checked(at))
         .ok_or("no comma after the address")?;
-    Ok(Access {
+    Ok(MemoryAccess {
         kind,
         address: number(address, 16).ok_or("no address")?,
         bytes: number(bytes.get(1..).unwrap_or_default(), 10).ok_or("no byte count")?,
@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    fn of(kind: Kind, address: u64, bytes: u64) -> Access {
-        Access {
+    fn of(kind: Kind, address: u64, bytes: u64) -> MemoryAccess {
+        MemoryAccess {
             kind,
             address,
             bytes,

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::trial::Outcome;
 use hugewise_observe::faults::Map;
-use hugewise_tlb::simulation::{Access, Cut, PageNow};
+use hugewise_tlb::simulation::{Cut, MemoryAccess, PageNow};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::error::{Error, Result};
@@ -152,7 +152,7 @@ impl TracedProcess {
 pub fn collect(
     wanted: &TraceRequest<'_>,
     interrupt: &AtomicBool,
-    mut each: impl FnMut(Access, &TracedProcess),
+    mut each: impl FnMut(MemoryAccess, &TracedProcess),
 ) -> Result<TraceEnd> {
     let most = wanted.most;
     let (mut child, pipe) = start(wanted)?;
@@ -252,7 +252,7 @@ struct Reading<F> {
     each: F,
 }
 
-impl<F: FnMut(Access)> Reading<F> {
+impl<F: FnMut(MemoryAccess)> Reading<F> {
     fn until_end(&mut self, child: &mut Child, interrupt: &AtomicBool) -> Result<Cut> {
         let mut buffer = vec![0; 1 << 16];
         let failed = |source| Error::io("reading the trace of", Path::new(VALGRIND), source);

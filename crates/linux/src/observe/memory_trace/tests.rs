@@ -9,7 +9,7 @@ fn taken(pieces: &[&[u8]], most: u64) -> (Result<Cut>, Vec<u64>) {
         lines: 0,
         accesses: 0,
         most,
-        each: |access: Access| seen.push(access.address),
+        each: |access: MemoryAccess| seen.push(access.address),
     };
     let mut cut = Ok(Cut::Whole);
     for piece in pieces {

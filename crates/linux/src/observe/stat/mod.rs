@@ -24,7 +24,7 @@ pub mod usage;
 pub mod walks;
 
 use kernel::Kernel;
-use plan::Events;
+use plan::WantedEvents;
 use subject::Subject;
 
 /// The longest turn of a group: programs change, and every group is to see every phase.
@@ -44,7 +44,7 @@ pub struct StatRequest {
     /// In which modes the hardware counts; `None` is as many as are permitted.
     pub mode: Option<Mode>,
     /// Which events.
-    pub events: Events,
+    pub events: WantedEvents,
     /// Name and version of the program.
     pub program: String,
 }

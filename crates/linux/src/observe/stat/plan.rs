@@ -10,12 +10,12 @@ use crate::perf::count::{Plan, SourceGroups};
 use crate::perf::events::Event;
 use crate::perf::events::sources::{Source, read_sources};
 use crate::perf::fit::{Chosen, Permitted, fit, general, missing, permitted};
-use crate::perf::open::{Code, CountTarget, PerfOpen, Request, Start};
+use crate::perf::open::{Code, CountFrom, CountTarget, GroupRequest, PerfOpen};
 use crate::probe::Grants;
 
 /// Which events are wanted beside cycles and instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Events {
+pub enum WantedEvents {
     /// Walks, their cycles and page sizes.
     Usual,
     /// Walks and their cycles alone: few enough for one or two groups.
@@ -26,7 +26,7 @@ pub enum Events {
     Named(Vec<String>),
 }
 
-impl Events {
+impl WantedEvents {
     fn wants(&self, source: &Source, event: &Event) -> bool {
         let Some(family) = source.family else {
             return false;
@@ -75,7 +75,7 @@ pub fn plan(
     root: &Root,
     opener: &dyn PerfOpen,
     mode: Option<Mode>,
-    events: &Events,
+    events: &WantedEvents,
 ) -> Result<Plan, Missing> {
     let grants = Grants::read(root);
     let sources = sources(root)?;
@@ -112,7 +112,7 @@ fn groups(
     opener: &dyn PerfOpen,
     source: &Source,
     found: Permitted,
-    events: &Events,
+    events: &WantedEvents,
     grants: &Grants,
 ) -> (Vec<Vec<Chosen>>, Vec<Refused>) {
     let all = source.family.map_or(&[][..], |family| &family.events[..]);
@@ -184,12 +184,12 @@ pub fn try_code(
     let grants = Grants::read(root);
     let [cycles, _] = general(source);
     let permitted = permitted(opener, cycles.code, None, &grants)?;
-    let request = Request {
+    let request = GroupRequest {
         events: &[code],
         observed: CountTarget::Caller,
         mode: permitted.mode,
         guests: permitted.guests,
-        start: Start::Switched,
+        start: CountFrom::Switched,
     };
     match opener.open(&request) {
         Ok(_) => Ok(permitted.mode),

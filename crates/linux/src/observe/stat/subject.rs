@@ -8,7 +8,7 @@ use hugewise_base::missing::Missing;
 use super::usage::UsageScope;
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
-use crate::perf::count::Target;
+use crate::perf::count::CountScope;
 use crate::proc::mounts::{Mount, parse_mounts};
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::tree;
@@ -25,7 +25,7 @@ pub enum Subject {
         keeper: u32,
     },
     /// A process that runs, with its descendants.
-    Process(Process),
+    Process(CountedProcess),
     /// A cgroup.
     Cgroup(Cgroup),
     /// Everything.
@@ -34,7 +34,7 @@ pub enum Subject {
 
 /// A process and the moment of its birth, because numbers are used again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct CountedProcess {
     /// Its number.
     pub pid: u32,
     /// Its name.
@@ -42,7 +42,7 @@ pub struct Process {
     started_ticks: u64,
 }
 
-impl Process {
+impl CountedProcess {
     /// Finds a process.
     ///
     /// # Errors
@@ -145,15 +145,18 @@ impl Subject {
     ///
     /// # Errors
     /// The cgroup has no folder that perf_event_open takes, or it may not be opened.
-    pub fn target(&self, root: &Root) -> std::result::Result<Target, Missing> {
+    pub fn target(&self, root: &Root) -> std::result::Result<CountScope, Missing> {
         match self {
-            Self::Command { main, .. } => Ok(Target::AtExec(*main)),
-            Self::Process(process) => Ok(Target::Tasks(tree::read_threads(
+            Self::Command { main, .. } => Ok(CountScope::AtExec(*main)),
+            Self::Process(process) => Ok(CountScope::Tasks(tree::read_threads(
                 root,
                 &UsageScope::Tree(process.pid).processes(root),
             ))),
-            Self::Machine => Ok(Target::Cpus(online(root))),
-            Self::Cgroup(group) => Ok(Target::Cgroup(Arc::new(group.open(root)?), online(root))),
+            Self::Machine => Ok(CountScope::Cpus(online(root))),
+            Self::Cgroup(group) => Ok(CountScope::Cgroup(
+                Arc::new(group.open(root)?),
+                online(root),
+            )),
         }
     }
 
@@ -236,13 +239,13 @@ mod tests {
             std::fs::write(folder.path().join("proc/7/stat"), line).unwrap();
         };
         write('S', 100);
-        let process = Process::find(&root, 7).unwrap();
+        let process = CountedProcess::find(&root, 7).unwrap();
         assert_eq!(process.comm, "a b");
         assert!(process.runs(&root));
         write('Z', 100);
         assert!(!process.runs(&root));
         write('S', 200);
         assert!(!process.runs(&root));
-        assert!(Process::find(&root, 8).is_err());
+        assert!(CountedProcess::find(&root, 8).is_err());
     }
 }

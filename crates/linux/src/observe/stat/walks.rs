@@ -6,8 +6,8 @@ use hugewise_base::host::Host;
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_observe::stat::{Target, WalkShare};
 
-use super::plan::Events;
-use super::subject::{Process, Subject};
+use super::plan::WantedEvents;
+use super::subject::{CountedProcess, Subject};
 use super::{Observation, StatRequest, WaitResult};
 use crate::machine::root::Root;
 use crate::perf::open::PerfOpen;
@@ -26,7 +26,7 @@ impl<'a> Walks<'a> {
         root: &'a Root,
         host: &Host,
         opener: &dyn PerfOpen,
-        process: &Process,
+        process: &CountedProcess,
         time: Duration,
     ) -> Self {
         let wanted = StatRequest {
@@ -37,7 +37,7 @@ impl<'a> Walks<'a> {
             },
             interval: time,
             mode: None,
-            events: Events::Walks,
+            events: WantedEvents::Walks,
             program: String::new(),
         };
         Self {
@@ -76,7 +76,7 @@ mod tests {
         "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 85\n";
 
     /// A machine with one process of one thread.
-    fn machine() -> (tempfile::TempDir, Root, Process) {
+    fn machine() -> (tempfile::TempDir, Root, CountedProcess) {
         let line = &line_of(7, "sleeper", 'R', &[(22, 100)]);
         let (folder, root) = machine_of(&[
             ("proc/cpuinfo", SKYLAKE),
@@ -84,7 +84,7 @@ mod tests {
             ("proc/7/stat", line),
             ("proc/7/task/7/stat", line),
         ]);
-        let process = Process::find(&root, 7).unwrap();
+        let process = CountedProcess::find(&root, 7).unwrap();
         (folder, root, process)
     }
 
@@ -101,7 +101,7 @@ mod tests {
     /// thousand cycles are counted, with the hardware at hand for half of the time.
     fn shared(root: &Root) -> Table {
         let mut table = Table::with_counters(2);
-        let planned = plan(root, &table, None, &Events::Walks).unwrap();
+        let planned = plan(root, &table, None, &WantedEvents::Walks).unwrap();
         assert_eq!(planned.turns(), 3);
         for event in planned.sources.iter().flat_map(|one| &one.groups).flatten() {
             let value = match event.kind.as_str() {
@@ -122,7 +122,12 @@ mod tests {
     }
 
     /// Counts until each group had its turn.
-    fn counted(root: &Root, table: &Table, host: &Host, process: &Process) -> Fact<WalkShare> {
+    fn counted(
+        root: &Root,
+        table: &Table,
+        host: &Host,
+        process: &CountedProcess,
+    ) -> Fact<WalkShare> {
         let long = Duration::from_secs(3600);
         let mut turns = 0;
         Walks::begin(root, host, table, process, long).finish(|time| {

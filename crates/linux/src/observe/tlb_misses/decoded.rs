@@ -1,12 +1,12 @@
 //! From what the hardware wrote to a miss, by each of the three means.
 
-use hugewise_tlb::misses::{Access, Miss};
+use hugewise_tlb::misses::{AccessKind, Miss};
 
 use super::{ibs, spe};
 use crate::perf::sample::{Piece, Sample};
 
 /// A sample of PEBS: the event says what it did.
-pub(super) fn retired(sample: &Sample, access: Access) -> Miss {
+pub(super) fn retired(sample: &Sample, access: AccessKind) -> Miss {
     Miss {
         time_ns: sample.time_ns,
         pid: sample.pid,
@@ -26,9 +26,9 @@ pub(super) fn executed(sample: &Sample) -> Result<Option<Miss>, String> {
         return Ok(None);
     }
     let access = if operation.store {
-        Access::Store
+        AccessKind::Store
     } else {
-        Access::Load
+        AccessKind::Load
     };
     Ok(Some(Miss {
         address: operation.address.unwrap_or(0),
@@ -47,9 +47,9 @@ pub(super) fn walked(operation: &spe::Operation, piece: Piece) -> Miss {
         address: operation.address.unwrap_or(0),
         code: operation.code.unwrap_or(0),
         access: if operation.store {
-            Access::Store
+            AccessKind::Store
         } else {
-            Access::Load
+            AccessKind::Load
         },
         page_bytes: None,
         refill_cycles: operation.translation_cycles,

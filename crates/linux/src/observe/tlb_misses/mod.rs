@@ -34,21 +34,21 @@ use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
 use hugewise_observe::faults as fault;
 use hugewise_observe::faults::Known;
-use hugewise_tlb::misses::{Access, Closing, Conditions, Event, Facility, Miss, MissEvent};
+use hugewise_tlb::misses::{AccessKind, Closing, Conditions, Event, Facility, Miss, MissEvent};
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
 use crate::observe::faults::{self, TaskSet};
 use crate::perf::access::SampleAccess;
 use crate::perf::heap;
-use crate::perf::open::{Start, Switch};
+use crate::perf::open::{CountFrom, Switch};
 use crate::perf::order::{Order, Timed};
 use crate::perf::sample::{self, Piece, Record, Sample};
 use crate::proc::maps;
 use decoded::{executed, retired, walked};
 use page_now::PageNow;
 
-pub use open::{Kernel, Request, SampleOpen, SampleScope, Samples};
+pub use open::{KernelSampler, MissSamples, SampleOpen, SampleRequest, SampleScope};
 pub use sampler::{Instrument, explain, find};
 
 impl Timed for Event {
@@ -59,7 +59,7 @@ impl Timed for Event {
 
 /// The target of the samples.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum MissTarget {
     /// A process that is about to exec.
     BeforeExec {
         /// The process.
@@ -73,7 +73,7 @@ pub enum Target {
     Cgroup(Arc<File>),
 }
 
-/// Samples of a target, being taken. Dropping it closes all events; the kernel keeps nothing.
+/// MissSamples of a target, being taken. Dropping it closes all events; the kernel keeps nothing.
 pub struct Misses {
     streams: Vec<Stream>,
     order: Order<Event>,
@@ -86,7 +86,7 @@ pub struct Misses {
 
 /// The events of one instrument on one processor.
 struct Stream {
-    samples: Box<dyn Samples>,
+    samples: Box<dyn MissSamples>,
     means: Facility,
     access: SampleAccess,
     identities: HashMap<u64, usize>,
@@ -112,7 +112,7 @@ impl Misses {
         host: &Host,
         opener: &dyn SampleOpen,
         instruments: &[Instrument],
-        target: &Target,
+        target: &MissTarget,
         cpus: &[u32],
     ) -> io::Result<Self> {
         let mut streams = Vec::new();
@@ -129,7 +129,7 @@ impl Misses {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
         let mut order = Order::default();
-        if !matches!(target, Target::BeforeExec { .. }) {
+        if !matches!(target, MissTarget::BeforeExec { .. }) {
             for stream in &mut streams {
                 stream.samples.switch(Switch::On);
             }
@@ -198,8 +198,8 @@ impl Misses {
         let miss = match stream.means {
             // The second event is that of stores.
             Facility::Pebs => Some(match stream.identities.get(&sample.id) {
-                Some(0) => retired(sample, Access::Load),
-                _ => retired(sample, Access::Store),
+                Some(0) => retired(sample, AccessKind::Load),
+                _ => retired(sample, AccessKind::Store),
             }),
             Facility::Ibs => executed(sample)?,
             Facility::Spe => None,
@@ -282,31 +282,33 @@ pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
 fn stream(
     opener: &dyn SampleOpen,
     instrument: &Instrument,
-    target: &Target,
+    target: &MissTarget,
     cpu: u32,
     host: &Host,
 ) -> io::Result<Stream> {
-    let several = matches!(target, Target::Machine | Target::Cgroup(_));
+    let several = matches!(target, MissTarget::Machine | MissTarget::Cgroup(_));
     if several && instrument.means == Facility::Spe {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
     let threads: Vec<u32> = match target {
-        Target::BeforeExec { pid } => vec![*pid],
-        Target::Running(crowd) => crowd.tids.iter().copied().collect(),
-        Target::Machine | Target::Cgroup(_) => Vec::new(),
+        MissTarget::BeforeExec { pid } => vec![*pid],
+        MissTarget::Running(crowd) => crowd.tids.iter().copied().collect(),
+        MissTarget::Machine | MissTarget::Cgroup(_) => Vec::new(),
     };
-    let request = Request {
+    let request = SampleRequest {
         means: instrument.means,
         events: &instrument.events,
         cpu,
         scope: match target {
-            Target::BeforeExec { .. } | Target::Running(_) => SampleScope::Threads(&threads),
-            Target::Machine => SampleScope::All,
-            Target::Cgroup(folder) => SampleScope::Cgroup(folder),
+            MissTarget::BeforeExec { .. } | MissTarget::Running(_) => {
+                SampleScope::Threads(&threads)
+            }
+            MissTarget::Machine => SampleScope::All,
+            MissTarget::Cgroup(folder) => SampleScope::Cgroup(folder),
         },
         start: match target {
-            Target::BeforeExec { .. } => Start::AtExec,
-            _ => Start::Switched,
+            MissTarget::BeforeExec { .. } => CountFrom::AtExec,
+            _ => CountFrom::Switched,
         },
         access: instrument.access,
         every: instrument.every,
@@ -322,11 +324,11 @@ fn stream(
 }
 
 /// What is mapped already, as events from before everything else.
-fn known_mappings(root: &Root, target: &Target) -> Vec<Event> {
+fn known_mappings(root: &Root, target: &MissTarget) -> Vec<Event> {
     let pids: Vec<u32> = match target {
-        Target::BeforeExec { .. } => Vec::new(),
-        Target::Running(crowd) => crowd.pids.iter().copied().collect(),
-        Target::Machine | Target::Cgroup(_) => {
+        MissTarget::BeforeExec { .. } => Vec::new(),
+        MissTarget::Running(crowd) => crowd.pids.iter().copied().collect(),
+        MissTarget::Machine | MissTarget::Cgroup(_) => {
             let names = root.list("proc").unwrap_or_default();
             names.iter().filter_map(|name| name.parse().ok()).collect()
         }

@@ -11,7 +11,7 @@ use perf_event::{Builder, Clock, Counter, SampleFlag};
 
 use super::aux::Aux;
 use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
-use crate::perf::open::{Code, Start, Switch, announce};
+use crate::perf::open::{Code, CountFrom, Switch, announce};
 use crate::perf::ring::{IOC_SET_OUTPUT, Ring};
 use crate::perf::sample::Layout;
 
@@ -38,7 +38,7 @@ pub enum SampleScope<'a> {
 
 /// Events of one processor.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct SampleRequest<'a> {
     /// How the hardware samples.
     pub means: Facility,
     /// What it samples; the first announces mappings and births.
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     /// Whom.
     pub scope: SampleScope<'a>,
     /// When it begins.
-    pub start: Start,
+    pub start: CountFrom,
     /// With how much in it.
     pub access: SampleAccess,
     /// Every how many events a sample is taken.
@@ -58,7 +58,7 @@ pub struct Request<'a> {
 }
 
 /// What the events of one processor give.
-pub trait Samples: Send {
+pub trait MissSamples: Send {
     /// The identity of each event, and which of the request it is.
     fn identities(&self) -> Vec<(u64, usize)>;
 
@@ -71,7 +71,7 @@ pub trait Samples: Send {
     /// A piece of the trace that a record has told of; it is given back to the hardware.
     fn trace(&mut self, offset: u64, bytes: u64) -> Vec<u8>;
 
-    /// Samples that found no room, where the kernel counts them.
+    /// MissSamples that found no room, where the kernel counts them.
     fn lost(&mut self) -> Option<u64>;
 }
 
@@ -81,15 +81,15 @@ pub trait SampleOpen {
     ///
     /// # Errors
     /// The kernel's word; of threads that are all gone, `ESRCH`.
-    fn open(&self, request: &Request<'_>) -> io::Result<Box<dyn Samples>>;
+    fn open(&self, request: &SampleRequest<'_>) -> io::Result<Box<dyn MissSamples>>;
 }
 
 /// The running kernel.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kernel;
+pub struct KernelSampler;
 
-impl SampleOpen for Kernel {
-    fn open(&self, request: &Request<'_>) -> io::Result<Box<dyn Samples>> {
+impl SampleOpen for KernelSampler {
+    fn open(&self, request: &SampleRequest<'_>) -> io::Result<Box<dyn MissSamples>> {
         let mut opened = Vec::new();
         let scope: Vec<Option<u32>> = match request.scope {
             SampleScope::Threads(threads) => threads.iter().copied().map(Some).collect(),
@@ -122,7 +122,7 @@ struct OpenEvent {
     opened: Vec<(Counter, usize)>,
 }
 
-fn open_all(request: &Request<'_>, thread: Option<u32>) -> io::Result<Vec<(Counter, usize)>> {
+fn open_all(request: &SampleRequest<'_>, thread: Option<u32>) -> io::Result<Vec<(Counter, usize)>> {
     let open = |(index, &code): (usize, &Code)| {
         let builder = builder(request, code, index, thread)?;
         Ok((builder.build()?, index))
@@ -141,7 +141,7 @@ pub(super) fn layout(means: Facility, access: SampleAccess) -> Layout {
 }
 
 fn builder<'a>(
-    request: &'a Request<'_>,
+    request: &'a SampleRequest<'_>,
     code: Code,
     index: usize,
     thread: Option<u32>,
@@ -155,7 +155,7 @@ fn builder<'a>(
     builder
         .exclude_kernel(user)
         .exclude_hv(user)
-        .enable_on_exec(request.start == Start::AtExec)
+        .enable_on_exec(request.start == CountFrom::AtExec)
         .sample(wanted)
         .sample_period(request.every)
         .sample_id_all(true)
@@ -170,7 +170,7 @@ fn builder<'a>(
 
 fn observe<'a>(
     builder: &mut Builder<'a>,
-    request: &'a Request<'_>,
+    request: &'a SampleRequest<'_>,
     thread: Option<u32>,
 ) -> io::Result<()> {
     match (request.scope, thread) {
@@ -193,7 +193,7 @@ fn observe<'a>(
 }
 
 /// What each means wants said in its own way. `inherit` may have touched the read format.
-fn attributes(builder: &mut Builder<'_>, request: &Request<'_>, code: Code, layout: Layout) {
+fn attributes(builder: &mut Builder<'_>, request: &SampleRequest<'_>, code: Code, layout: Layout) {
     let attributes = builder.attrs_mut();
     attributes.type_ = code.source;
     attributes.read_format = if request.access.lost { FORMAT_LOST } else { 0 };
@@ -226,7 +226,7 @@ const SMALLEST_RING: usize = 64 << 10;
 
 /// Maps the ring on the first event, as large as is granted, and sends the others there.
 fn map(
-    request: &Request<'_>,
+    request: &SampleRequest<'_>,
     opened: &[(Counter, usize)],
 ) -> io::Result<(Option<Ring>, Option<Aux>)> {
     let Some(((leader, _), others)) = opened.split_first() else {
@@ -251,7 +251,7 @@ fn map(
 }
 
 fn map_on(
-    request: &Request<'_>,
+    request: &SampleRequest<'_>,
     leader: &Counter,
     bytes: usize,
 ) -> io::Result<(Option<Ring>, Option<Aux>)> {
@@ -266,7 +266,7 @@ fn map_on(
     Ok((Some(ring), aux))
 }
 
-impl Samples for OpenEvent {
+impl MissSamples for OpenEvent {
     fn identities(&self) -> Vec<(u64, usize)> {
         let all = self.opened.iter();
         all.map(|(counter, index)| (counter.id(), *index)).collect()

@@ -8,14 +8,14 @@ use hugewise_base::missing::Missing;
 use hugewise_observe::faults::Modes;
 use hugewise_tlb::misses::{Absence, Facility};
 
-use super::Target;
-use super::open::{Request, SampleOpen, SampleScope};
+use super::MissTarget;
+use super::open::{SampleOpen, SampleRequest, SampleScope};
 use crate::machine::number;
 use crate::machine::root::Root;
 use crate::perf::access::SampleAccess;
 use crate::perf::events::sources::{Source, read_sources};
 use crate::perf::events::{Addresses, Family};
-use crate::perf::open::{Code, Start};
+use crate::perf::open::{Code, CountFrom};
 use crate::probe::Grants;
 use crate::sys::cpu;
 
@@ -189,12 +189,12 @@ fn negotiate(
         ..SampleAccess::FULL
     };
     let granted = wished.negotiate(|access| {
-        let request = Request {
+        let request = SampleRequest {
             means: instrument.means,
             events: &instrument.events,
             cpu: 0,
             scope: SampleScope::Caller,
-            start: Start::Switched,
+            start: CountFrom::Switched,
             access,
             every: instrument.every,
             page_bytes: 0,
@@ -224,11 +224,11 @@ pub fn explain(
     root: &Root,
     host: &Host,
     means: Facility,
-    target: &Target,
+    target: &MissTarget,
     error: &io::Error,
 ) -> Option<Absence> {
     let grants = Grants::read(root);
-    let several = matches!(target, Target::Machine | Target::Cgroup(_));
+    let several = matches!(target, MissTarget::Machine | MissTarget::Cgroup(_));
     let missing = match error.raw_os_error() {
         Some(libc::ESRCH) => return None,
         Some(libc::EACCES | libc::EPERM) if several => {

@@ -13,7 +13,7 @@ use crate::machine::root::machine_of;
 use crate::skipping::skip;
 
 /// Whether a request is refused.
-type Refuses = fn(&Request<'_>) -> bool;
+type Refuses = fn(&SampleRequest<'_>) -> bool;
 
 /// What the kernel has and permits, and what its rings will hold, one drain after the other.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Table {
 }
 
 impl SampleOpen for Table {
-    fn open(&self, request: &Request<'_>) -> io::Result<Box<dyn Samples>> {
+    fn open(&self, request: &SampleRequest<'_>) -> io::Result<Box<dyn MissSamples>> {
         for (refuses, errno) in &self.refuses {
             if refuses(request) {
                 return Err(io::Error::from_raw_os_error(*errno));
@@ -54,7 +54,7 @@ struct MissShare {
     lost: Option<u64>,
 }
 
-impl Samples for MissShare {
+impl MissSamples for MissShare {
     fn identities(&self) -> Vec<(u64, usize)> {
         self.identities.clone()
     }
@@ -163,7 +163,7 @@ fn found(root: &Root, table: &Table) -> Result<Vec<Instrument>, Missing> {
 /// Everything that comes out, with the counts.
 fn sampled(root: &Root, table: &Table, cpus: &[u32]) -> (Vec<Event>, Closing) {
     let instruments = found(root, table).unwrap();
-    let target = Target::BeforeExec { pid: PID };
+    let target = MissTarget::BeforeExec { pid: PID };
     let host = host();
     let mut misses = Misses::open(root, &host, table, &instruments, &target, cpus).unwrap();
     let mut all = Vec::new();
@@ -316,9 +316,9 @@ fn pebs_tells_loads_from_stores_and_processors_are_put_in_order() {
         .map(|miss| (miss.time_ns, miss.address, miss.access, miss.page_bytes))
         .collect();
     let expected = [
-        (30, 0x7000, Access::Load, Some(4096)),
-        (35, 0x9000, Access::Load, None),
-        (40, 0x8000, Access::Store, Some(2 << 20)),
+        (30, 0x7000, AccessKind::Load, Some(4096)),
+        (35, 0x9000, AccessKind::Load, None),
+        (40, 0x8000, AccessKind::Store, Some(2 << 20)),
     ];
     assert_eq!(told, expected);
     assert_eq!((closing.samples, closing.without_address), (4, 1));
@@ -374,7 +374,14 @@ fn a_piece_of_spe_belongs_to_who_ran() {
     assert_eq!(miss.page_bytes, None);
     assert_eq!(closing.samples, 1);
     let instruments = found(&root, &table).unwrap();
-    let refused = Misses::open(&root, &host(), &table, &instruments, &Target::Machine, &[0]);
+    let refused = Misses::open(
+        &root,
+        &host(),
+        &table,
+        &instruments,
+        &MissTarget::Machine,
+        &[0],
+    );
     assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
 }
 
@@ -466,9 +473,9 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     let root = Root::real();
     let host = host();
     let crowd = TaskSet::of(&root, std::process::id()).unwrap();
-    let target = Target::Running(crowd);
+    let target = MissTarget::Running(crowd);
     let cpus = crate::sys::cpu::read_online_members(&root).unwrap();
-    let opened = Misses::open(&root, &host, &Kernel, &[instrument], &target, &cpus);
+    let opened = Misses::open(&root, &host, &KernelSampler, &[instrument], &target, &cpus);
     let mut misses = match opened {
         Ok(misses) => misses,
         Err(error) => {

@@ -8,12 +8,12 @@ use hugewise_base::missing::Missing;
 use hugewise_observe::stat::Mode;
 
 use crate::perf::fit::missing;
-use crate::perf::open::{CountTarget, Start};
+use crate::perf::open::{CountFrom, CountTarget};
 use crate::probe::Grants;
 
 /// The target of all groups.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum CountScope {
     /// Threads that run, and what they will start.
     Tasks(Vec<u32>),
     /// A process that is about to become a command; counting begins at its exec.
@@ -24,30 +24,30 @@ pub enum Target {
     Cgroup(Arc<File>, Vec<u32>),
 }
 
-pub(super) fn observed(target: &Target, group: usize) -> Vec<(CountTarget, Start)> {
+pub(super) fn observed(target: &CountScope, group: usize) -> Vec<(CountTarget, CountFrom)> {
     match target {
-        Target::Tasks(threads) => threads
+        CountScope::Tasks(threads) => threads
             .iter()
-            .map(|&thread| (CountTarget::Task(thread), Start::Switched))
+            .map(|&thread| (CountTarget::Task(thread), CountFrom::Switched))
             .collect(),
-        Target::AtExec(pid) => {
+        CountScope::AtExec(pid) => {
             let start = if group == 0 {
-                Start::AtExec
+                CountFrom::AtExec
             } else {
-                Start::Switched
+                CountFrom::Switched
             };
             vec![(CountTarget::Task(*pid), start)]
         }
-        Target::Cpus(cpus) => cpus
+        CountScope::Cpus(cpus) => cpus
             .iter()
-            .map(|&cpu| (CountTarget::Cpu(cpu), Start::Switched))
+            .map(|&cpu| (CountTarget::Cpu(cpu), CountFrom::Switched))
             .collect(),
-        Target::Cgroup(folder, cpus) => cpus
+        CountScope::Cgroup(folder, cpus) => cpus
             .iter()
             .map(|&cpu| {
                 (
                     CountTarget::Cgroup(Arc::clone(folder), cpu),
-                    Start::Switched,
+                    CountFrom::Switched,
                 )
             })
             .collect(),
@@ -55,19 +55,24 @@ pub(super) fn observed(target: &Target, group: usize) -> Vec<(CountTarget, Start
 }
 
 /// A thread has ended since it was listed, a processor has gone, or belongs to another source.
-pub(super) fn is_elsewhere(error: &io::Error, target: &Target) -> bool {
+pub(super) fn is_elsewhere(error: &io::Error, target: &CountScope) -> bool {
     match target {
-        Target::Tasks(_) | Target::AtExec(_) => error.raw_os_error() == Some(libc::ESRCH),
-        Target::Cpus(_) | Target::Cgroup(..) => {
+        CountScope::Tasks(_) | CountScope::AtExec(_) => error.raw_os_error() == Some(libc::ESRCH),
+        CountScope::Cpus(_) | CountScope::Cgroup(..) => {
             matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENOENT))
         }
     }
 }
 
-pub(super) fn refused(error: &io::Error, mode: Mode, target: &Target, grants: &Grants) -> Missing {
+pub(super) fn refused(
+    error: &io::Error,
+    mode: Mode,
+    target: &CountScope,
+    grants: &Grants,
+) -> Missing {
     let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
     match target {
-        Target::Cpus(_) | Target::Cgroup(..) if denied => {
+        CountScope::Cpus(_) | CountScope::Cgroup(..) if denied => {
             Missing::not_permitted(grants.perf_machine())
         }
         _ => missing(error, mode, grants),

@@ -30,7 +30,11 @@ fn plan(groups: Vec<Vec<Chosen>>) -> Plan {
     }
 }
 
-fn attach(table: &Table, groups: Vec<Vec<Chosen>>, target: &Target) -> Result<Counters, Missing> {
+fn attach(
+    table: &Table,
+    groups: Vec<Vec<Chosen>>,
+    target: &CountScope,
+) -> Result<Counters, Missing> {
     Counters::attach(table, plan(groups), target, &Grants::unknown())
 }
 
@@ -52,7 +56,7 @@ fn two_groups() -> Vec<Vec<Chosen>> {
 #[test]
 fn only_one_group_counts_at_a_time() {
     let table = Table::with_counters(4);
-    let mut counters = attach(&table, two_groups(), &Target::Tasks(vec![1])).unwrap();
+    let mut counters = attach(&table, two_groups(), &CountScope::Tasks(vec![1])).unwrap();
     let counts = counters.collect();
     assert_eq!(value(&counts, "a", 0), Ok(1000));
     assert_eq!(value(&counts, "b", 1), Err(Missing::NotItsTurn));
@@ -82,7 +86,7 @@ fn a_source_with_one_group_counts_in_every_turn() {
         family: None,
         groups: vec![vec![event("cycles", 0), event("small", 3)]],
     });
-    let task = Target::Tasks(vec![1]);
+    let task = CountScope::Tasks(vec![1]);
     let mut counters = Counters::attach(&table, plan, &task, &Grants::unknown()).unwrap();
     counters.next_turn();
     counters.collect();
@@ -99,9 +103,9 @@ fn threads_are_summed_and_those_that_ended_are_left_out() {
         ..Table::with_counters(4)
     };
     let group = vec![vec![event("cycles", 0)]];
-    let mut counters = attach(&table, group.clone(), &Target::Tasks(vec![1, 2, 3])).unwrap();
+    let mut counters = attach(&table, group.clone(), &CountScope::Tasks(vec![1, 2, 3])).unwrap();
     assert_eq!(value(&counters.collect(), "cycles", 0), Ok(2000));
-    let gone = attach(&table, group, &Target::Tasks(vec![2])).err();
+    let gone = attach(&table, group, &CountScope::Tasks(vec![2])).err();
     assert_eq!(gone, Some(Missing::TooShort));
 }
 
@@ -119,7 +123,7 @@ fn a_counter_that_goes_backwards_says_nothing() {
         ..Table::with_counters(4)
     };
     let group = vec![vec![event("cycles", 0)]];
-    let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
+    let mut counters = attach(&table, group, &CountScope::Cpus(vec![0])).unwrap();
     assert_eq!(value(&counters.collect(), "cycles", 0), Ok(500));
     let why = value(&counters.collect(), "cycles", 0).unwrap_err();
     assert_eq!(
@@ -137,7 +141,7 @@ fn what_was_never_on_the_hardware_is_told_by_its_times() {
         ..Table::with_counters(4)
     };
     let group = vec![vec![event("cycles", 0), event("instructions", 1)]];
-    let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
+    let mut counters = attach(&table, group, &CountScope::Cpus(vec![0])).unwrap();
     let counts = counters.collect();
     let derived = hugewise_observe::stat::derive(&counts, None);
     let missing = hugewise_experiment::run::trial::Reading::missing(Missing::NeverScheduled);
@@ -151,7 +155,9 @@ fn a_refused_machine_names_its_own_grant() {
         ..Table::with_counters(4)
     };
     let group = vec![vec![event("cycles", 0)]];
-    let why = attach(&table, group, &Target::Cpus(vec![0])).err().unwrap();
+    let why = attach(&table, group, &CountScope::Cpus(vec![0]))
+        .err()
+        .unwrap();
     assert!(matches!(&why, Missing::NotPermitted { grant } if grant.contains("CAP_PERFMON")));
 }
 

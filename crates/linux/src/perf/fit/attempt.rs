@@ -4,7 +4,9 @@ use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 
 use super::{Chosen, Permitted, general, with};
 use crate::perf::events::sources::Source;
-use crate::perf::open::{Code, CountTarget, PerfOpen, Refusal, Request, Start, Switch};
+use crate::perf::open::{
+    Code, CountFrom, CountTarget, GroupRefusal, GroupRequest, PerfOpen, Switch,
+};
 
 /// The result of trying a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +42,19 @@ impl Attempt<'_> {
     /// Opens a group on the calling thread and lets it run a moment.
     pub(super) fn run(&self, group: &[Chosen]) -> Fit {
         let events: Vec<Code> = group.iter().map(|event| event.code).collect();
-        let request = Request {
+        let request = GroupRequest {
             events: &events,
             observed: CountTarget::Caller,
             mode: self.permitted.mode,
             guests: self.permitted.guests,
-            start: Start::Switched,
+            start: CountFrom::Switched,
         };
         let opened = self.opener.open(&request);
         let mut opened = match opened {
             Ok(opened) => opened,
-            Err(Refusal { error, .. }) => return Fit::Refused(error.raw_os_error().unwrap_or(0)),
+            Err(GroupRefusal { error, .. }) => {
+                return Fit::Refused(error.raw_os_error().unwrap_or(0));
+            }
         };
         if !self.alone {
             // This thread may be on the other sort of processor, where the group cannot run.

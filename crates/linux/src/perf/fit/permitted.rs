@@ -5,7 +5,7 @@ use std::io;
 use hugewise_base::missing::Missing;
 use hugewise_observe::stat::Mode;
 
-use crate::perf::open::{Code, CountTarget, Guests, PerfOpen, Request, Start};
+use crate::perf::open::{Code, CountFrom, CountTarget, GroupRequest, Guests, PerfOpen};
 use crate::probe::Grants;
 
 /// Modes in which events can be counted.
@@ -53,12 +53,12 @@ pub fn permitted(
 
 fn open_in(opener: &dyn PerfOpen, code: Code, mode: Mode) -> io::Result<Guests> {
     let try_with = |guests| {
-        let request = Request {
+        let request = GroupRequest {
             events: &[code],
             observed: CountTarget::Caller,
             mode,
             guests,
-            start: Start::Switched,
+            start: CountFrom::Switched,
         };
         opener
             .open(&request)

@@ -44,7 +44,7 @@ fn all() -> impl Iterator<Item = Named> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_tlb::simulation::{Access, Column, Kind, Paging};
+    use hugewise_tlb::simulation::{Column, Kind, MemoryAccess, Paging};
 
     use super::*;
 
@@ -69,7 +69,7 @@ mod tests {
         let mut column = Column::new(&processor(name).expect("named"), paging, 4096);
         let mut repetition = || {
             (0..pages).fold(0, |walks, page| {
-                let access = |kind| Access {
+                let access = |kind| MemoryAccess {
                     kind,
                     address: (2 << 40) + page * stride * 4096,
                     bytes: 1,

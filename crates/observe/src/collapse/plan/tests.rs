@@ -78,7 +78,7 @@ fn what_the_kernel_refuses_is_not_tried() {
     };
     let file = |offset| {
         one(move |mapping| {
-            mapping.kind = Kind::File;
+            mapping.kind = MappingKind::File;
             mapping.name = "/srv/data".into();
             mapping.offset = offset;
         })
@@ -111,7 +111,7 @@ fn what_the_kernel_refuses_is_not_tried() {
 /// A file that the program has advised, and its eligibility by smaps.
 fn advised_file(eligible: Option<bool>) -> Space {
     one(|mapping| {
-        mapping.kind = Kind::File;
+        mapping.kind = MappingKind::File;
         mapping.name = "/srv/data".into();
         mapping.memory = Some(Memory {
             flags: VmFlags::of(["rd", "hg"]),
@@ -156,7 +156,7 @@ fn files_that_the_kernel_refuses_are_not_promised() {
 
 #[test]
 fn shared_memory_is_refused_under_deny_alone() {
-    let space = one(|mapping| mapping.kind = Kind::SharedMemory);
+    let space = one(|mapping| mapping.kind = MappingKind::SharedMemory);
     for (mode, wanted) in [("deny", 0), ("never", 1)] {
         let rules = FileRules {
             shmem_enabled: Some(mode.to_owned()),

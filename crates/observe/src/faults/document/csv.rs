@@ -1,5 +1,5 @@
 use super::tables::site;
-use crate::faults::summary::{Row, Summary};
+use crate::faults::summary::{FaultSummary, Row};
 use hugewise_text::csv::Csv;
 
 const HEADING: [&str; 10] = [
@@ -7,7 +7,7 @@ const HEADING: [&str; 10] = [
     "max_ns",
 ];
 
-impl Summary {
+impl FaultSummary {
     /// As CSV: a row for each kind, way of allocation, mapping and call site.
     #[must_use]
     pub fn csv(&self) -> String {

@@ -2,12 +2,12 @@
 
 use crate::faults::event::{Known, Modes};
 use crate::faults::sentences::{duration, share};
-use crate::faults::summary::Summary;
+use crate::faults::summary::FaultSummary;
 use hugewise_base::units::bytes_text;
 use hugewise_text::number::count;
 
 /// What could not be known, and what the measuring itself costs.
-pub(super) fn footnotes(summary: &Summary) -> Vec<String> {
+pub(super) fn footnotes(summary: &FaultSummary) -> Vec<String> {
     let mut notes = not_told_apart(summary);
     notes.extend(chain_notes(summary));
     notes.push(format!(
@@ -18,7 +18,7 @@ pub(super) fn footnotes(summary: &Summary) -> Vec<String> {
 }
 
 /// Which faults, and which sizes of pages, one count holds together, and why.
-fn not_told_apart(summary: &Summary) -> Vec<String> {
+fn not_told_apart(summary: &FaultSummary) -> Vec<String> {
     let conditions = &summary.conditions;
     let mut notes = Vec::new();
     if conditions.modes == Modes::User {
@@ -40,7 +40,7 @@ fn not_told_apart(summary: &Summary) -> Vec<String> {
     notes
 }
 
-fn folio_notes(summary: &Summary) -> Vec<String> {
+fn folio_notes(summary: &FaultSummary) -> Vec<String> {
     let conditions = &summary.conditions;
     let mut notes = Vec::new();
     if let Known::No(missing) = &conditions.folios {
@@ -61,7 +61,7 @@ fn folio_notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
-fn chain_notes(summary: &Summary) -> Vec<String> {
+fn chain_notes(summary: &FaultSummary) -> Vec<String> {
     let mut notes = Vec::new();
     if summary.chains < summary.total.faults {
         notes.push(format!(

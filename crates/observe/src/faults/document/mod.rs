@@ -4,7 +4,7 @@
 use super::latency::Bar;
 use super::sentences::{duration, share};
 use super::shape::Shape;
-use super::summary::{Row, Summary};
+use super::summary::{FaultSummary, Row};
 use crate::outlived;
 use footnotes::footnotes;
 use hugewise_base::units::bytes_text;
@@ -19,8 +19,8 @@ mod csv;
 mod footnotes;
 mod tables;
 
-impl Summary {
-    /// What is said to people. JSON is the struct itself, CSV is [`Summary::csv`].
+impl FaultSummary {
+    /// What is said to people. JSON is the struct itself, CSV is [`FaultSummary::csv`].
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.conclusion()]);

@@ -1,7 +1,7 @@
 //! The tables: what faults did, and where.
 
 use crate::faults::sentences::{duration, share};
-use crate::faults::summary::{Row, SiteRow, Summary};
+use crate::faults::summary::{FaultSummary, Row, SiteRow};
 use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::count;
 use hugewise_text::wrap::{plain, shortened};
@@ -14,7 +14,7 @@ const MAPPINGS: usize = 3;
 const NAME: usize = 46;
 
 /// The kinds that took the most time, and the sum.
-pub(super) fn main_kinds(summary: &Summary) -> Grid {
+pub(super) fn main_kinds(summary: &FaultSummary) -> Grid {
     let mut grid = kinds(summary, KINDS);
     let rest = summary.kinds.iter().skip(KINDS);
     let (kinds, faults, time) = rest.fold((0, 0, 0), |sum, kind| {
@@ -27,18 +27,18 @@ pub(super) fn main_kinds(summary: &Summary) -> Grid {
 }
 
 /// All kinds, and the sum.
-pub(super) fn all_kinds(summary: &Summary) -> Grid {
+pub(super) fn all_kinds(summary: &FaultSummary) -> Grid {
     with_sum(summary, kinds(summary, usize::MAX))
 }
 
-fn with_sum(summary: &Summary, mut grid: Grid) -> Grid {
+fn with_sum(summary: &FaultSummary, mut grid: Grid) -> Grid {
     if summary.kinds.len() > 1 {
         grid.rows.push(latencies("all", &summary.total));
     }
     grid
 }
 
-fn kinds(summary: &Summary, limit: usize) -> Grid {
+fn kinds(summary: &FaultSummary, limit: usize) -> Grid {
     let heading = [
         "kind", "faults", "time", "p50", "p90", "p99", "p99.9", "max",
     ];
@@ -60,7 +60,7 @@ fn latencies(label: &str, row: &Row) -> Vec<Cell> {
 }
 
 /// The mappings that took the most time.
-pub(super) fn main_mappings(summary: &Summary) -> Grid {
+pub(super) fn main_mappings(summary: &FaultSummary) -> Grid {
     let mut grid = Grid::headed(&["mapping", "faults", "time", "share"]);
     let mut row = |name: &str, faults: u64, time_ns: u64| {
         let [faults, time, share] = numbers(summary, faults, time_ns);
@@ -80,7 +80,7 @@ pub(super) fn main_mappings(summary: &Summary) -> Grid {
 }
 
 /// Faults, their time, and their share: of the time where there is one, else of the faults.
-fn numbers(summary: &Summary, faults: u64, time_ns: u64) -> [String; 3] {
+fn numbers(summary: &FaultSummary, faults: u64, time_ns: u64) -> [String; 3] {
     let total = &summary.total;
     match total.timed > 0 {
         true => {
@@ -92,7 +92,7 @@ fn numbers(summary: &Summary, faults: u64, time_ns: u64) -> [String; 3] {
 }
 
 /// The rows of a list; those that weigh next to nothing are one.
-pub(super) fn list(summary: &Summary, rows: impl Iterator<Item = (String, u64, u64)>) -> Grid {
+pub(super) fn list(summary: &FaultSummary, rows: impl Iterator<Item = (String, u64, u64)>) -> Grid {
     let align = [Align::Right, Align::Right, Align::Right, Align::Wrapped];
     let mut grid = Grid::headed(&["faults", "time", "share", ""]).aligned(&align);
     let (tiny, rows): (Vec<_>, Vec<_>) =
@@ -116,7 +116,7 @@ pub(super) fn list(summary: &Summary, rows: impl Iterator<Item = (String, u64, u
 }
 
 /// Whether a row is less than a thousandth of the time, or of the faults where none is timed.
-fn is_tiny(summary: &Summary, faults: u64, time_ns: u64) -> bool {
+fn is_tiny(summary: &FaultSummary, faults: u64, time_ns: u64) -> bool {
     let total = &summary.total;
     match total.timed > 0 {
         true => time_ns.saturating_mul(1000) < total.time_ns,

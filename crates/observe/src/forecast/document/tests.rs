@@ -8,7 +8,7 @@ use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_text};
 
 fn forecast(extent: Extent, fits: Fits) -> Forecast {
-    let growth = |ranges, bytes_added| Growth {
+    let growth = |ranges, bytes_added| MemoryGrowth {
         ranges,
         bytes_added,
     };

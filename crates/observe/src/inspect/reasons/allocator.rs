@@ -186,7 +186,7 @@ pub(super) fn larger_steps(space: &Space) -> String {
 mod tests {
     use super::*;
     use crate::address_space::test_space::{mapping, space};
-    use crate::address_space::{Kind, Permissions};
+    use crate::address_space::{MappingKind, Permissions};
 
     fn advice_for(files: &[&str], environment: &[(&str, &str)]) -> String {
         let files = files.iter().zip(1..).map(|(name, place)| {
@@ -199,7 +199,7 @@ mod tests {
         let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         space.process.environment = pairs.collect();
         let heap = Mapping {
-            kind: Kind::Heap,
+            kind: MappingKind::Heap,
             ..mapping(1 << 20, 9 << 20, Vec::new())
         };
         advice(&space, &heap)
@@ -225,7 +225,7 @@ mod tests {
         library.name = LIBC.into();
         let small = mapping(1 << 30, (1 << 30) + (256 << 10), Vec::new());
         let heap = Mapping {
-            kind: Kind::Heap,
+            kind: MappingKind::Heap,
             ..small.clone()
         };
         let plain = space(vec![library.clone()]);

@@ -1,6 +1,6 @@
 //! Files, shared memory and the page cache.
 
-use crate::address_space::Kind;
+use crate::address_space::MappingKind;
 
 use super::Code;
 use super::large_folios::LargeFolios;
@@ -83,7 +83,7 @@ fn misaligned(range: &Range<'_>) -> bool {
 /// Single pages only, here and wherever else this process maps that file system, which is not
 /// known to have larger ones.
 fn no_large_folio(range: &Range<'_>) -> bool {
-    range.mapping.kind == Kind::File
+    range.mapping.kind == MappingKind::File
         && shows_the_cache(range)
         && LargeFolios::of(range) == LargeFolios::Absent
 }
@@ -91,7 +91,7 @@ fn no_large_folio(range: &Range<'_>) -> bool {
 /// As long as no large folio of the file system was seen, it may have none.
 fn or_none_at_all(range: &Range<'_>) -> Vec<Code> {
     match LargeFolios::of(range) {
-        _ if range.mapping.kind != Kind::File => Vec::new(),
+        _ if range.mapping.kind != MappingKind::File => Vec::new(),
         LargeFolios::Seen => Vec::new(),
         _ => vec![Code::FileNoLargeFolio],
     }

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::address_space::{Kind, Mapping, Space};
+use crate::address_space::{Mapping, MappingKind, Space};
 use hugewise_base::units::bytes_text;
 
 use super::allocator::larger_steps;
@@ -17,7 +17,7 @@ use super::{Certainty, Code, Judgement};
 /// A mapping that looks as if it had grown in steps.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Growth {
+pub struct StepwiseGrowth {
     /// Index of the mapping.
     pub mapping: usize,
     /// Huge-page ranges that are small for it.
@@ -40,7 +40,7 @@ const LEAST_RANGES: u64 = 3;
 
 /// The mappings whose small ranges have the pattern of growth.
 #[must_use]
-pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<Growth> {
+pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<StepwiseGrowth> {
     judgements
         .chunk_by(|one, next| one.mapping == next.mapping)
         .filter_map(|of_mapping| {
@@ -55,7 +55,7 @@ pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<Growth> 
             (ranges >= LEAST_RANGES).then_some(())?;
             below_a_huge_page(space, mapping, of_mapping)
                 .or_else(|| across_borders(space, of_mapping, &small))
-                .map(|shape| Growth {
+                .map(|shape| StepwiseGrowth {
                     mapping: index,
                     ranges,
                     resident_bytes: small.iter().filter_map(|one| one.resident_bytes).sum(),
@@ -133,7 +133,7 @@ fn alternative(mapping: &Mapping) -> String {
 }
 
 fn remedy(space: &Space, mapping: &Mapping) -> String {
-    if mapping.kind == Kind::Heap {
+    if mapping.kind == MappingKind::Heap {
         larger_steps(space)
     } else {
         let huge = bytes_text(space.huge_bytes);

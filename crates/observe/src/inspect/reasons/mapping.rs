@@ -1,6 +1,6 @@
 //! The mapping: its size, its neighbours, its kind, its advice.
 
-use crate::address_space::{Kind, Mapping};
+use crate::address_space::{Mapping, MappingKind};
 use hugewise_base::units::bytes_text;
 
 use super::Code;
@@ -113,7 +113,11 @@ const SPECIAL: [&str; 4] = ["io", "pf", "mm", "de"];
 /// Special mappings, and those that the kernel makes for itself.
 fn vma_type(range: &Range<'_>) -> bool {
     let special = range.mapping.flags().first_of(&SPECIAL);
-    special.is_some() || matches!(range.mapping.kind, Kind::Kernel | Kind::Device)
+    special.is_some()
+        || matches!(
+            range.mapping.kind,
+            MappingKind::Kernel | MappingKind::Device
+        )
 }
 
 /// What keeps two mappings that touch from being one, the lower first; `None` where nothing shows
@@ -149,7 +153,7 @@ fn difference(below: &Mapping, above: &Mapping) -> Option<String> {
 /// kernel the stack of the first thread.
 fn grows_in_steps(mapping: &Mapping) -> bool {
     let kind = mapping.kind;
-    let chosen = matches!(kind, Kind::Anonymous | Kind::Heap) || kind.is_shmem();
+    let chosen = matches!(kind, MappingKind::Anonymous | MappingKind::Heap) || kind.is_shmem();
     chosen && mapping.permissions.any()
 }
 
@@ -163,7 +167,7 @@ fn map_stack(range: &Range<'_>) -> bool {
 
 /// The kernel sets the same flag for stacks, with a guard or without (since Linux 6.8).
 fn or_stack(range: &Range<'_>) -> Vec<Code> {
-    let anonymous = range.mapping.kind == Kind::Anonymous;
+    let anonymous = range.mapping.kind == MappingKind::Anonymous;
     Vec::from_iter(anonymous.then_some(Code::MapStack))
 }
 

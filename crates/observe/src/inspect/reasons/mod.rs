@@ -35,7 +35,7 @@ mod totals;
 
 pub use allocator::ADVICE_VARIABLES;
 pub use code::Code;
-pub use growth::{Growth, recognise_growth};
+pub use growth::{StepwiseGrowth, recognise_growth};
 pub use judge::{Wording, judge};
 pub use judgement::{Certainty, Judgement, Obstacle};
 pub use row::State;

@@ -1,6 +1,6 @@
 //! The owner of anonymous memory, as far as the shape of its mapping tells: a remedy is for one owner.
 
-use crate::address_space::{Kind, Mapping, Space};
+use crate::address_space::{Mapping, MappingKind, Space};
 
 /// The owner of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,10 @@ const ROUND_BYTES: u64 = 64 << 10;
 impl Owner {
     /// Returns the owner of a mapping.
     pub(super) fn of(space: &Space, mapping: &Mapping) -> Self {
-        if mapping.kind == Kind::Heap {
+        if mapping.kind == MappingKind::Heap {
             return Self::Heap;
         }
-        let closed = |one: &&Mapping| !one.permissions.any() && one.kind == Kind::Anonymous;
+        let closed = |one: &&Mapping| !one.permissions.any() && one.kind == MappingKind::Anonymous;
         let mut neighbours = space.mappings.iter().filter(closed);
         let touches = |one: &Mapping| one.end == mapping.start || one.start == mapping.end;
         let is_room = |one: &Mapping| {
@@ -68,7 +68,7 @@ mod tests {
             Owner::of(&space(all), &one)
         };
         let heap = Mapping {
-            kind: Kind::Heap,
+            kind: MappingKind::Heap,
             ..open(20 * MIB)
         };
         assert_eq!(owner(heap, None), Owner::Heap);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::address_space::{Frames, Kind, Mapping, Pages, Space};
+use crate::address_space::{Frames, Mapping, MappingKind, Pages, Space};
 use hugewise_base::counter::Counter;
 use hugewise_base::host::ThpSettings;
 
@@ -29,7 +29,7 @@ impl Whole {
             large_folios: space
                 .mappings
                 .iter()
-                .filter(|mapping| mapping.kind == Kind::File && shows_large_folios(mapping))
+                .filter(|mapping| mapping.kind == MappingKind::File && shows_large_folios(mapping))
                 .map(|mapping| mapping.device)
                 .collect(),
             covered: covered(space),
@@ -60,7 +60,7 @@ fn covered(space: &Space) -> Vec<(u64, u64)> {
 pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
     let memory = |mapping: &Mapping| (mapping.permissions.shared(), mapping.device, mapping.inode);
     let guard = !one.permissions.any() || !other.permissions.any();
-    let segments = one.kind == Kind::File && one.permissions != other.permissions;
+    let segments = one.kind == MappingKind::File && one.permissions != other.permissions;
     memory(one) == memory(other) && !guard && !segments
 }
 
@@ -233,7 +233,7 @@ impl<'a> Range<'a> {
 
     /// Whether the mapping shows a file or shared memory.
     pub(super) fn is_file(&self) -> bool {
-        self.mapping.kind == Kind::File || self.mapping.kind.is_shmem()
+        self.mapping.kind == MappingKind::File || self.mapping.kind.is_shmem()
     }
 
     /// The mappings that touch this one, below and above.

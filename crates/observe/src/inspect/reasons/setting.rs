@@ -1,6 +1,6 @@
 //! The settings of the process and of the machine.
 
-use crate::address_space::{Kind, Mapping, Space};
+use crate::address_space::{Mapping, MappingKind, Space};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::units::MIB;
 use hugewise_experiment::run::trial::remedy;
@@ -164,14 +164,14 @@ fn shmem(range: &Range<'_>) -> bool {
 fn shmem_mode<'a>(range: &Range<'a>) -> Option<(&'static str, &'a str)> {
     let global = range.thp()?.shmem_enabled.as_deref()?;
     match range.mapping.kind {
-        Kind::Tmpfs | Kind::SharedMemory if matches!(global, "deny" | "force") => {
+        MappingKind::Tmpfs | MappingKind::SharedMemory if matches!(global, "deny" | "force") => {
             Some(("shmem_enabled", global))
         }
-        Kind::Tmpfs => {
+        MappingKind::Tmpfs => {
             let own = range.mapping.mount_huge.as_deref();
             Some(("the mount option huge", own.unwrap_or("never")))
         }
-        Kind::SharedMemory => {
+        MappingKind::SharedMemory => {
             let kib = range.space.huge_bytes / 1024;
             match range.settings.shmem_sizes.get(&kib).map(String::as_str) {
                 None | Some("inherit") => Some(("shmem_enabled", global)),

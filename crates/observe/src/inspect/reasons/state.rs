@@ -1,7 +1,7 @@
 //! Memory that is huge, or in use by nobody: these reasons rest on the pages alone. And the two that
 //! nothing shows.
 
-use crate::address_space::Kind;
+use crate::address_space::MappingKind;
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
 
@@ -164,13 +164,13 @@ fn or_untouched(range: &Range<'_>) -> Vec<Code> {
 
 fn no_thp(range: &Range<'_>) -> bool {
     matches!(range.settings.thp, Err(Missing::NotSupported { .. }))
-        && range.mapping.kind != Kind::Hugetlb
+        && range.mapping.kind != MappingKind::Hugetlb
         && !already_pmd(range)
 }
 
 /// By the scan; without it where smaps says that all of the mapping is, or nothing.
 fn already_pmd(range: &Range<'_>) -> bool {
-    if range.mapping.kind == Kind::Hugetlb {
+    if range.mapping.kind == MappingKind::Hugetlb {
         return false;
     }
     match range.pages.map(|pages| pages.huge) {
@@ -193,12 +193,12 @@ pub(super) fn may_be_huge(range: &Range<'_>) -> bool {
         .pages
         .is_some_and(|pages| pages.huge.is_none() && pages.present == range.pages_per_range());
     full && range.is_whole()
-        && range.mapping.kind != Kind::Hugetlb
+        && range.mapping.kind != MappingKind::Hugetlb
         && range.huge_by_totals() != Some(0)
 }
 
 fn hugetlb(range: &Range<'_>) -> bool {
-    range.mapping.kind == Kind::Hugetlb
+    range.mapping.kind == MappingKind::Hugetlb
 }
 
 /// Whether an empty page table may be left in a mapping: not where all tables of the process

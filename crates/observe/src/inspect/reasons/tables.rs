@@ -1,7 +1,7 @@
 //! Page tables that nothing populated needs. A range that was emptied page by page looks like
 //! one that was never used, but its table stays; the kernel counts tables for each process.
 
-use crate::address_space::{Kind, Mapping, Run, Space};
+use crate::address_space::{Mapping, MappingKind, Run, Space};
 
 /// Bytes of an entry of a page table, at all levels.
 const ENTRY_BYTES: u64 = 8;
@@ -106,7 +106,7 @@ impl Levels {
     fn count(&mut self, mapping: &Mapping, run: &Run) {
         let populated = run.pages.populated() > 0 || run.pages.guard > Some(0);
         // Where explicit huge pages hang depends on their size.
-        if !populated || mapping.kind == Kind::Hugetlb {
+        if !populated || mapping.kind == MappingKind::Hugetlb {
             return;
         }
         if has_lowest(mapping, run) {
@@ -195,10 +195,10 @@ mod tests {
             one.kind = kind;
             tables(9 << 12, vec![one]).unwrap().needed / 4096
         };
-        assert_eq!(needed(Kind::Anonymous, huge.clone()), 3);
-        assert_eq!(needed(Kind::SharedMemory, huge.clone()), 2);
-        assert_eq!(needed(Kind::File, pages(1)), 3);
-        assert_eq!(needed(Kind::Hugetlb, huge), 0);
+        assert_eq!(needed(MappingKind::Anonymous, huge.clone()), 3);
+        assert_eq!(needed(MappingKind::SharedMemory, huge.clone()), 2);
+        assert_eq!(needed(MappingKind::File, pages(1)), 3);
+        assert_eq!(needed(MappingKind::Hugetlb, huge), 0);
     }
 
     #[test]

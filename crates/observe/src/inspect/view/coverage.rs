@@ -10,7 +10,7 @@ use super::{Glob, Inspection};
 use hugewise_base::units::{Unit, bytes_text};
 use hugewise_text::figure::Figure;
 use hugewise_text::grid::Grid;
-use hugewise_text::svg::{Anchor, Axis, Field, Svg, WIDTH, fitted};
+use hugewise_text::svg::{Anchor, Axis, PlotArea, Svg, WIDTH, fitted};
 
 const TITLE: &str = "Memory by mapping";
 const LEFT: f64 = 200.0;
@@ -84,7 +84,7 @@ fn draw(parts: &[Part]) -> Option<String> {
     let mut svg = Svg::default();
     let is_drawn = |index: usize| parts.iter().any(|part| part.states[index] > 0);
     let top = legend(&mut svg, is_drawn);
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: WIDTH - 12.0,
         top,

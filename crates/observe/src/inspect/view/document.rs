@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use crate::address_space::{Process, Sort, Source, WordSize};
-use crate::inspect::reasons::{Certainty, Code, Growth, Judgement, State};
+use crate::inspect::reasons::{Certainty, Code, Judgement, State, StepwiseGrowth};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
 use hugewise_text::Tone;
@@ -165,7 +165,7 @@ impl Inspection {
 
     /// The largest growth on the first screen.
     fn growth_section(&self) -> Section {
-        let mut growth: Vec<&Growth> = self.growth.iter().collect();
+        let mut growth: Vec<&StepwiseGrowth> = self.growth.iter().collect();
         growth.sort_by_key(|one| Reverse(one.resident_bytes));
         let mut section = Section::default();
         for (index, one) in growth.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::address_space::Space;
 use crate::forecast::Forecast;
 use crate::inspect::reasons::{
-    Code, Growth, Judgement, Settings, State, Wording, judge, recognise_growth,
+    Code, Judgement, Settings, State, StepwiseGrowth, Wording, judge, recognise_growth,
 };
 use hugewise_text::document::Level;
 
@@ -31,7 +31,7 @@ pub use csv::csv;
 pub use map::map;
 pub use pick::Glob;
 pub use several::{Brief, several, several_csv};
-pub use summary::{FolioBytes, ReasonBytes, Summary};
+pub use summary::{FolioBytes, ProcessSummary, ReasonBytes};
 
 /// Name and version of the JSON form.
 pub const FORMAT: &str = "hugewise-inspection 1";
@@ -44,11 +44,11 @@ pub struct Inspection {
     /// [`FORMAT`].
     pub format: String,
     /// Memory by kind, and by reason.
-    pub summary: Summary,
+    pub summary: ProcessSummary,
     /// The reason of every range, by rising address.
     pub judgements: Vec<Judgement>,
     /// Mappings that look as if they had grown in steps.
-    pub growth: Vec<Growth>,
+    pub growth: Vec<StepwiseGrowth>,
     /// What huge pages would cost and could be worth, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
@@ -90,7 +90,7 @@ impl Inspection {
         let judgements = judge(&space, &settings, wording);
         Self {
             format: FORMAT.to_owned(),
-            summary: Summary::of(&space, &judgements),
+            summary: ProcessSummary::of(&space, &judgements),
             growth: recognise_growth(&space, &judgements),
             judgements,
             forecast: None,

@@ -11,7 +11,7 @@ use super::{could_be_huge, is_small};
 /// The memory of a process by kind, in bytes. `None` is what no source told.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Summary {
+pub struct ProcessSummary {
     /// Address space that is mapped.
     pub mapped: u64,
     /// Mappings.
@@ -75,7 +75,7 @@ pub struct ReasonBytes {
     pub resident: Option<u64>,
 }
 
-impl Summary {
+impl ProcessSummary {
     /// Memory in huge pages of any sort, in bytes.
     #[must_use]
     pub fn huge(&self) -> Option<u64> {

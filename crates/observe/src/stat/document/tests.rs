@@ -14,7 +14,7 @@ fn drawn(header: &Header, intervals: &[Interval], verbose: Verbosity) -> String 
         ..Style::default()
     };
     let mut text = to_text(&header.document(), &style) + &live_heading(header);
-    let mut summary = Summary::default();
+    let mut summary = StatSummary::default();
     for interval in intervals {
         text.push_str(&live_line(header, interval));
         summary.add(interval);
@@ -146,7 +146,7 @@ fn faults_that_went_with_the_process_have_no_rate() {
 #[test]
 fn markdown_has_the_intervals_as_a_table() {
     let header = header();
-    let mut summary = Summary::default();
+    let mut summary = StatSummary::default();
     let intervals = [interval(0), interval(1)];
     intervals.iter().for_each(|interval| summary.add(interval));
     let summary = summary.finished(&header.hardware, None);

@@ -8,7 +8,7 @@ use crate::run::metric::MetricId;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::Scaler;
-use crate::text::svg::{Anchor, Axis, Field, Svg, WIDTH, fitted};
+use crate::text::svg::{Anchor, Axis, PlotArea, Svg, WIDTH, fitted};
 use crate::text::wrap::plain;
 
 const LEFT: f64 = 180.0;
@@ -125,7 +125,7 @@ fn table(sums: &[Sum]) -> Grid {
 
 fn draw(sums: &[Sum]) -> Option<String> {
     let rows: usize = sums.iter().map(|sum| sum.parts.len() + 1).sum();
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: WIDTH - 100.0,
         top: 4.0,

@@ -9,7 +9,7 @@ use crate::run::stats::quantile::sorted;
 use crate::run::stats::{Sample, median, quantile};
 use crate::text::figure::Figure;
 use crate::text::number::Scaler;
-use crate::text::svg::{Anchor, Axis, Field, Shape, Svg, WIDTH, colour, fitted};
+use crate::text::svg::{Anchor, Axis, PlotArea, Shape, Svg, WIDTH, colour, fitted};
 use crate::text::wrap::plain;
 
 const LEFT: f64 = 170.0;
@@ -24,7 +24,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
     let metric = metric_of(report.record, &report.table.verdict.metric);
     let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
     let scaler = Scaler::for_row(&metric.unit, &values);
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: WIDTH - 20.0,
         top: 4.0,

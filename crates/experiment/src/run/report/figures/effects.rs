@@ -10,7 +10,9 @@ use crate::run::record::Record;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{Scaler, chosen_percent};
-use crate::text::svg::{Anchor, ChangeAxis, Field, Fill, Place, Shape, Svg, WIDTH, colour, fitted};
+use crate::text::svg::{
+    Anchor, ChangeAxis, Fill, Place, PlotArea, Shape, Svg, WIDTH, colour, fitted,
+};
 use crate::text::wrap::plain;
 
 /// Changes are drawn between these; names stand to the left, numbers to the right.
@@ -231,7 +233,7 @@ fn draw(groups: &[Group], judged: &str, threshold: f64, title: &str) -> Option<S
         .map(|it| HEADING + ROW * it.rows.len() as f64)
         .sum();
     let top = if height > HIGH { AXIS } else { EDGE };
-    let field = Field {
+    let field = PlotArea {
         left: LEFT,
         right: RIGHT,
         top,

@@ -13,7 +13,7 @@ use crate::run::trial::Reading;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::{count, quantity};
-use crate::text::svg::{Anchor, Axis, Field, Place, Sign, Svg, WIDTH, colour};
+use crate::text::svg::{Anchor, Axis, Place, PlotArea, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::{capitalised, plain};
 
 const HEIGHT: f64 = 240.0;
@@ -107,7 +107,7 @@ fn draw(record: &Record, lines: &[Line], title: &str) -> Option<String> {
     let keys = keys_of_policies(record, Sign::Line).into_iter();
     let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
     let top = svg.legend(0.0, &keys.collect::<Vec<_>>()) + 20.0;
-    let field = Field {
+    let field = PlotArea {
         left: 84.0,
         right: WIDTH - 12.0,
         top,
@@ -132,7 +132,7 @@ fn draw(record: &Record, lines: &[Line], title: &str) -> Option<String> {
 }
 
 /// From where on fewer than ten requests are slower.
-fn fence(svg: &mut Svg, field: &Field, across: &Axis, requests: f64) {
+fn fence(svg: &mut Svg, field: &PlotArea, across: &Axis, requests: f64) {
     let nines = nines(STEADY / requests);
     if nines <= 0.0 || !across.holds(nines) {
         return;

@@ -9,7 +9,7 @@ use crate::run::trial::Trial;
 use crate::text::figure::Figure;
 use crate::text::grid::{Align, Grid};
 use crate::text::number::Scaler;
-use crate::text::svg::{Anchor, Axis, Field, Key, Place, Shape, Sign, Svg, WIDTH, colour};
+use crate::text::svg::{Anchor, Axis, Key, Place, PlotArea, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 /// Height of the field.
@@ -110,7 +110,7 @@ pub(super) fn draw(
         text: arm.name.clone(),
     });
     let top = svg.legend(0.0, &keys.collect::<Vec<_>>()) + 8.0;
-    let field = Field {
+    let field = PlotArea {
         left: 84.0,
         right: WIDTH - 4.0,
         top,
@@ -150,7 +150,7 @@ pub(super) fn draw(
 
 /// Where trials lie.
 struct Paper {
-    field: Field,
+    field: PlotArea,
     across: Axis,
     up: Axis,
 }

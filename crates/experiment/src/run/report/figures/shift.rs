@@ -8,7 +8,7 @@ use crate::text::ends::percent_ends;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
 use crate::text::number::chosen_percent;
-use crate::text::svg::{Axis, ChangeAxis, Field, Fill, Key, Shape, Sign, Svg, WIDTH, colour};
+use crate::text::svg::{Axis, ChangeAxis, Fill, Key, PlotArea, Shape, Sign, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
 const HEIGHT: f64 = 200.0;
@@ -99,7 +99,7 @@ fn draw(lines: &[Line], keys: Vec<Key>, threshold: f64) -> Option<String> {
     let mut svg = Svg::default();
     let drawn = |key: &Key| lines.iter().any(|line| line.index == key.index);
     let top = svg.legend(0.0, &keys.into_iter().filter(drawn).collect::<Vec<_>>()) + 8.0;
-    let field = Field {
+    let field = PlotArea {
         left: 84.0,
         right: WIDTH - 4.0,
         top,

@@ -5,7 +5,7 @@ use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::policy::realise::{FileWrite, Reach, Realisation};
 use hugewise_fleet::Phase;
 use hugewise_linux::machine::turn::{Purpose, Turn};
-use hugewise_linux::undo::Place;
+use hugewise_linux::undo::UndoFolder;
 
 use super::orders::{Order, Task};
 use super::period::End;
@@ -17,7 +17,7 @@ use crate::{exit, paths};
 
 /// What a task needs while its settings are in force.
 pub(super) struct Held<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: &'a UndoFolder,
     pub(super) files: &'a [FileWrite],
     pub(super) stratum: String,
 }
@@ -27,7 +27,7 @@ impl Agent {
     pub(super) fn carry_out(&mut self, task: Task) -> Result<()> {
         let policy = task.policy();
         let (turn, realisation) = self.take(&policy)?;
-        let place = Place::new(&self.root, &paths::machine_state());
+        let place = UndoFolder::new(&self.root, &paths::machine_state());
         let held = Held {
             place: &place,
             files: &realisation.files,

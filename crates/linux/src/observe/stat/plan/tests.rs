@@ -142,7 +142,7 @@ fn what_a_trial_of_run_counts_on_ten_machines() {
     let mut text = String::new();
     for machine in machines() {
         let (_folder, root) = root(&machine);
-        let plan = plan(&root, &machine.table, None, &Events::Walks).unwrap();
+        let plan = plan(&root, &machine.table, None, &WantedEvents::Walks).unwrap();
         assert_eq!(plan.refused, [], "{}", machine.name);
         write!(text, "{}\n{}", machine.name, told(&plan)).unwrap();
     }
@@ -201,7 +201,7 @@ fn nothing_to_count_is_one_reason() {
         absent: vec![cycles],
         ..machine.table.clone()
     };
-    let why = plan(&root, &table, None, &Events::Usual).unwrap_err();
+    let why = plan(&root, &table, None, &WantedEvents::Usual).unwrap_err();
     assert_eq!(why, Missing::NoHardware);
 }
 
@@ -215,7 +215,7 @@ fn names_of_perf_list_work_and_others_are_named() {
         "cycles",
         "nonsense",
     ];
-    let events = Events::Named(names.map(str::to_owned).to_vec());
+    let events = WantedEvents::Named(names.map(str::to_owned).to_vec());
     assert_eq!(events.unknown(&sources), ["nonsense"]);
     let named = plan(&root, &Table::with_counters(4), None, &events).unwrap();
     let groups = &named.pmus()[0].groups;

@@ -249,6 +249,16 @@ pub fn with_tools(command: &mut Command) -> Result<()> {
 }
 
 /// Runs the tests of a name that `make test` leaves out.
+/// Looks for the promised instructions in each loop that is measured.
+///
+/// # Errors
+/// An instruction is missing, or a loop calls a function.
+pub fn loops() -> Result<()> {
+    install(&["objdump:binutils"])?;
+    let test = "test --locked --workspace --test disassembly -- --ignored";
+    show(Command::new("cargo").args(test.split(' ')))
+}
+
 fn ignored(name: &str, cargo: &mut Command) -> Result<()> {
     let test = "test --locked -p hugewise --test cli";
     show(

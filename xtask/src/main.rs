@@ -78,6 +78,8 @@ enum Task {
     TestLoad,
     /// Tries `export`, its alerts and its dashboards with the real Prometheus (three minutes).
     TestObserve,
+    /// Reads the machine code of the loops that are measured.
+    TestLoops,
     /// Installs `.deb`, `.rpm` and image, and runs them.
     TestPackages(release::Packages),
     /// Makes the gallery, and looks at it in Chromium and Firefox.
@@ -115,6 +117,7 @@ fn main() -> anyhow::Result<()> {
         Task::TestFleet(arguments) => checks::fleet(&arguments),
         Task::TestKernels(arguments) => checks::kernels(&arguments),
         Task::TestLoad => checks::load(),
+        Task::TestLoops => checks::loops(),
         Task::TestObserve => checks::observe(),
         Task::TestPackages(arguments) => release::test_packages(&arguments),
         Task::TestPages => gallery::test_pages(),

@@ -25,7 +25,7 @@ fn an_area_and_an_imperative_are_accepted() {
 fn other_subjects_are_refused() {
     let long = format!("report: {}", "a".repeat(65));
     for subject in [
-        "A sham has a column beside what it explains",
+        "An overhead control has a column beside what it explains",
         "Report: show less",
         "report: Show less",
         "report: show less.",

@@ -14,9 +14,9 @@ use hugewise_text::number::counted;
 use hugewise_text::wrap::plain;
 
 mod contradiction;
+mod howto;
 mod program;
 mod ruling;
-mod way;
 
 /// Rows on the first screen of many programs.
 const ROWS: usize = 8;

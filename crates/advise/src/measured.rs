@@ -108,7 +108,7 @@ fn price_text(record: &Record, row: &Comparison) -> String {
 
 /// Whether a policy sets how it is put in force and nothing else, so that it is no advice.
 fn changes_nothing(record: &Record, name: &str) -> bool {
-    record.header.plan.is_sham(name)
+    record.header.plan.is_overhead_control(name)
 }
 
 /// The words of a command, which may be a line of the shell.

@@ -7,13 +7,13 @@
 pub mod analyse;
 pub mod assign;
 mod check;
-pub mod duty;
 pub mod guardrail;
 mod moment;
 pub mod period;
 pub mod plan;
 pub mod prometheus;
 pub mod row;
+pub mod schedule;
 pub mod simulate;
 pub mod snippet;
 pub mod stop;

@@ -1,8 +1,8 @@
 //! Numbers that no honest fleet has: every statistic ends soon, and none panics.
 
 use hugewise_fleet::Sums;
+use hugewise_fleet::analyse::detectable_effect::{Bar, Expected, detectable};
 use hugewise_fleet::analyse::estimate;
-use hugewise_fleet::analyse::forecast::{Bar, Expected, detectable};
 use proptest::prelude::*;
 
 use crate::numbers::{ends, number, numbers};

@@ -4,10 +4,10 @@
 mod cgroup_name;
 mod cli;
 mod cmd;
+mod collapse_facts;
 mod exit;
 mod experiment;
 mod file;
-mod forecast;
 #[cfg(feature = "http")]
 mod http;
 mod interrupt;

@@ -10,8 +10,8 @@ use std::io::BufRead;
 use std::process::ExitCode;
 
 use crate::arguments::Arguments;
+use crate::memory_budget::{Room, be_first_to_go, room};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
-use crate::room::{Room, be_first_to_go, room};
 use crate::{Trouble, tell};
 
 /// What is filled between two looks at the machine.

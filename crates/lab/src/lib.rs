@@ -14,11 +14,10 @@ mod double_fault;
 mod fault_mix;
 mod fragment;
 mod fragmented;
-mod gaps;
 mod group;
-mod late;
 mod map;
 mod mappings;
+mod memory_budget;
 mod missing;
 mod no_ptrace;
 mod pace;
@@ -29,11 +28,12 @@ mod pressure;
 mod reads;
 mod refuse;
 mod region;
-mod room;
 mod seccomp;
 mod serve;
 mod shared;
 mod sites;
+mod slow_faults;
+mod sparse_memory;
 mod stacks;
 mod stride;
 mod threads;
@@ -223,7 +223,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),
         "sparse" => planted::sparse(&mut rest),
-        "gaps" => gaps::run(&mut rest),
+        "gaps" => sparse_memory::run(&mut rest),
         "split" => planted::split(&mut rest),
         "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),

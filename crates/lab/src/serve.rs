@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::arguments::Arguments;
-use crate::late::LatePage;
 use crate::region::{Advice, Align, Region, page_bytes};
+use crate::slow_faults::LatePage;
 use crate::{Trouble, stacks};
 
 /// What goes wrong with a server.

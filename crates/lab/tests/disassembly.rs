@@ -165,6 +165,7 @@ fn listing() -> Result<String, String> {
 }
 
 #[test]
+#[ignore = "reads machine code of the whole program: cargo xtask test-loops"]
 fn every_loop_holds_its_instructions() {
     let (rows, alone) = match std::env::consts::ARCH {
         "x86_64" => (X86_64, X86_64_ALONE),

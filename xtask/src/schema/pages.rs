@@ -74,7 +74,7 @@ pub const PAGES: &[Page] = &[
         lead: include_str!("lead/faults.md"),
         roots: &[
             ("hugewise_observe::faults::event", "Event"),
-            ("hugewise_observe::faults::summary", "Summary"),
+            ("hugewise_observe::faults::summary", "FaultSummary"),
         ],
     },
     Page {

@@ -1,7 +1,7 @@
 //! One program and the rules that concern it.
 
 use super::ROWS;
-use super::way::Way;
+use super::howto::Way;
 use crate::advice::{Part, Program};
 use crate::rule::Change;
 use crate::ruling::{Ruling, Standing};

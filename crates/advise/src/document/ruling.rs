@@ -2,7 +2,7 @@
 
 use std::iter::{once, repeat};
 
-use super::way::{Way, ways};
+use super::howto::{Way, ways};
 use crate::command::{Command, PLACE};
 use crate::condition::unknown;
 use crate::measured::Belief;

@@ -20,9 +20,9 @@ pub use {
 };
 
 #[cfg(not(feature = "parquet"))]
-mod without;
+mod disabled;
 #[cfg(not(feature = "parquet"))]
-pub use without::{Part, Reader, Source, file, reads};
+pub use disabled::{Part, Reader, Source, file, reads};
 
 /// Why a file cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::asked::Asked;
-use super::forecast::Bar;
+use super::detectable_effect::Bar;
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
-use super::lot::{Lot, Shuffle, draws};
-use super::redrawn::Redrawn;
+use super::questions::Asked;
+use super::randomisation_test::{Lot, Shuffle, draws};
+use super::rerandomise::Redrawn;
 use super::scale::Scale;
 use super::shares::Shares;
 use super::spending::Spending;

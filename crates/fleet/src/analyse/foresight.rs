@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::detectable_effect::before_the_slope;
 use super::estimate::{Estimate, Sample};
-use super::forecast::before_the_slope;
 use super::tally::{Tally, Time, Unit};
 
 /// What the smallest effect that is found rests on.

@@ -1,18 +1,18 @@
 //! The analysis of a fleet experiment: what the rows say of each arm against the control.
 
 pub mod analysis;
-mod asked;
 mod covered;
+pub mod detectable_effect;
 pub mod document;
 pub mod estimate;
-pub mod forecast;
 pub mod foresight;
 pub mod loss;
-pub mod lot;
 pub mod page;
 mod past;
 pub mod planned;
-pub mod redrawn;
+mod questions;
+pub mod randomisation_test;
+pub mod rerandomise;
 pub mod scale;
 pub mod shares;
 pub mod spending;

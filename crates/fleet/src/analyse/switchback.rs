@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::forecast::{Bar, Expected};
-use super::lot::sign_p;
+use super::detectable_effect::{Bar, Expected};
+use super::randomisation_test::sign_p;
 use super::scale::Scale;
 use super::tally::{Tally, Turn};
 

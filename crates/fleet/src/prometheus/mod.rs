@@ -9,8 +9,8 @@ mod rows;
 pub use answer::{Point, Series, names, range};
 pub use rows::Gathered;
 
-use super::duty::next_change;
 use super::plan::{Moment, Plan};
+use super::schedule::next_change;
 
 /// The series that is read. Its labels are `experiment`, `unit`, `stratum`, `arm` and `metric`.
 pub const SERIES: &str = "hugewise_fleet:value";

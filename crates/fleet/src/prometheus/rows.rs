@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::answer::{Labels, Series};
 use super::{Statistic, Stretch};
 use crate::assign::OUTSIDE;
-use crate::duty::{Duty, duty};
 use crate::plan::{Moment, Plan};
+use crate::schedule::{Duty, duty};
 use crate::{Ending, Phase, Proof, Row, Sums};
 
 /// Count, mean and variance of the periods of one metric.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::{ARMS, Fleet, SimulatedAssignment};
 use crate::analyse::analysis::Word;
-use crate::analyse::forecast::{Bar, POWER, before_the_slope, detectable};
+use crate::analyse::detectable_effect::{Bar, POWER, before_the_slope, detectable};
 use crate::analyse::foresight::{Basis, foresee};
-use crate::analyse::lot::{Shuffle, draws, randomisation_p};
+use crate::analyse::randomisation_test::{Shuffle, draws, randomisation_p};
 use crate::analyse::scale::Scale;
 use crate::analyse::tally::{Time, Unit};
 use crate::analyse::{Analysis, Question, Spending, Tally, estimate::Sample};

@@ -16,7 +16,7 @@ pub mod workload;
 pub mod runtimes;
 
 /// Policies that cannot act on the program.
-pub mod idle_policies;
+pub mod ineffective_policies;
 
 /// `run --continue`.
 pub mod continuation;
@@ -25,7 +25,7 @@ pub mod continuation;
 pub mod failures;
 
 /// What a run would leave out.
-pub mod foresight;
+pub mod predicted_drops;
 
 /// `run --dry-run`.
 pub mod preview;
@@ -55,6 +55,7 @@ pub mod earlier;
 pub mod own_setting;
 
 mod announcement;
+mod default_policies;
 mod fragmentation;
 mod free_memory;
 mod latency_files;
@@ -62,4 +63,3 @@ pub mod progress;
 mod progress_line;
 mod rounds;
 mod trial_output;
-mod usual_reach;

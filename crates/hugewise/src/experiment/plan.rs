@@ -149,8 +149,10 @@ impl Options {
             // Between programs, each has a gain from malloc=thp as a whole.
             let is_left_out = |it: &Policy| it.settings.is_malloc_alone() && !programs.is_empty();
             policies.retain(|it| !is_left_out(it));
-            let shams = policies.iter().position(Policy::is_set_as_a_sham);
-            let behind = shams.unwrap_or(policies.len());
+            let controls = policies
+                .iter()
+                .position(Policy::is_set_as_an_overhead_control);
+            let behind = controls.unwrap_or(policies.len());
             policies.splice(behind..behind, self.own_arguments(host, programs));
         }
         // One policy alone asks what it changes.

@@ -14,7 +14,7 @@ use hugewise_text::wrap::plain;
 use serde_json::json;
 
 use super::conduct::words;
-use super::foresight::left_out;
+use super::predicted_drops::left_out;
 use crate::exit;
 use crate::output::{self, Format, Output};
 

@@ -220,6 +220,16 @@ impl Case {
         serde_json::from_slice(&done.get_output().stdout).expect("JSON")
     }
 
+    /// Writes a kept record of two policies, as if it had been made `later_ms` milliseconds later.
+    pub fn kept_run(&self, record: &Path, later_ms: u64) {
+        const KEPT: &str = include_str!("../../../../fixtures/runs/no-effect.jsonl");
+        let (before, rest) = KEPT.split_once("\"created_unix_ms\":").expect("its time");
+        let (began, after) = rest.split_once(',').expect("its end");
+        let began = began.parse::<u64>().expect("milliseconds") + later_ms;
+        let text = format!("{before}\"created_unix_ms\":{began},{after}");
+        std::fs::write(record, text).expect("a record");
+    }
+
     pub fn quick_run(&self, record: &Path) {
         self.hugewise()
             .args([

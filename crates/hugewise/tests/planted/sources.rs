@@ -35,7 +35,7 @@ const MAY: [&str; 28] = [
     "linux/src/spawn/cgroup.rs",
     "linux/src/spawn/folios.rs",
     "linux/src/spawn/page_scan.rs",
-    "linux/src/spawn/sacrifice.rs",
+    "linux/src/spawn/oom_score.rs",
     "linux/src/spawn/tracee.rs",
     "linux/src/spawn/tracer/chain.rs",
     "linux/src/tracepoint/mod.rs",

@@ -12,10 +12,9 @@ use crate::harness::{self, Case, is_root, one_at_a_time, skip};
 
 #[test]
 fn a_record_cut_in_half_is_still_a_record() {
-    let _turn = one_at_a_time();
     let case = Case::new();
     let record = case.path("run.jsonl");
-    case.quick_run(&record);
+    case.kept_run(&record, 0);
     let bytes = std::fs::read(&record).expect("the record");
     let cut = case.path("cut.jsonl");
     std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a shorter record");
@@ -26,10 +25,9 @@ fn a_record_cut_in_half_is_still_a_record() {
 
 #[test]
 fn a_record_is_reported_in_every_form() {
-    let _turn = one_at_a_time();
     let case = Case::new();
     let record = case.path("run.jsonl");
-    case.quick_run(&record);
+    case.kept_run(&record, 0);
     for (form, sign) in [
         ("text", "wall time"),
         ("json", "\"format\": \"hugewise-report 2\""),
@@ -128,10 +126,9 @@ fn records_of_one_experiment_are_tied_together() {
 
 #[test]
 fn what_a_report_cannot_do_is_refused() {
-    let _turn = one_at_a_time();
     let case = Case::new();
     let (one, two) = (case.path("one.jsonl"), case.path("two.jsonl"));
-    case.quick_run(&one);
+    case.kept_run(&one, 0);
     std::fs::copy(&one, &two).expect("a second record");
     let cases: &[(&[&str], &str)] = &[
         (&["--fail-if", "wall_second > +2%"], "wall_seconds"),
@@ -186,10 +183,9 @@ fn an_undecided_condition_is_said() {
 
 #[test]
 fn every_trial_is_drawn() {
-    let _turn = one_at_a_time();
     let case = Case::new();
     let record = case.path("run.jsonl");
-    case.quick_run(&record);
+    case.kept_run(&record, 0);
     let shown = |more: &[&str]| {
         let mut command = case.hugewise();
         command.arg("report").arg(&record).arg("--trials");
@@ -432,12 +428,11 @@ fn rounds_are_not_added_under_other_circumstances() {
 
 #[test]
 fn a_page_of_two_records_is_read_back_as_both() {
-    let _turn = one_at_a_time();
     let case = Case::new();
     let [one, two, page, again] =
         ["one.jsonl", "two.jsonl", "page.html", "again.html"].map(|name| case.path(name));
-    case.quick_run(&one);
-    case.quick_run(&two);
+    case.kept_run(&one, 0);
+    case.kept_run(&two, 3_600_000);
     let report = |arguments: &[&Path]| {
         let mut command = case.hugewise();
         command.args(["report", "--across"]).args(arguments);
@@ -480,11 +475,9 @@ fn a_page_of_two_records_is_read_back_as_both() {
 
 #[test]
 fn the_history_of_a_command_is_a_page() {
-    let _turn = one_at_a_time();
     let case = Case::new();
-    for name in ["one.jsonl", "two.jsonl"] {
-        case.quick_run(&case.path(name));
-    }
+    case.kept_run(&case.path("one.jsonl"), 0);
+    case.kept_run(&case.path("two.jsonl"), 3_600_000);
     let page = case.path("page.html");
     let mut command = case.hugewise();
     command.arg("history").arg("--folder").arg(case.path("."));

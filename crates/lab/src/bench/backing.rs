@@ -7,8 +7,8 @@
 
 use std::ptr;
 
+use super::memory_budget;
 use super::pages::{Mapped, Pages, look};
-use super::room;
 use crate::Trouble;
 use crate::missing::Reason;
 use crate::plant::span::Span;
@@ -61,8 +61,8 @@ impl Request {
     /// Refuses memory of this kind that is not there, before any of it is taken.
     pub(crate) fn check_room(self, bytes: u64, of: &str) -> Result<(), Reason> {
         match self {
-            Self::Hugetlb(page) => room::check_pool(bytes, page),
-            _ => room::check(bytes, of),
+            Self::Hugetlb(page) => memory_budget::check_pool(bytes, page),
+            _ => memory_budget::check(bytes, of),
         }
     }
 

@@ -7,7 +7,7 @@ use super::backing::{Buffer, Request};
 use super::fresh::reason;
 use super::thread::Usage;
 use super::words::Words;
-use super::{Line, Measured, Reason, room};
+use super::{Line, Measured, Reason, memory_budget};
 use crate::Trouble;
 use crate::fragmented::{Holder, TOLERANCE, share_now};
 use crate::plant::look::counter;
@@ -21,7 +21,7 @@ pub(super) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trou
     let percent = words.share()?;
     let bytes = words.number()?;
     words.finish()?;
-    room::be_first_to_go();
+    memory_budget::be_first_to_go();
     if let Err(reason) = request.check_room(request.taken(bytes), "this buffer") {
         return Ok(Err(reason));
     }

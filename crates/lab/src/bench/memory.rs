@@ -7,12 +7,12 @@
 use std::thread;
 
 use super::backing::{Buffer, Request};
-use super::crew::{Crew, repeat};
 use super::kernels::{Arrays, Operation, Pass, find};
 use super::line::{Line, print_missing};
 use super::pages::Pages;
+use super::threads::{Crew, repeat};
 use super::timing::{self, Timed, time};
-use super::{room, words};
+use super::{memory_budget, words};
 use crate::Trouble;
 use crate::missing::Reason;
 use crate::region::huge_bytes;
@@ -24,7 +24,7 @@ pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
         .iter()
         .map(|cell| parse(cell))
         .collect::<Result<_, _>>()?;
-    room::be_first_to_go();
+    memory_budget::be_first_to_go();
     harness();
     for (name, cell) in cells.iter().zip(parsed) {
         match measure(&cell, request) {

@@ -8,7 +8,6 @@
 use std::process::ExitCode;
 
 mod backing;
-mod crew;
 mod fork;
 mod fragment;
 mod fresh;
@@ -23,14 +22,15 @@ pub(crate) mod random;
 mod rollup;
 mod slab;
 mod thread;
+mod threads;
 mod timing;
 mod words;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
 
+use crate::memory_budget;
 use crate::missing::Reason;
-use crate::room;
 use backing::Request;
 use line::Line;
 

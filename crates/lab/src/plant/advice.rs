@@ -5,7 +5,7 @@ use std::ptr;
 use super::Planted;
 use super::look::{mappings, meminfo};
 use super::place::Place;
-use super::premise::{Fact, demand};
+use super::preconditions::{Fact, demand};
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::huge_bytes;

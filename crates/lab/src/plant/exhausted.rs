@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Planted;
 use super::look::counter;
 use super::place::Place;
-use super::premise::Fact;
+use super::preconditions::Fact;
 use super::span::Span;
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};

@@ -2,7 +2,7 @@
 
 use super::Planted;
 use super::place::{CacheFile, Place};
-use super::premise::Fact;
+use super::preconditions::Fact;
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};

@@ -3,7 +3,7 @@
 use super::Planted;
 use super::advice::{disable_for_now, enable_again};
 use super::place::Place;
-use super::premise::Fact;
+use super::preconditions::Fact;
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 

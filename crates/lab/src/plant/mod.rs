@@ -34,7 +34,7 @@ mod khugepaged;
 pub(crate) mod look;
 mod need;
 mod place;
-mod premise;
+mod preconditions;
 mod reclaim;
 mod shared;
 pub(crate) mod span;
@@ -48,7 +48,7 @@ pub use need::{Need, Setting};
 pub use table::{Asked, PLANTS, Plant, UNREACHABLE};
 
 use place::Place;
-use premise::Fact;
+use preconditions::Fact;
 use span::Span;
 
 /// A plant that came up.

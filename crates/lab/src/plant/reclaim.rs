@@ -4,7 +4,7 @@
 use super::Planted;
 use super::look::{counter, pages};
 use super::place::Place;
-use super::premise::{Fact, demand};
+use super::preconditions::{Fact, demand};
 use super::span::Span;
 use crate::Trouble;
 use crate::group::{Group, own_groups};

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::Planted;
 use super::place::Place;
-use super::premise::Fact;
+use super::preconditions::Fact;
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 

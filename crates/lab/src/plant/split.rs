@@ -3,7 +3,7 @@
 use super::Planted;
 use super::look::status;
 use super::place::Place;
-use super::premise::{Fact, demand};
+use super::preconditions::{Fact, demand};
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::page_bytes;

@@ -6,7 +6,7 @@ use std::{fs, ptr};
 
 use super::Planted;
 use super::place::Place;
-use super::premise::{Fact, demand};
+use super::preconditions::{Fact, demand};
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};

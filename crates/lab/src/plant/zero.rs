@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::Planted;
 use super::place::Place;
-use super::premise::{Fact, demand};
+use super::preconditions::{Fact, demand};
 use super::span::Span;
 use crate::Trouble;
 use crate::region::{faults, page_bytes};

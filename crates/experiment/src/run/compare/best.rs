@@ -64,14 +64,15 @@ impl Evidence<'_> {
         let better: Vec<&str> = self
             .policies()
             .filter(|policy| verdict.policies.get(*policy) == Some(&Answer::Better))
-            .filter(|policy| !self.record.header.plan.is_sham(policy))
+            .filter(|policy| !self.record.header.plan.is_overhead_control(policy))
             .filter(|policy| !fails_more_requests(rows, policy))
             .collect();
         if better.is_empty() {
             let plan = &self.record.header.plan;
             let mut answers = verdict.policies.iter();
-            let is_open =
-                answers.any(|(name, answer)| *answer == Answer::NotDecided && !plan.is_sham(name));
+            let is_open = answers.any(|(name, answer)| {
+                *answer == Answer::NotDecided && !plan.is_overhead_control(name)
+            });
             let settled = !verdict.policies.is_empty() && !is_open;
             verdict.best = settled.then(|| self.baseline.name.clone());
             return;

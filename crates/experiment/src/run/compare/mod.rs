@@ -21,7 +21,7 @@ mod idle;
 mod interaction;
 /// What comparisons and metrics are called.
 pub mod labels;
-mod means;
+mod mechanism;
 /// The middle reading of every metric under every policy.
 pub mod medians;
 mod order;

@@ -74,11 +74,11 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     })
 }
 
-/// Whether the rounds of a policy tell what to set. Those of a sham do not; neither does it that huge pages by way of malloc
+/// Whether the rounds of a policy tell what to set. Those of an overhead control do not; neither does it that huge pages by way of malloc
 /// are worse, where malloc may be the reason. What huge pages do by themselves is no such answer as long as the policy is open
 /// that gives them.
 fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
-    if judged.record.header.plan.is_sham(&policy.name) {
+    if judged.record.header.plan.is_overhead_control(&policy.name) {
         return false;
     }
     let is_by_malloc = policy
@@ -146,8 +146,11 @@ pub(super) fn reason_to_drop(
         return None;
     }
     if judgement.is_settled {
-        let is_sham = judged.record.header.plan.is_sham(&policy.name);
-        if !is_sham && judgement.answer.is_shown() && narrows(judged, policy, rounds_left) {
+        let is_overhead_control = judged.record.header.plan.is_overhead_control(&policy.name);
+        if !is_overhead_control
+            && judgement.answer.is_shown()
+            && narrows(judged, policy, rounds_left)
+        {
             return None;
         }
         // What cannot change a page does so in no start.
@@ -243,7 +246,7 @@ fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u
 /// no one needs the time: it makes the intervals narrower, and says how much an effect can be.
 fn keep_the_open(judged: &Judged, drops: &mut Vec<Removal>) {
     let plan = &judged.record.header.plan;
-    drops.retain(|it| it.why != RemovalReason::OutOfReach || plan.is_sham(&it.policy));
+    drops.retain(|it| it.why != RemovalReason::OutOfReach || plan.is_overhead_control(&it.policy));
 }
 
 fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
@@ -255,18 +258,18 @@ fn stop(judged: &Judged, drops: &[Removal]) -> Option<StopReason> {
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
     let is_dropped = |policy: &Policy| all().any(|drop| drop.policy == policy.name);
-    // A sham is worth no more rounds than the policies that it stands beside.
+    // An overhead control is worth no more rounds than the policies that it stands beside.
     let plan = &record.header.plan;
     let mut worth_rounds = judged
         .policies()
-        .filter(|it| !plan.is_sham(&it.name))
+        .filter(|it| !plan.is_overhead_control(&it.name))
         .peekable();
     let is_over = match worth_rounds.peek() {
         Some(_) => worth_rounds.all(is_dropped),
         None => judged.policies().all(is_dropped),
     };
     if is_over {
-        let mut asked = all().filter(|drop| !plan.is_sham(&drop.policy));
+        let mut asked = all().filter(|drop| !plan.is_overhead_control(&drop.policy));
         let is_open = asked.any(|drop| drop.why == RemovalReason::OutOfReach);
         return Some(match is_open {
             true => StopReason::OutOfReach,

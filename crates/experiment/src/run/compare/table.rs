@@ -69,7 +69,7 @@ pub(super) struct Judged<'a> {
     /// The policies that are compared with the baseline.
     others: Vec<&'a Policy>,
     /// How many policies share the error of the verdict: those that changed the program's pages,
-    /// or may have. About the others nothing is claimed that the clock could get wrong, and about a sham nothing at all:
+    /// or may have. About the others nothing is claimed that the clock could get wrong, and about an overhead control nothing at all:
     /// what is shown of it can only take a claim back.
     pub(super) claims: u32,
 }
@@ -118,7 +118,7 @@ impl<'a> Judged<'a> {
         let rounds = Rounds::of(record);
         let judged = others.iter();
         let judged = judged.filter(|it| no_effect(record, &rounds, baseline, it).is_none());
-        let judged = judged.filter(|it| !plan.is_sham(&it.name));
+        let judged = judged.filter(|it| !plan.is_overhead_control(&it.name));
         Ok(Self {
             claims: judged.count().max(1) as u32,
             others,

@@ -3,7 +3,7 @@
 mod any;
 mod best;
 mod experiment;
-mod means;
+mod mechanism;
 mod pages;
 mod pages_alone;
 mod programs;

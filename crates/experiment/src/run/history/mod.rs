@@ -16,11 +16,11 @@ use crate::text::wrap::{display_width, plain, shortened};
 
 mod document;
 mod figures;
+mod pooled;
 #[cfg(test)]
 mod tests;
-mod together;
 
-pub use together::{is_again, on_other_memory, together};
+pub use pooled::{is_again, on_other_memory, together};
 
 /// What one record says, in short.
 #[derive(Clone, Debug, Serialize, PartialEq)]

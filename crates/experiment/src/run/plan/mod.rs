@@ -16,23 +16,23 @@ pub mod arguments;
 mod blocks;
 mod host_memory;
 mod latency_source;
+mod overhead_control;
 mod printed;
 mod printed_number;
 mod program;
 mod rows;
 /// A workload that is a server under a load.
 pub mod service;
-mod sham;
 mod stamp;
 mod time_unit;
 
 pub use blocks::Blocks;
 pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
+pub use overhead_control::{asks_of_pages, claims};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
 pub use rows::{Failed, FailedBy, Only, Rows};
-pub use sham::{asks_of_pages, claims};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 

@@ -8,7 +8,7 @@ use crate::base::host::{Host, ThpDisable};
 
 /// What is tried when the user names no policy: the machine as it is, then each mode of
 /// transparent huge pages that differs from it and can be reached, then the own setting of
-/// whoever makes the heap, where that would act, and last their [shams](crate::run::plan::Plan::is_sham). Arms that would
+/// whoever makes the heap, where that would act, and last their [overhead controls](crate::run::plan::Plan::is_overhead_control). Arms that would
 /// be the machine as it is are left out. Where the machine gives no huge page and its setting may not be written, memory
 /// is made huge later.
 #[must_use]

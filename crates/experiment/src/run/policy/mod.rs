@@ -24,7 +24,7 @@ mod omission;
 pub mod parse;
 pub mod realise;
 pub mod runtime;
-mod siblings;
+mod same_except_pages;
 mod sites;
 /// Doubts that do not stop a run.
 pub mod warnings;
@@ -76,9 +76,9 @@ impl Policy {
         }
     }
 
-    /// Whether it sets what shams set ([`crate::run::plan::Plan::is_sham`]), whatever runs beside it.
+    /// Whether it sets what overhead controls set ([`crate::run::plan::Plan::is_overhead_control`]), whatever runs beside it.
     #[must_use]
-    pub fn is_set_as_a_sham(&self) -> bool {
+    pub fn is_set_as_an_overhead_control(&self) -> bool {
         self.is_idle_means() || self.settings.is_malloc_alone()
     }
 

@@ -11,7 +11,7 @@ pub(crate) use malloc::BIND_NOW;
 
 mod injection;
 mod malloc;
-mod means;
+mod mechanism;
 mod memory;
 mod pages;
 mod pool;
@@ -254,7 +254,7 @@ pub fn realise(
     pool::reach(&mut draft);
     memory::reach(&mut draft);
     malloc::reach(&mut draft);
-    means::reach_idle(&mut draft);
+    mechanism::reach_idle(&mut draft);
     sites::reach(&mut draft);
     injection::reach(&mut draft);
     draft.set_runtimes();

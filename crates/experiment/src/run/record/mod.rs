@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
 mod continuation;
-mod means;
+mod mechanism;
 mod program;
 mod read;
 mod redact;
@@ -17,7 +17,7 @@ mod write;
 
 pub use cold::{COLD_REST, FIRST_WAIT, IdleRun};
 pub use continuation::Continuation;
-pub use means::ChangeOfMeans;
+pub use mechanism::ChangeOfMeans;
 pub use read::parse;
 pub use redact::{Private, Removed, redact};
 pub use removal::{Removal, RemovalReason, by_our_means};

@@ -20,11 +20,11 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Whether it is a sham's, which leaves as its policy does: nobody asks for it.
+    /// Whether it is an overhead control's, which leaves as its policy does: nobody asks for it.
     #[must_use]
-    pub fn is_of_a_sham(&self) -> bool {
+    pub fn is_of_an_overhead_control(&self) -> bool {
         let policy = self.policy.parse::<Policy>();
-        policy.is_ok_and(|it| it.is_set_as_a_sham())
+        policy.is_ok_and(|it| it.is_set_as_an_overhead_control())
     }
 
     /// Whether another policy tells as much.

@@ -2,7 +2,7 @@
 //!
 //! A reading has a value or a reason why there is none. There is no zero for "unknown".
 //!
-//! To add a program that switches huge pages off by its own setting, add a row to `own_act.rs`.
+//! To add a program that switches huge pages off by its own setting, add a row to `self_disabled_thp.rs`.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ mod first_touch;
 mod huge_memory;
 mod mapped_site;
 mod mark;
-mod own_act;
 mod process_tree;
 mod read_back;
 mod reading;
 pub mod readings;
 mod requests;
+mod self_disabled_thp;
 pub mod timeline;
 mod tracing;
 
@@ -25,12 +25,12 @@ pub use first_touch::{FirstTouch, TouchPrice};
 pub use huge_memory::{A_GOOD_PART, huge_memory};
 pub use mapped_site::{Frame, MappedSite, SiteMemory};
 pub use mark::Mark;
-pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use reading::Reading;
 pub use readings::Readings;
 pub use requests::{Interval, Pacing, Timed, Times};
+pub use self_disabled_thp::{OwnAct, remedy};
 pub use tracing::{Clash, Collapsing, Tracing};
 
 use timeline::Timeline;

@@ -1,7 +1,7 @@
 //! A rollout in stages of 1, 10 and 50 % of 600 hosts, which is looked at after each.
 
 use super::{Fleet, MANY, each, percent, room};
-use crate::analyse::lot::{Shuffle, draws, randomisation_p};
+use crate::analyse::randomisation_test::{Shuffle, draws, randomisation_p};
 use crate::analyse::tally::Time;
 use crate::analyse::{Spending, estimate::Sample};
 use crate::plan::Plan;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{ARMS, MANY, each, percent, room, share};
 use crate::analyse::analysis::Word;
-use crate::analyse::forecast::POWER;
+use crate::analyse::detectable_effect::POWER;
 use crate::analyse::{Analysis, Question, Spending, Tally, switchback};
 use crate::assign::assign;
 use crate::plan::{Moment, Plan};

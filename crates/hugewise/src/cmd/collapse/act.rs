@@ -10,7 +10,7 @@ use hugewise_observe::collapse::{Attempt, End, Plan, Report, report};
 
 use super::Arguments;
 use super::measure::Measurement;
-use crate::forecast::{self, Activity};
+use crate::collapse_facts::{self, Activity};
 use crate::interrupt::Interrupt;
 
 /// What would become huge, and what it would add.
@@ -28,7 +28,7 @@ pub(super) fn dry_run(
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
     let activity = activity.unwrap_or_else(|| Activity::of_a_moment(root, space.process.pid));
-    report.forecast = Some(forecast::of(root, space, activity));
+    report.forecast = Some(collapse_facts::of(root, space, activity));
     report.lacks = lacks;
     report
 }

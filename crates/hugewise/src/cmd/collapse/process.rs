@@ -11,8 +11,8 @@ use hugewise_linux::sys::thp::read_thp;
 use hugewise_observe::address_space::{Sort, Space};
 
 use super::Arguments;
+use crate::collapse_facts::{self, Activity, UsedBits, Watch};
 use crate::exit;
-use crate::forecast::{self, Activity, UsedBits, Watch};
 use crate::interrupt::Interrupt;
 
 /// Reads the address space, after watching it with `--hot`.
@@ -49,7 +49,7 @@ fn no_huge_pages(unread: Error) -> anyhow::Error {
 
 /// Watches which memory is used.
 fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Activity> {
-    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let time = arguments.duration.unwrap_or(collapse_facts::WATCH);
     let watch = Watch::begin(root, arguments.pid(), UsedBits::Clear, time)?;
     let seconds = time.as_secs_f64();
     arguments.message(format_args!("watching for {seconds} s"));

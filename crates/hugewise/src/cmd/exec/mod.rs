@@ -18,8 +18,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 
-use crate::experiment::foresight::cannot_preload;
 use crate::experiment::plan::realise_one;
+use crate::experiment::predicted_drops::cannot_preload;
 use crate::experiment::workload::Workload;
 use crate::interrupt::Relay;
 use crate::stderr::message;

@@ -10,8 +10,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Thoroughness, read_contents};
 use hugewise_observe::inspect::view::Glob;
 
+use crate::collapse_facts;
 use crate::exit::{self, Exit};
-use crate::forecast;
 use crate::options::{PageFile, parse_interval};
 use crate::output::Output;
 
@@ -182,7 +182,8 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     if is_read && inspection.names_a_fix() {
         inspection.benefit = benefit::of(root, pid);
     }
-    inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
+    inspection.forecast =
+        watched.map(|watched| collapse_facts::of(root, &inspection.space, watched));
     results::one(&inspection, arguments)?;
     // The program ends here: what many mappings hold goes with it, not piece by piece.
     std::mem::forget(inspection);

@@ -16,9 +16,9 @@ use hugewise_observe::inspect::reasons::Settings;
 use hugewise_observe::inspect::view::{Brief, Inspection};
 
 use super::{Arguments, results};
+use crate::collapse_facts::{self, Activity, UsedBits, Watch};
 use crate::exit::{self, Exit};
 use crate::file;
-use crate::forecast::{self, Activity, UsedBits, Watch};
 use crate::stderr::message;
 
 /// How long the frames of one process may take to read.
@@ -31,7 +31,7 @@ pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<
         (false, Some(_)) => UsedBits::Keep,
         (false, None) => return Ok(Activity::of_a_moment(root, pid)),
     };
-    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let time = arguments.duration.unwrap_or(collapse_facts::WATCH);
     let watch = Watch::begin(root, pid, used_bits, time)?;
     if !arguments.output.quiet {
         message(format_args!("watching for {} s", time.as_secs_f64()));

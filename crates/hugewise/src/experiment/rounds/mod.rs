@@ -19,7 +19,7 @@ use hugewise_linux::perf::open::KernelCounters;
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::FreeMemory;
-use crate::experiment::idle_policies::IdlePolicies;
+use crate::experiment::ineffective_policies::IdlePolicies;
 use crate::experiment::progress::{Audience, Progress, Telling};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
@@ -30,10 +30,10 @@ use crate::output::Output;
 use crate::stderr::message;
 
 mod cold;
-mod forecast;
+mod duration;
 mod hold;
 mod hooks;
-mod means;
+mod mechanism;
 mod observe;
 mod pace;
 mod progress_text;
@@ -267,10 +267,10 @@ impl<'a> Rounds<'a> {
             // With one policy there is nothing to compare, and no control.
             let compares = !rows.is_empty();
             let record = recorder.record();
-            // What was decided or dropped does not change any more, and a sham is no question of the user's.
+            // What was decided or dropped does not change any more, and an overhead control is no question of the user's.
             rows.retain(|row| {
-                let is_sham = record.header.plan.is_sham(&row.policy);
-                record.is_run(&row.policy, round + 1) && !is_sham
+                let is_overhead_control = record.header.plan.is_overhead_control(&row.policy);
+                record.is_run(&row.policy, round + 1) && !is_overhead_control
             });
             if compares && rows.is_empty() {
                 return Ok(CONTROL.to_owned());
@@ -308,7 +308,7 @@ impl<'a> Rounds<'a> {
         let known = recorder.record().removals.len();
         self.idle.drop_from(recorder, round)?;
         let told = recorder.record().removals[known..].iter();
-        for removal in told.filter(|it| !it.is_of_a_sham()) {
+        for removal in told.filter(|it| !it.is_of_an_overhead_control()) {
             progress.print_above(&format!("dropped: {removal}"));
         }
         Ok(())

@@ -9,7 +9,7 @@ use hugewise_experiment::run::record::{Record, StopReason};
 use hugewise_experiment::run::stats::median;
 use hugewise_experiment::run::trial::{Reading, Trial};
 
-use super::forecast::{Forecast, Starts, refusal};
+use super::duration::{Forecast, Starts, refusal};
 use crate::exit;
 
 /// What a trial may take later, as a share of what the first ones took.

@@ -11,7 +11,7 @@ use hugewise_text::number::counted;
 use hugewise_text::wrap::plain;
 
 use super::Rounds;
-use super::forecast::{Forecast, plan_text};
+use super::duration::{Forecast, plan_text};
 use crate::experiment::plan::USUAL_BENCH_TIME;
 use crate::experiment::progress::{Progress, Telling};
 
@@ -105,21 +105,21 @@ impl Rounds<'_> {
         ));
     }
 
-    /// What a round compares; `None` where one policy is measured. A sham is a control too.
+    /// What a round compares; `None` where one policy is measured. An overhead control is a control too.
     fn arms(&self, record: &Record) -> Option<String> {
         let plan = &record.header.plan;
         let next = record.next_round();
         let is_run = |it: &&str| !self.idle.has(it) && record.is_run(it, next);
-        let (shams, policies): (Vec<&str>, Vec<&str>) = match plan.programs.is_empty() {
+        let (controls, policies): (Vec<&str>, Vec<&str>) = match plan.programs.is_empty() {
             true => {
                 let run = plan.own_policies().into_iter().filter(is_run);
-                run.partition(|it| plan.policies.len() > 2 && plan.is_sham(it))
+                run.partition(|it| plan.policies.len() > 2 && plan.is_overhead_control(it))
             }
             false => (Vec::new(), plan.own_policies()),
         };
         let programs = plan.programs.len();
         let number = counted(policies.len() as u64, "policy");
-        let controls = plan.controls().len() + shams.len();
+        let controls = plan.controls().len() + controls.len();
         let controls = match controls {
             1 => "the control".to_owned(),
             more => counted(more as u64, "control"),

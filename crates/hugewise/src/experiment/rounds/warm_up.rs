@@ -33,7 +33,7 @@ impl Rounds<'_> {
                 .filter(|slot| slot.role == Role::Arm)
                 .collect();
             // What the others reach may spare them.
-            slots.sort_by_key(|slot| plan.is_sham(&plan.policies[slot.policy].name));
+            slots.sort_by_key(|slot| plan.is_overhead_control(&plan.policies[slot.policy].name));
             for (at, &slot) in slots.iter().enumerate() {
                 let policy = &plan.policies[slot.policy].name;
                 if self.idle.has(policy) {

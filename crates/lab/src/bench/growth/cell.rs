@@ -5,7 +5,7 @@ use super::super::fresh::{reason, warm};
 use super::super::pages::{Mapped, look};
 use super::super::thread::Usage;
 use super::super::words::Words;
-use super::super::{Line, Measured, Reason, room};
+use super::super::{Line, Measured, Reason, memory_budget};
 use super::imitation::{self, Way};
 use super::{Growth, GrowthCall, Start, Touch, grow};
 use crate::Trouble;
@@ -61,7 +61,7 @@ fn measured(cell: &str, way: Way, bytes: usize, request: Request) -> Result<Meas
             return Ok(Err(Reason::NotSupported(what.to_owned())));
         }
     };
-    if let Err(reason) = room::check(bytes as u64, "this heap") {
+    if let Err(reason) = memory_budget::check(bytes as u64, "this heap") {
         return Ok(Err(reason));
     }
     match line(cell, way, bytes, (request, advice)) {

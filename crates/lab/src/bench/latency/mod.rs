@@ -11,7 +11,7 @@ use super::backing::{Buffer, Request};
 use super::line::{Line, print_missing};
 use super::memory::node;
 use super::timing::{self, Repeats, time, time_fastest};
-use super::{room, words::Words};
+use super::{memory_budget, words::Words};
 use crate::Trouble;
 use crate::missing::Reason;
 
@@ -34,7 +34,7 @@ pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
         .iter()
         .map(|cell| parse(cell, line))
         .collect::<Result<_, _>>()?;
-    room::be_first_to_go();
+    memory_budget::be_first_to_go();
     let clock = harness();
     let fitting = parsed
         .iter()

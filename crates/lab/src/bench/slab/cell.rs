@@ -6,7 +6,7 @@ use super::super::backing::Request;
 use super::super::fresh::{reason, warm};
 use super::super::pages::{Mapped, Pages, look};
 use super::super::words::Words;
-use super::super::{Line, Measured, Reason, room};
+use super::super::{Line, Measured, Reason, memory_budget};
 use super::clear::clearing_rate;
 use super::heap::{Heap, LARGEST, Prefault, SLAB};
 use super::{Done, Held, Load, Malloc, work};
@@ -52,7 +52,7 @@ pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured
         }
     };
     let most = most_bytes(load.places);
-    if let Err(reason) = room::check(most as u64, "the objects of this cell") {
+    if let Err(reason) = memory_budget::check(most as u64, "the objects of this cell") {
         return Ok(Err(reason));
     }
     match line(cell, from, &load, (request, advice)) {

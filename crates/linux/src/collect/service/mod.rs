@@ -23,12 +23,12 @@ use crate::machine::root::Root;
 use crate::spawn::{self, ExitRequest, Launch};
 use crate::undo::Steps;
 
-mod aside;
-mod books;
 mod live;
 mod ports;
 mod ready;
 mod server;
+mod service_trial;
+mod side_commands;
 mod window;
 
 pub use live::{LiveServer, available_bytes};

@@ -7,7 +7,7 @@ use hugewise_base::missing::Missing;
 use hugewise_experiment::run::timeline::TrialSeconds;
 use hugewise_experiment::run::trial::Outcome;
 
-use super::books::Life;
+use super::service_trial::Life;
 use super::{Attempt, Halt, Server, Step, go};
 use crate::collect::account::Account;
 use crate::collect::counts::{TrialCounters, TrialCounts};

@@ -22,12 +22,12 @@ use crate::machine::root::Root;
 use crate::sys::thp;
 
 mod advisor;
+mod allocation;
 mod call;
 mod chain;
 mod filter;
 mod heap;
 mod memory_now;
-mod piece;
 mod range;
 mod sites;
 mod space;

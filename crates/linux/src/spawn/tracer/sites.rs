@@ -6,9 +6,9 @@ use hugewise_experiment::run::site::{Arena, Choice, Identity, Site, size_class};
 use hugewise_experiment::run::trial::{MappedSite, SiteMemory};
 
 use super::advisor::Origin;
+use super::allocation::Piece;
 use super::chain::{self, Chains};
 use super::memory_now::MemoryNow;
-use super::piece::Piece;
 use super::range::Range;
 use super::space::{Known, Space};
 

@@ -54,9 +54,9 @@ fn role(work: &Work<'_>, policy: &Policy) -> ArmRole {
     let plan = &work.record().header.plan;
     if policy.name == work.baseline {
         ArmRole::Baseline
-    } else if plan.is_sham(&policy.name) && policy.settings.is_malloc_alone() {
+    } else if plan.is_overhead_control(&policy.name) && policy.settings.is_malloc_alone() {
         ArmRole::SmallPages
-    } else if plan.is_sham(&policy.name) {
+    } else if plan.is_overhead_control(&policy.name) {
         ArmRole::OverheadControl
     } else {
         ArmRole::Policy

@@ -316,7 +316,8 @@ impl<'a> Corrected<'a> {
         let plan = &work.record().header.plan;
         let judged = &work.table().verdict.metric;
         let rows = work.table().comparisons.iter();
-        let rows = rows.filter(|row| row.metric != *judged && !plan.is_sham(&row.policy));
+        let rows =
+            rows.filter(|row| row.metric != *judged && !plan.is_overhead_control(&row.policy));
         let (asked, others): (Vec<_>, Vec<_>) = rows.partition(|row| is_asked(work, row));
         let mut shown = shown_together(&asked, OF_ASKED * ALPHA);
         shown.extend(shown_together(&others, (1.0 - OF_ASKED) * ALPHA));

@@ -100,7 +100,7 @@ fn smallest_effect(work: &Work<'_>) -> Option<f64> {
     let plan = &work.record().header.plan;
     let policies = work.table().verdict.policies.iter();
     let decided = policies.filter(|(name, answer)| {
-        matches!(answer, Answer::Better | Answer::Worse) && !plan.is_sham(name)
+        matches!(answer, Answer::Better | Answer::Worse) && !plan.is_overhead_control(name)
     });
     let effects = decided.filter_map(|(name, _)| work.judged(name)?.least_distance());
     effects.min_by(f64::total_cmp)
@@ -396,7 +396,7 @@ fn unseen(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
 
 fn dropped(record: &Record) -> Vec<Doubt> {
     let removals = record.removals.iter();
-    let removals = removals.filter(|it| !it.is_of_a_sham() && !it.why.is_about_time());
+    let removals = removals.filter(|it| !it.is_of_an_overhead_control() && !it.why.is_about_time());
     let why = |why: &RemovalReason| match why {
         RemovalReason::CannotAct(why)
         | RemovalReason::Fails(why)

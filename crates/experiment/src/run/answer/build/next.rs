@@ -127,7 +127,7 @@ fn untraced(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Optio
     realisation(best).filter(|it| it.is_traced())?;
     let mut policies = work.policies().map(|policy| policy.name.as_str());
     let open = policies.find(|policy| {
-        !work.record().header.plan.is_sham(policy)
+        !work.record().header.plan.is_overhead_control(policy)
             && is_undecided(work, policy)
             && realisation(policy).is_some_and(|it| !it.is_traced() && it.files.is_empty())
             && more_huge_bytes(work.context, policy).is_some_and(|it| it >= AS_MANY * more)
@@ -146,7 +146,7 @@ fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
     let plan = &work.record().header.plan;
     let open = work.policies().filter(|policy| {
         let untouched = more_huge_bytes(work.context, &policy.name) == Some(0.0);
-        !plan.is_sham(&policy.name) && !untouched && is_undecided(work, &policy.name)
+        !plan.is_overhead_control(&policy.name) && !untouched && is_undecided(work, &policy.name)
     });
     let ends = open.filter_map(|policy| {
         let row = work.judged(&policy.name)?;

@@ -377,7 +377,7 @@ fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     let plan = &work.record().header.plan;
     let found = plan.policies.iter().filter(|policy| {
         let more = more_huge_bytes(work.context, &policy.name);
-        !plan.is_sham(&policy.name)
+        !plan.is_overhead_control(&policy.name)
             && !policy.settings.changes_pages_alone(&baseline)
             && more.is_some_and(|more| is_telling(work.context, more))
     });
@@ -396,7 +396,7 @@ fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
         .best
         .as_ref()
         .filter(|best| **best != verdict.baseline);
-    let is_judged = |it: &&Policy| !work.record().header.plan.is_sham(&it.name);
+    let is_judged = |it: &&Policy| !work.record().header.plan.is_overhead_control(&it.name);
     let mut policies = work.policies().filter(is_judged);
     let first = |answer: Answer| {
         let mut all = work.policies().filter(is_judged).map(|it| &it.name);

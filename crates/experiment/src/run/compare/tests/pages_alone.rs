@@ -59,7 +59,7 @@ fn huge_pages_may_help_under_a_policy_that_is_worse() {
     assert_ne!(the_table(&record).verdict.best.as_deref(), Some(ALONE));
 }
 
-/// A sham shares no error with what is claimed: without it the interval would be the same.
+/// An overhead control shares no error with what is claimed: without it the interval would be the same.
 #[test]
 fn a_sham_costs_the_others_no_power() {
     let with = rounds(3, 12, [1.0, 0.9, 0.95], 0.02);
@@ -209,7 +209,7 @@ fn huge_pages_alone_take_more_rounds() {
     assert_eq!(of(&usual, "as-is"), 7);
     // As the baseline it has two runs a round.
     assert_eq!(of(&usual, "thp=never,malloc=thp"), 5);
-    // A sham is no claim, unless it is all that is asked.
+    // An overhead control is no claim, unless it is all that is asked.
     assert_eq!(of(&["as-is", "thp=always", "tracer=idle"], "as-is"), 5);
     assert_eq!(of(&["as-is", "tracer=idle"], "as-is"), 5);
 }

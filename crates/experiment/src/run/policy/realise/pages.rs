@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, FileWrite, Reach, ThpPrctl, means};
+use super::{Draft, FileWrite, Reach, ThpPrctl, mechanism};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::run::policy::key::{Acts, Entry};
@@ -72,7 +72,7 @@ fn reach_with_thp(draft: &mut Draft<'_>, thp: &ThpSettings) {
     check_khugepaged(draft, thp);
     check_switch(draft);
     check_contradictions(draft, thp);
-    means::check(draft);
+    mechanism::check(draft);
     let mut wanted = Vec::new();
     reach_mode(draft, thp, &mut wanted);
     want_sizes(draft, thp, &mut wanted);
@@ -207,7 +207,7 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
     if draft.host.thp_disable != ThpDisable::Off {
         draft.realisation.prctl = ThpPrctl::Clear;
     }
-    let is_advised = mode == Thp::Always && means::advise(draft, pmd_mode(draft, thp));
+    let is_advised = mode == Thp::Always && mechanism::advise(draft, pmd_mode(draft, thp));
     if !is_advised {
         want_mode(draft, thp, mode, wanted);
     }

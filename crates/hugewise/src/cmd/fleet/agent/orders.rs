@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_fleet::Phase;
 use hugewise_fleet::assign::arm_name;
-use hugewise_fleet::duty::{Duty, Part, duty};
 use hugewise_fleet::plan::{Moment, Plan};
+use hugewise_fleet::schedule::{Duty, Part, duty};
 use hugewise_fleet::unit::file_name;
 
 use super::super::assign::now;

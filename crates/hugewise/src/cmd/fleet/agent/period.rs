@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_fleet::duty::next_change;
 use hugewise_fleet::guardrail::Seen;
 use hugewise_fleet::period::{Held as Settings, Look, Meter};
 use hugewise_fleet::plan::Moment;
+use hugewise_fleet::schedule::next_change;
 use hugewise_fleet::unit::UnitKind;
 use hugewise_fleet::{Ending, Phase, Proof, Row, Sums};
 

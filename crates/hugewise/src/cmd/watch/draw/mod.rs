@@ -11,9 +11,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use painted::line;
+use styled_line::line;
 
-mod painted;
+mod styled_line;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Sites of memory that was never mapped.
 
 use super::*;
-use crate::spawn::tracer::piece::MOST_PARTS;
+use crate::spawn::tracer::allocation::MOST_PARTS;
 
 const MIB: u64 = 1 << 20;
 

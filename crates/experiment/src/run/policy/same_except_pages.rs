@@ -87,7 +87,7 @@ fn is_one_of(pair: &str, known: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn are_siblings(one: &str, other: &str) -> bool {
+    fn are_same(one: &str, other: &str) -> bool {
         let settings = |text: &str| text.parse::<Settings>().unwrap();
         settings(one).is_sibling_of(&settings(other))
     }
@@ -111,7 +111,7 @@ mod tests {
             ("glibc.malloc.hugetlb=1", "thp=never"),
             ("as-is", "hugetlb=2M:64,malloc=hugetlb"),
         ] {
-            assert!(are_siblings(one, other), "{one} {other}");
+            assert!(are_same(one, other), "{one} {other}");
         }
         for (one, other) in [
             (
@@ -124,7 +124,7 @@ mod tests {
             ("thp=never", "glibc.malloc.top_pad=1"),
             ("thp=always", "thp=always,zero_page=0"),
         ] {
-            assert!(!are_siblings(one, other), "{one} {other}");
+            assert!(!are_same(one, other), "{one} {other}");
         }
     }
     #[test]

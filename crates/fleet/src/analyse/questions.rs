@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::analysis::{ArmReport, MetricReport, Question, Word};
+use super::detectable_effect::{Bar, Expected, detectable};
 use super::estimate::{Estimate, interval};
-use super::forecast::{Bar, Expected, detectable};
 use super::foresight::{Basis, foresee};
 use super::loss::Loss;
-use super::lot::{Lot, Shuffle, randomisation_p};
+use super::randomisation_test::{Lot, Shuffle, randomisation_p};
 use super::scale::Scale;
 use super::shares::Shares;
 use super::switchback::{self, Pairs, pairs};

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::estimate::Sample;
-use super::lot::{Draws, Lot};
+use super::randomisation_test::{Draws, Lot};
 use super::tally::Unit;
 use crate::assign::{Rules, arm_name, rules};
 use crate::plan::{Moment, Plan};

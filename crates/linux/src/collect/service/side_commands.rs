@@ -5,7 +5,7 @@ use std::time::Duration;
 use hugewise_experiment::run::plan::service::CommandLine;
 use hugewise_experiment::run::trial::Outcome;
 
-use super::books::last;
+use super::service_trial::last;
 use super::{Attempt, Halt, Server, Step, TAIL, go};
 use crate::machine::error::Result;
 use crate::spawn::{

@@ -13,9 +13,9 @@ use hugewise_experiment::run::record::{Header, Removal, RemovalReason};
 use hugewise_experiment::run::trial::Trial;
 use hugewise_linux::apply::executable::read_executable;
 
+use super::default_policies::UsualReach;
 use super::failures::Failures;
 use super::recorder::Recorder;
-use super::usual_reach::UsualReach;
 use crate::exit;
 
 /// The policies of an experiment that cannot act, as far as its trials showed.

@@ -36,6 +36,7 @@ mod deviations;
 mod failures;
 mod generators;
 mod named;
+mod real;
 mod rows;
 mod times;
 

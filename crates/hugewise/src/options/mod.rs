@@ -278,7 +278,7 @@ pub struct Options {
     /// Request latencies: `READER[@UNIT][:FILE]`
     ///
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
-    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, csv:COLUMN or
+    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, ycsb, csv:COLUMN or
     /// jsonl:FIELD, with @ns, @us, @ms or @s if the source does not name its unit. It reads stdout, or the files that the trial wrote (the last
     /// part of FILE may hold * and ?; with --service, {dir}/FILE is in the folder of the trial).
     /// Percentiles are those of all trials together. After a COLUMN or FIELD, `,ended=COLUMN@UNIT`

@@ -41,7 +41,7 @@ pub enum Reader {
     Memtier,
     /// The log of transactions of `pgbench -l`.
     PgbenchLog,
-    /// An interval log of HdrHistogram, version 2.
+    /// An interval log of HdrHistogram.
     HdrLog,
     /// A table of percentiles of HdrHistogram (`.hgrm`).
     Hgrm,
@@ -65,6 +65,8 @@ pub enum Reader {
     Locust,
     /// fio `--output-format=json`.
     Fio,
+    /// The lines that YCSB prints at its end.
+    Ycsb,
     /// A column of a table: its name in the first line, or its number from 1.
     Csv(String),
     /// A field of one JSON object in each line; `a.b` is a field within a field.
@@ -72,7 +74,7 @@ pub enum Reader {
 }
 
 /// The words for those that take no field.
-const WORDS: [(&str, Reader); 17] = [
+const WORDS: [(&str, Reader); 18] = [
     ("wrk", Reader::Wrk),
     ("wrk2", Reader::Wrk2),
     ("redis-benchmark", Reader::RedisBenchmark),
@@ -90,6 +92,7 @@ const WORDS: [(&str, Reader); 17] = [
     ("oha", Reader::Oha),
     ("locust", Reader::Locust),
     ("fio", Reader::Fio),
+    ("ycsb", Reader::Ycsb),
 ];
 
 impl Reader {
@@ -168,7 +171,7 @@ impl LatencySource {
     #[must_use]
     pub fn verdict_metric(&self) -> Option<&'static str> {
         match self.reader {
-            Reader::Wrk | Reader::Memtier | Reader::Oha | Reader::Locust => {
+            Reader::Wrk | Reader::Memtier | Reader::Oha | Reader::Locust | Reader::Ycsb => {
                 Some("throughput_per_second")
             }
             Reader::Wrk2 => Some("latency_p99_seconds"),

@@ -66,7 +66,7 @@ pub(super) struct Column(
 );
 
 #[rustfmt::skip]
-pub(super) const COLUMNS: [Column; 32] = [
+pub(super) const COLUMNS: [Column; 35] = [
         Column(RedisTable,   "p#_latency_ms",             Percentile(Millis),  May),
         Column(RedisTable,   "max_latency_ms",            Longest(Millis),     May),
         Column(RedisTable,   "rps",                       Rate,                Must),
@@ -77,6 +77,10 @@ pub(super) const COLUMNS: [Column; 32] = [
         Column(Locust,       "Requests/s",                Rate,                Must),
         Column(Locust,       "#%",                        Percentile(Millis),  May),
         Column(Locust,       "Max Response Time",         Longest(Millis),     May),
+        // Before 1.0.
+        Column(Locust,       "# requests",                Sent,                Must),
+        Column(Locust,       "# failures",                Failed,              Must),
+        Column(Locust,       "Max response time",         Longest(Millis),     May),
         Column(Oha,          "p#",                        Percentile(Seconds), May),
         Column(Oha,          "slowest",                   Longest(Seconds),    May),
         Column(Oha,          "requestsPerSec",            Rate,                May),
@@ -86,7 +90,7 @@ pub(super) const COLUMNS: [Column; 32] = [
         Column(Memtier,      "Count",                     Answered,            May),
         Column(Memtier,      "Connection Errors",         Failed,              May),
         Column(FioKind,      "iops",                      Rate,                Must),
-        Column(FioKind,      "total_ios",                 Answered,            Must),
+        Column(FioKind,      "total_ios",                 Answered,            May),
         Column(FioNanos,     "#",                         Percentile(Nanos),   May),
         Column(FioNanos,     "max",                       Longest(Nanos),      May),
         Column(FioMicros,    "#",                         Percentile(Micros),  May),

@@ -126,6 +126,14 @@ fn fault(line: Option<usize>, field: &str, problem: &str) -> ReadError {
     ReadError { line, ..error }
 }
 
+/// Returns true if the heading of a table has the column of a count.
+pub(super) fn has_count(format: Format, heading: &[String], wanted: Figure) -> bool {
+    let found = |name: &String| find(format, name.trim());
+    heading
+        .iter()
+        .any(|name| found(name) == Some(Found::Count(wanted)))
+}
+
 /// What the name of a column stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Found {

@@ -29,14 +29,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
         let failed = number(job, "error").is_ok_and(|error| error != 0.0);
         for kind in KINDS {
-            let part = job
-                .get(kind)
-                .filter(|part| number(part, "total_ios").is_ok());
-            let Some(part) = part else { continue };
-            let load = load(part, failed)?;
-            if load.requests != Some(0) || failed {
+            let Some(part) = job.get(kind) else { continue };
+            if did_some(part) || failed {
                 named.push((format!("{name} {kind}"), format!("job={place}")));
-                loads.push(load);
+                loads.push(load(part, failed)?);
             }
         }
     }
@@ -53,6 +49,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         loads,
         pacing: Pacing::Unknown,
     })
+}
+
+/// Returns true if there was any I/O. fio 2.1 counts the bytes alone.
+fn did_some(part: &Value) -> bool {
+    let fields = ["total_ios", "io_bytes"];
+    let mut counts = fields.iter().filter_map(|field| number(part, field).ok());
+    counts.any(|count| count > 0.0)
 }
 
 /// Returns one kind of requests of a job. fio counts no failures: the first ends the job.

@@ -100,7 +100,14 @@ fn all(
     let word = source.reader.word();
     let mut report: Option<LoadReport> = None;
     for (name, bytes) in documents {
-        let more = parse(source, bytes).map_err(|error| format!("{word}, {name}: {error}"))?;
+        let wanted = source
+            .reader
+            .written_by()
+            .map_or_else(String::new, |writer| {
+                format!("; this reads what `{writer}` writes")
+            });
+        let more = parse(source, bytes);
+        let more = more.map_err(|error| format!("{word}, {name}: {error}{wanted}"))?;
         report = Some(match report {
             None => more,
             Some(before) => merge(before, &more).ok_or_else(|| {

@@ -18,6 +18,7 @@ mod host_memory;
 mod latency_source;
 mod printed;
 mod printed_number;
+mod printed_unit;
 mod program;
 mod rows;
 /// A workload that is a server under a load.

@@ -91,6 +91,22 @@ fn memtier_as_posted() {
 }
 
 #[test]
+fn oha_1_16_as_posted() {
+    let (readings, _) = docs("oha", &[("x".into(), posted!("oha-posted.json"))]);
+    for (name, value) in [
+        ("throughput_per_second", 7_205.726_530_194_245),
+        ("latency_p50_seconds", 0.000_635),
+        ("latency_p99_seconds", 0.031_008_791),
+        ("latency_p999_seconds", 0.062_437_375),
+        ("latency_max_seconds", 0.577_411_167),
+        ("requests_total", 21_636.0),
+        ("request_errors_total", 0.0),
+    ] {
+        assert_eq!(readings[name], Reading::of(value), "{name}");
+    }
+}
+
+#[test]
 fn ycsb_has_a_group_for_each_operation() {
     let (readings, pacing) = docs("ycsb", &[("x".into(), fixture!("ycsb.txt"))]);
     assert_eq!(pacing, Some(Pacing::Closed));

@@ -103,6 +103,14 @@ fn locust_has_a_row_for_each_kind_of_request() {
     assert_eq!(readings["latency_p50_seconds"], Reading::of(0.031));
     assert_eq!(readings["latency_max_seconds"], Reading::of(0.15));
     assert_eq!(readings["throughput_per_second"], Reading::of(745.0));
+    let failing = b"Type,Name,Request Count,Failure Count,Requests/s,50%\n\
+        GET,/api/v1/pods,163870,163870,2731.19,1\n,Aggregated,163870,163870,2731.19,1\n";
+    let reply = read(
+        &super::source("locust"),
+        Ok(vec![("x".into(), failing.to_vec())]),
+    );
+    let (failed, sent) = (163_870, 163_870);
+    assert_eq!(reply.failures, Some(Failures { failed, sent }));
     let torn = b"Type,Name,Request Count,Failure Count,Requests/s\nGET,/,12\n";
     assert!(fault("locust", torn).starts_with("line 2, Failure Count"));
 }

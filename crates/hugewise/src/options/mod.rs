@@ -271,7 +271,8 @@ pub struct Options {
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
     /// the number; lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
     /// Several matches are the values of one trial if their lines differ in numbers alone; else
-    /// they are refused, and so is a piece of a number (1 of 2,1).
+    /// they are refused, and so are a piece of a number (1 of 2,1) and a number in another unit;
+    /// a time is converted.
     #[arg(long, value_name = "METRIC", help_heading = JUDGE)]
     pub metric: Vec<PrintedMetric>,
 

@@ -1,8 +1,8 @@
 //! The columns and fields that load generators and benchmarks print: the name of each, the figure
 //! that it is, and its unit. Each reader keeps its format and takes these from here.
 //!
-//! Which change of a figure is better stands once, with its metric: `run::metric::requests`. A unit
-//! that the source prints beside each value (wrk, JMH, Google Benchmark) has no row here.
+//! `run::metric::requests` has the better direction of each figure. Sources that print a unit with
+//! each value (wrk, JMH, Google Benchmark) have no row here.
 
 use Figure::{Answered, Failed, Longest, Percentile, Rate, Sent};
 use Format::{FioKind, FioMicros, FioNanos, Locust, Memtier, Oha, RedisSummary, RedisTable, Ycsb};
@@ -33,7 +33,7 @@ pub(super) enum Format {
     Ycsb,
 }
 
-/// What a column tells of requests.
+/// The figure in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
     /// The time that `#` percent of them did not exceed; its name has `#` for the percent.
@@ -105,7 +105,7 @@ pub(super) const COLUMNS: [Column; 35] = [
         Column(Ycsb,         "MaxLatency(ms)",            Longest(Millis),     May),
 ];
 
-/// The columns of a source that tells each request or each run.
+/// The columns of a source with a row for each request or each run.
 pub(super) struct Each {
     /// The time that it took.
     pub(super) took: &'static str,

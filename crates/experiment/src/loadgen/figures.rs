@@ -14,7 +14,7 @@ const NONE: [&str; 3] = ["", "N/A", "null"];
 /// Stands for the percent in the name of a column.
 const PERCENT: char = '#';
 
-/// What the columns of one row said.
+/// The figures in the columns of one row.
 #[derive(Default)]
 pub(super) struct Figures {
     quantiles: BTreeMap<Quantile, f64>,
@@ -90,7 +90,7 @@ impl Figures {
         lacked.map(|Column(_, name, ..)| *name)
     }
 
-    /// Returns what was counted.
+    /// Returns a count.
     fn get(&self, figure: Figure) -> Option<f64> {
         let found = self.counts.iter().find(|it| it.0 == figure);
         found.map(|(_, count)| *count)
@@ -134,14 +134,14 @@ pub(super) fn has_count(format: Format, heading: &[String], wanted: Figure) -> b
         .any(|name| found(name) == Some(Found::Count(wanted)))
 }
 
-/// What the name of a column stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Found {
     Time(Quantile, TimeUnit),
     Count(Figure),
 }
 
-/// Returns what a name stands for; nothing for percentiles that are not compared.
+/// Returns the meaning of a name; nothing for other percentiles than the compared ones.
 fn find(format: Format, name: &str) -> Option<Found> {
     let mut rows = COLUMNS.iter().filter(|it| it.0 == format);
     rows.find_map(|Column(_, printed, figure, _)| match figure {
@@ -149,7 +149,7 @@ fn find(format: Format, name: &str) -> Option<Found> {
             let (before, after) = printed.split_once(PERCENT)?;
             let percent = name.strip_prefix(before)?.strip_suffix(after)?;
             let quantile = Quantile::of_percent(number(percent)?);
-            // The longest has a column of its own, with more digits.
+            // Another column has the longest, with more digits.
             let quantile = quantile.filter(|it| *it != Quantile::Max)?;
             Some(Found::Time(quantile, *unit))
         }

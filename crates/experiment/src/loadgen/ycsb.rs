@@ -1,8 +1,8 @@
 //! YCSB: the groups of lines `[READ], NAME, VALUE` that it prints at its end.
 //!
 //! Source: `TextMeasurementsExporter`, `OneMeasurementHdrHistogram` and `DBWrapper` of YCSB.
-//! `Return=CODE` counts the answers of each code. The times of failed operations are a group of
-//! their own (`READ-FAILED`), before 0.5 among the others. `Intended-READ` counts from the time
+//! `Return=CODE` counts the answers of each code. The times of failed operations are another group
+//! (`READ-FAILED`), and before 0.5 part of the first. `Intended-READ` counts from the time
 //! that `-target` planned. `CLEANUP` closes connections and answers nobody.
 
 use super::columns::Format;
@@ -12,7 +12,7 @@ use crate::run::trial::Pacing;
 
 /// The group of the whole run, printed first.
 const OVERALL: &str = "OVERALL";
-/// Groups that are not of requests: of failed ones, and of the ends of connections.
+/// Groups without requests: failed ones, and the ends of connections.
 const FAILED: &str = "-FAILED";
 const CLEANUP: &str = "CLEANUP";
 /// Groups of the garbage collector.
@@ -55,7 +55,7 @@ struct Group {
     is_counted: bool,
 }
 
-/// Returns the parts of a line that is one of YCSB's.
+/// Returns the group, the name and the value of a line of YCSB.
 fn row(line: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (field, value) = rest.strip_prefix(',')?.rsplit_once(',')?;

@@ -1,7 +1,7 @@
 //! The unit behind a printed number. A program that shows `577.28ms` in one run shows `1.21s` in
 //! the next, so the declared unit of a metric may not be that of the number.
 
-/// What a word behind a number measures.
+/// The quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     /// A time of so many nanoseconds.
@@ -49,12 +49,11 @@ const UNITS: [(&str, Measure); 33] = [
 /// The letters of multiples that programs put directly behind a number.
 const MULTIPLES: [&str; 5] = ["k", "K", "M", "G", "T"];
 
-/// Returns the factor from the unit behind a number to the declared one; 1 where one of them is
-/// no unit that is known here.
+/// Returns the factor from the unit behind a number to the declared one; 1 if one is unknown.
 ///
 /// # Errors
 ///
-/// What to write, where the unit of the number is another than the declared one.
+/// The number has another unit than the declared one.
 pub(super) fn factor(declared: &str, pattern: &str, behind: &str) -> Result<f64, String> {
     let word = word(behind);
     let is_apart = behind.starts_with(' ');

@@ -7,7 +7,7 @@ struct Switch {
     variable: &'static str,
     /// The value, or an entry of a list that commas part.
     off: &'static str,
-    /// What leaves huge pages on.
+    /// The setting that leaves huge pages on.
     remedy: &'static str,
 }
 
@@ -49,8 +49,7 @@ pub(crate) fn is_off(variable: &str, value: &str) -> bool {
     find(variable, value).is_some()
 }
 
-/// Returns what to start a program with so that its environment leaves huge pages on; nothing
-/// where it does.
+/// Returns the setting that leaves huge pages on, if the environment switches them off.
 #[must_use]
 pub fn off_remedy(environment: &BTreeMap<String, String>) -> Option<&'static str> {
     let mut variables = environment.iter();

@@ -8,8 +8,17 @@ use hugewise_experiment::run::plan::LatencySource;
 use hugewise_experiment::run::policy::{Settings, runtime};
 use hugewise_observe::stat;
 
+/// Tables and lines of JSON with the columns that the seeds have.
+const WITH_FIELDS: [&str; 4] = [
+    "csv:elapsed@ms,ok=success",
+    "csv:3@ns,began=1@ns,status=2",
+    "csv:metric_value@ms,where=metric_name=http_req_duration",
+    "jsonl:latency@ns,began=timestamp@ns,status=code",
+];
+
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for source in LatencySource::of_each_reader() {
+    let with_fields = WITH_FIELDS.iter().filter_map(|text| text.parse().ok());
+    for source in LatencySource::of_each_reader().chain(with_fields) {
         let _ = read(&source, Ok(vec![("x".to_owned(), bytes.to_vec())]));
     }
     let _ = line::parse(bytes);

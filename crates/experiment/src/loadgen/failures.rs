@@ -18,11 +18,20 @@ pub struct Failures {
 impl LoadReport {
     /// Returns the failures if they outweigh the answers.
     pub(super) fn failures(&self) -> Option<Failures> {
-        let counted = self.loads.iter().filter_map(Load::failed_of_sent);
-        let all = counted.fold(Failures::default(), |all, (failed, sent)| Failures {
-            failed: all.failed.saturating_add(failed),
-            sent: all.sent.saturating_add(sent),
-        });
+        // Locust has a row of all requests beside those of each kind.
+        let total = self.loads.iter().filter(|load| load.name.is_none());
+        let total: Vec<_> = total.filter_map(Load::failed_of_sent).collect();
+        let kinds = self.loads.iter().filter_map(Load::failed_of_sent);
+        let counted = match total.is_empty() {
+            true => kinds.collect(),
+            false => total,
+        };
+        let all = counted
+            .into_iter()
+            .fold(Failures::default(), |all, (failed, sent)| Failures {
+                failed: all.failed.saturating_add(failed),
+                sent: all.sent.saturating_add(sent),
+            });
         let is_silent = self.loads.iter().all(Load::answered_nothing) && !self.loads.is_empty();
         (is_silent || all.failed > all.sent - all.failed).then_some(all)
     }

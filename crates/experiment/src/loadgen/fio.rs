@@ -6,17 +6,17 @@
 
 use serde_json::Value;
 
-use super::json::{document, list, number};
+use super::columns::Format;
+use super::figures::Figures;
+use super::json::{cells, document, list, number};
 use super::names::told_apart;
 use super::{Latency, Load, LoadReport, ReadError};
-use crate::run::plan::TimeUnit;
-use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
 const KINDS: [&str; 3] = ["read", "write", "trim"];
 
-/// The field of latencies, and its unit.
-const LATENCIES: [(&str, TimeUnit); 2] = [("clat_ns", TimeUnit::Nanos), ("clat", TimeUnit::Micros)];
+/// The object of latencies, and its columns.
+const LATENCIES: [(&str, Format); 2] = [("clat_ns", Format::FioNanos), ("clat", Format::FioMicros)];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     // Notes precede the document.
@@ -29,14 +29,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
         let failed = number(job, "error").is_ok_and(|error| error != 0.0);
         for kind in KINDS {
-            let part = job
-                .get(kind)
-                .filter(|part| number(part, "total_ios").is_ok());
-            let Some(part) = part else { continue };
-            let load = load(part, failed)?;
-            if load.requests != Some(0) || failed {
+            let Some(part) = job.get(kind) else { continue };
+            if did_some(part) || failed {
                 named.push((format!("{name} {kind}"), format!("job={place}")));
-                loads.push(load);
+                loads.push(load(part, failed)?);
             }
         }
     }
@@ -55,38 +51,32 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     })
 }
 
+/// Returns true if there was any I/O. fio 2.1 counts the bytes alone.
+fn did_some(part: &Value) -> bool {
+    let fields = ["total_ios", "io_bytes"];
+    let mut counts = fields.iter().filter_map(|field| number(part, field).ok());
+    counts.any(|count| count > 0.0)
+}
+
 /// Returns one kind of requests of a job. fio counts no failures: the first ends the job.
 fn load(part: &Value, failed: bool) -> Result<Load, ReadError> {
+    let load = Figures::of(Format::FioKind, None, cells(part))?.load();
     Ok(Load {
-        latency: latency(part),
-        throughput: vec![number(part, "iops")?],
-        requests: Some(number(part, "total_ios")? as u64),
+        latency: latency(part)?,
         errors: Some(u64::from(failed)),
-        ..Load::default()
+        ..load
     })
 }
 
-fn latency(part: &Value) -> Option<Latency> {
-    let found = LATENCIES
-        .iter()
-        .find_map(|(name, unit)| Some((part.get(name)?, *unit)));
-    let (latency, unit) = found?;
-    let percentiles = latency.get("percentile").and_then(Value::as_object);
-    let steps = percentiles
-        .into_iter()
-        .flatten()
-        .filter_map(|(percent, value)| {
-            let quantile = Quantile::of_percent(super::number(percent)?)?;
-            Some((quantile, value.as_f64()?))
-        });
-    let longest = number(latency, "max")
-        .ok()
-        .map(|value| (Quantile::Max, value));
-    let mut quantiles: Vec<(Quantile, f64)> = steps
-        .filter(|(quantile, _)| *quantile != Quantile::Max)
-        .chain(longest)
-        .map(|(quantile, value)| (quantile, unit.to_seconds(value)))
-        .collect();
-    quantiles.sort_by_key(|(quantile, _)| *quantile);
-    (!quantiles.is_empty()).then_some(Latency::Quantiles(quantiles))
+fn latency(part: &Value) -> Result<Option<Latency>, ReadError> {
+    let mut known = LATENCIES.iter();
+    let Some((found, format)) = known.find_map(|(name, it)| Some((part.get(name)?, *it))) else {
+        return Ok(None);
+    };
+    let all = [found.get("percentile"), Some(found)].into_iter().flatten();
+    let figures = Figures::of(format, None, all.flat_map(cells))?;
+    Ok(figures
+        .has_times()
+        .then(|| figures.load().latency)
+        .flatten())
 }

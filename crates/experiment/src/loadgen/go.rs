@@ -3,10 +3,10 @@
 //! Source: the benchmark data format of golang.org/design/14313-benchmark-format. Each line is a
 //! mean over its iterations; `-count` gives several. A line `pkg:` begins another package.
 
+use super::columns::GO;
 use super::json::named;
 use super::names::told_apart;
 use super::{Load, LoadReport, ReadError, lines, number};
-use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
@@ -27,7 +27,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         named(&mut loads, name).add_value(seconds);
     }
     if loads.is_empty() {
-        return Err(ReadError::of("ns/op", "no line of a benchmark has it"));
+        return Err(ReadError::of(GO.took, "no line of a benchmark has it"));
     }
     Ok(LoadReport {
         loads,
@@ -46,13 +46,13 @@ fn time<'a>(line: usize, words: &[&'a str]) -> Result<Option<(&'a str, f64)>, Re
     };
     let mut pairs = measured.chunks(2);
     let found = pairs.find_map(|pair| match pair {
-        [value, "ns/op"] => Some(value),
+        [value, unit] if *unit == GO.took => Some(value),
         _ => None,
     });
     let Some(value) = found.filter(|_| iterations.parse::<u64>().is_ok()) else {
         return Ok(None);
     };
     let ns = number(value)
-        .ok_or_else(|| ReadError::at(line, "ns/op", format!("`{value}` is no number")))?;
-    Ok(Some((name, TimeUnit::Nanos.to_seconds(ns))))
+        .ok_or_else(|| ReadError::at(line, GO.took, format!("`{value}` is no number")))?;
+    Ok(Some((name, GO.unit.to_seconds(ns))))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::columns::HYPERFINE;
 use super::json::{document, list, named, text};
 use super::names::told_apart;
 use super::{Load, LoadReport, ReadError};
@@ -13,9 +14,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let mut loads: Vec<Load> = Vec::new();
     for (result, name) in results.iter().zip(names(results)?) {
         let load = named(&mut loads, &name);
-        for time in list(result, "times")? {
-            let seconds = time.as_f64().filter(|seconds| *seconds >= 0.0);
-            load.add_value(seconds.ok_or_else(|| ReadError::of("times", "not a time"))?);
+        for time in list(result, HYPERFINE.took)? {
+            let took = time.as_f64().filter(|took| *took >= 0.0);
+            let took = took.ok_or_else(|| ReadError::of(HYPERFINE.took, "not a time"))?;
+            load.add_value(HYPERFINE.unit.to_seconds(took));
         }
         let codes = result.get("exit_codes").and_then(Value::as_array);
         let failed = |code: &&Value| code.as_i64() != Some(0);

@@ -67,6 +67,16 @@ pub(super) fn number(value: &Value, field: &str) -> Result<f64, ReadError> {
         .ok_or_else(|| ReadError::of(field, "there is no such number"))
 }
 
+/// The texts and numbers of an object, as they are written.
+pub(super) fn cells(object: &Value) -> impl Iterator<Item = (&String, String)> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter_map(|(name, value)| match value {
+        Value::Number(number) => Some((name, number.to_string())),
+        Value::String(text) => Some((name, text.clone())),
+        _ => None,
+    })
+}
+
 /// The load of a name, made where there is none yet.
 pub(super) fn named<'a>(loads: &'a mut Vec<Load>, name: &str) -> &'a mut Load {
     let at = loads

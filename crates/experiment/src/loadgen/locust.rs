@@ -4,26 +4,18 @@
 //! Source: `StatsCSV` of locust's stats.py: times in milliseconds, `N/A` where there are none.
 //! Its count of requests includes failed ones.
 
-use super::columns::Columns;
+use super::columns::{Figure, Format};
 use super::csv::Table;
+use super::figures::{Figures, has_count};
 use super::{Load, LoadReport, ReadError};
-use crate::run::plan::TimeUnit;
-use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
-const COLUMNS: Columns = Columns {
-    unit: TimeUnit::Millis,
-    quantiles: &[
-        ("50%", Quantile::P50),
-        ("90%", Quantile::P90),
-        ("95%", Quantile::P95),
-        ("99%", Quantile::P99),
-        ("99.9%", Quantile::P999),
-        ("Max Response Time", Quantile::Max),
-    ],
-    rate: "Requests/s",
-    sent: Some(["Request Count", "Failure Count"]),
-};
+/// The kind and the name of the row of all requests, now and before 1.0.
+const ALL: [(&str, &str); 3] = [
+    ("", "Aggregated"),
+    ("None", "Aggregated"),
+    ("None", "Total"),
+];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let text = String::from_utf8_lossy(bytes);
@@ -33,16 +25,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         .transpose()?
         .map(|row| row.cells)
         .unwrap_or_default();
-    if !heading.iter().any(|name| name == "Request Count") {
+    if !has_count(Format::Locust, &heading, Figure::Sent) {
         let problem = "it is no table of locust; read the file PREFIX_stats.csv of --csv PREFIX";
         return Err(ReadError::of("Request Count", problem));
     }
     let mut loads = Vec::new();
     for row in rows {
         let row = row?;
-        let load = COLUMNS.load(row.line, &heading, &row.cells)?;
+        let cells = heading.iter().zip(&row.cells);
+        let load = Figures::of(Format::Locust, Some(row.line), cells)?.load();
         let name = match row.cells.as_slice() {
-            [kind, name, ..] if kind.is_empty() && name == "Aggregated" => None,
+            [kind, name, ..] if ALL.contains(&(kind.as_str(), name.as_str())) => None,
             [kind, name, ..] => Some(format!("{kind} {name}").trim().to_owned()),
             _ => None,
         };

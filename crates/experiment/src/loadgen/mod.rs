@@ -16,6 +16,7 @@ use crate::run::trial::{Interval, Pacing, Timed};
 mod columns;
 mod csv;
 mod failures;
+mod figures;
 mod fio;
 mod go;
 mod google_benchmark;
@@ -39,6 +40,7 @@ mod requests;
 #[cfg(test)]
 mod tests;
 mod wrk;
+mod ycsb;
 
 pub use failures::Failures;
 pub use readings::{Reply, read};

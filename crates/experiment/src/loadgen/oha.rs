@@ -5,10 +5,11 @@
 
 use serde_json::Value;
 
-use super::json::{document, number};
-use super::{Latency, Load, LoadReport, ReadError};
+use super::columns::Format;
+use super::figures::Figures;
+use super::json::{cells, document};
+use super::{Load, LoadReport, ReadError};
 use crate::run::plan::FailedBy;
-use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
 /// The word of oha for requests that the end of the run cut off.
@@ -32,17 +33,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let answered = sum(&statuses, &|_| true);
     let refused = sum(&statuses, &|status| FailedBy::Status.fails(status));
     let unanswered = sum(&errors, &|error| error != CUT_OFF);
+    let cells = [summary, part("latencyPercentiles")?]
+        .into_iter()
+        .flat_map(cells);
+    let figures = Figures::of(Format::Oha, None, cells)?.load();
     Ok(LoadReport {
         loads: vec![Load {
-            latency: Some(Latency::Quantiles(quantiles(
-                part("latencyPercentiles")?,
-                summary,
-            ))),
-            throughput: vec![number(summary, "requestsPerSec").unwrap_or_default()],
+            throughput: vec![figures.throughput.first().copied().unwrap_or_default()],
             requests: Some(answered),
             errors: Some(refused.saturating_add(unanswered)),
             sent: Some(answered.saturating_add(unanswered)),
-            ..Load::default()
+            ..figures
         }],
         // With -q it sends at a rate, and its output does not mention that.
         pacing: Pacing::Unknown,
@@ -54,15 +55,4 @@ fn counts(object: &Value) -> Vec<(&str, u64)> {
     entries
         .filter_map(|(name, count)| Some((name.as_str(), count.as_u64()?)))
         .collect()
-}
-
-fn quantiles(percentiles: &Value, summary: &Value) -> Vec<(Quantile, f64)> {
-    let named = Quantile::ALL.into_iter().filter_map(|quantile| {
-        let seconds = match quantile {
-            Quantile::Max => number(summary, "slowest").ok()?,
-            other => number(percentiles, &other.word().replace("p999", "p99.9")).ok()?,
-        };
-        Some((quantile, seconds))
-    });
-    named.collect()
 }

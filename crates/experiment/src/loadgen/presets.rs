@@ -4,6 +4,7 @@
 //! lines of type `Point` and `Metric`. `vegeta encode` writes nanoseconds, and CSV without a
 //! heading. `hey -o csv` writes seconds, and leaves out requests without an answer.
 
+use super::columns::{Each, HEY, K6_JSON, K6_TABLE, VEGETA_JSON, VEGETA_TABLE};
 use super::requests::Fields;
 use super::{LoadReport, ReadError, csv, jsonl};
 use crate::run::plan::{Edge, Failed, FailedBy, Only, Rows, Stamp, TimeUnit};
@@ -17,53 +18,48 @@ pub(super) fn k6(bytes: &[u8]) -> Result<LoadReport, ReadError> {
                 .then(|| failed("data.tags.expected_response", FailedBy::Ok)),
             ..Rows::default()
         };
-        return jsonl::parse(bytes, fields("data.value", TimeUnit::Millis, &rows));
+        return jsonl::parse(bytes, fields(&K6_JSON, &rows));
     }
     let rows = Rows {
         only: vec![only("metric_name", METRIC)],
         failed: had(bytes, "expected_response").then(|| failed("expected_response", FailedBy::Ok)),
         ..Rows::default()
     };
-    csv::parse(bytes, fields("metric_value", TimeUnit::Millis, &rows))
+    csv::parse(bytes, fields(&K6_TABLE, &rows))
 }
 
 pub(super) fn vegeta(bytes: &[u8]) -> Result<LoadReport, ReadError> {
-    if !is_json(bytes) && !begins_with_time(bytes) {
+    if is_json(bytes) {
+        return jsonl::parse(bytes, fields(&VEGETA_JSON, &rows(&VEGETA_JSON)));
+    }
+    if !begins_with_time(bytes) {
         let problem = "it has no time in nanoseconds; write it with `vegeta encode` or `--to csv`";
         return Err(ReadError::at(1, "timestamp", problem));
     }
-    let [began, status, latency] = match is_json(bytes) {
-        true => ["timestamp", "code", "latency"],
-        false => ["1", "2", "3"],
-    };
-    let rows = Rows {
-        stamp: Some(Stamp {
-            edge: Edge::Began,
-            field: began.to_owned(),
-            unit: Some(TimeUnit::Nanos),
-        }),
-        failed: Some(failed(status, FailedBy::Status)),
-        ..Rows::default()
-    };
-    let fields = fields(latency, TimeUnit::Nanos, &rows);
-    match is_json(bytes) {
-        true => jsonl::parse(bytes, fields),
-        false => csv::parse(bytes, fields),
-    }
+    csv::parse(bytes, fields(&VEGETA_TABLE, &rows(&VEGETA_TABLE)))
 }
 
 pub(super) fn hey(bytes: &[u8]) -> Result<LoadReport, ReadError> {
-    let rows = Rows {
-        failed: Some(failed("status-code", FailedBy::Status)),
-        ..Rows::default()
-    };
-    csv::parse(bytes, fields("response-time", TimeUnit::Seconds, &rows))
+    csv::parse(bytes, fields(&HEY, &rows(&HEY)))
 }
 
-fn fields<'a>(latency: &'a str, unit: TimeUnit, rows: &'a Rows) -> Fields<'a> {
+/// The rows of a source that has a status, or a time, of each request.
+fn rows(each: &Each) -> Rows {
+    Rows {
+        stamp: each.began.map(|field| Stamp {
+            edge: Edge::Began,
+            field: field.to_owned(),
+            unit: Some(TimeUnit::Nanos),
+        }),
+        failed: each.status.map(|field| failed(field, FailedBy::Status)),
+        ..Rows::default()
+    }
+}
+
+fn fields<'a>(each: &Each, rows: &'a Rows) -> Fields<'a> {
     Fields {
-        latency,
-        unit,
+        latency: each.took,
+        unit: each.unit,
         rows,
     }
 }

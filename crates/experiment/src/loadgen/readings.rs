@@ -6,7 +6,7 @@ use super::overall::of_all;
 use super::requests::Fields;
 use super::{
     Failures, Latency, Load, LoadReport, ReadError, csv, fio, go, google_benchmark, hdr, hgrm,
-    hyperfine, jmh, jsonl, locust, memtier, names, oha, pgbench, presets, redis, wrk,
+    hyperfine, jmh, jsonl, locust, memtier, names, oha, pgbench, presets, redis, wrk, ycsb,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -83,6 +83,7 @@ fn expected(reader: &Reader) -> Vec<String> {
     match reader {
         Reader::Wrk => of_wrk(Pacing::Closed),
         Reader::Wrk2 => of_wrk(Pacing::Open),
+        Reader::Ycsb => vec![RequestMetric::Throughput.to_string()],
         Reader::Memtier | Reader::Oha | Reader::Locust => vec![
             RequestMetric::Latency.to_string(),
             RequestMetric::Throughput.to_string(),
@@ -99,7 +100,14 @@ fn all(
     let word = source.reader.word();
     let mut report: Option<LoadReport> = None;
     for (name, bytes) in documents {
-        let more = parse(source, bytes).map_err(|error| format!("{word}, {name}: {error}"))?;
+        let wanted = source
+            .reader
+            .written_by()
+            .map_or_else(String::new, |writer| {
+                format!("; this reads what `{writer}` writes")
+            });
+        let more = parse(source, bytes);
+        let more = more.map_err(|error| format!("{word}, {name}: {error}{wanted}"))?;
         report = Some(match report {
             None => more,
             Some(before) => merge(before, &more).ok_or_else(|| {
@@ -143,6 +151,7 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, 
         Reader::Oha => oha::parse(bytes),
         Reader::Locust => locust::parse(bytes),
         Reader::Fio => fio::parse(bytes),
+        Reader::Ycsb => ycsb::parse(bytes),
         Reader::Csv(column) => csv::parse(bytes, fields(column)),
         Reader::Jsonl(field) => jsonl::parse(bytes, fields(field)),
     }

@@ -6,7 +6,8 @@
 //! p99.9 the step of the first table at 99.902 % (1 - 2⁻¹⁰) is taken, which differs by 23
 //! requests in a million, and is never the smaller one.
 
-use super::columns::Columns;
+use super::columns::Format;
+use super::figures::Figures;
 use super::moment::exact_nanos;
 use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
@@ -41,7 +42,8 @@ fn table(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
         if cells[0] == "test" {
             heading = cells;
         } else if cells.len() == heading.len() {
-            let load = COLUMNS.load(line_number, &heading, &cells)?;
+            let figures = heading.iter().zip(&cells);
+            let load = Figures::of(Format::RedisTable, Some(line_number), figures)?.load();
             loads.push(Load {
                 name: cells.into_iter().next(),
                 ..load
@@ -50,18 +52,6 @@ fn table(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     }
     Ok(loads)
 }
-
-const COLUMNS: Columns = Columns {
-    unit: TimeUnit::Millis,
-    quantiles: &[
-        ("p50_latency_ms", Quantile::P50),
-        ("p95_latency_ms", Quantile::P95),
-        ("p99_latency_ms", Quantile::P99),
-        ("max_latency_ms", Quantile::Max),
-    ],
-    rate: "rps",
-    sent: None,
-};
 
 fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     let mut loads = summaries(bytes)?;
@@ -103,8 +93,9 @@ fn summaries(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
                 if values.len() != names.len() {
                     return Err(fault("latency summary"));
                 }
-                let pairs = names.drain(..).zip(values.iter().map(ToString::to_string));
-                load.latency = Some(read_quantiles(line_number, pairs)?);
+                let figures = names.drain(..).zip(values);
+                let read = Figures::of(Format::RedisSummary, Some(line_number), figures)?;
+                load.latency = read.load().latency;
             }
             _ => {}
         }
@@ -135,21 +126,4 @@ fn tails(bytes: &[u8]) -> Vec<Option<f64>> {
         }
     }
     tails
-}
-
-/// Of names and milliseconds; names that are no percentile are left out.
-fn read_quantiles(
-    line: usize,
-    pairs: impl Iterator<Item = (String, String)>,
-) -> Result<Latency, ReadError> {
-    let mut quantiles = Vec::new();
-    for (name, value) in pairs {
-        let Some(quantile) = Quantile::ALL.into_iter().find(|q| q.word() == name) else {
-            continue;
-        };
-        let ns = exact_nanos(&value, TimeUnit::Millis)
-            .ok_or_else(|| ReadError::at(line, name, format!("`{value}` is no time")))?;
-        quantiles.push((quantile, TimeUnit::Nanos.to_seconds(ns as f64)));
-    }
-    Ok(Latency::Quantiles(quantiles))
 }

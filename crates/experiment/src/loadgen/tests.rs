@@ -36,6 +36,7 @@ mod deviations;
 mod failures;
 mod generators;
 mod named;
+mod real;
 mod rows;
 mod times;
 
@@ -335,7 +336,10 @@ fn readings_have_names_units_and_reasons() {
     else {
         panic!("{readings:?}");
     };
-    assert_eq!(error, "wrk, stdout: Requests/sec: wrk printed no such line");
+    assert_eq!(
+        error,
+        "wrk, stdout: Requests/sec: wrk printed no such line; this reads what `wrk --latency` writes"
+    );
     let (readings, _) = docs("wrk", &[]);
     assert!(format!("{readings:?}").contains("nothing to read"));
 }

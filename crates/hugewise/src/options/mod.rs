@@ -271,14 +271,15 @@ pub struct Options {
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
     /// the number; lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
     /// Several matches are the values of one trial if their lines differ in numbers alone; else
-    /// they are refused, and so is a piece of a number (1 of 2,1).
+    /// they are refused, and so are a piece of a number (1 of 2,1) and a number in another unit;
+    /// a time is converted.
     #[arg(long, value_name = "METRIC", help_heading = JUDGE)]
     pub metric: Vec<PrintedMetric>,
 
     /// Request latencies: `READER[@UNIT][:FILE]`
     ///
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
-    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, csv:COLUMN or
+    /// google-benchmark, go, hyperfine, k6, vegeta, hey, oha, locust, fio, ycsb, csv:COLUMN or
     /// jsonl:FIELD, with @ns, @us, @ms or @s if the source does not name its unit. It reads stdout, or the files that the trial wrote (the last
     /// part of FILE may hold * and ?; with --service, {dir}/FILE is in the folder of the trial).
     /// Percentiles are those of all trials together. After a COLUMN or FIELD, `,ended=COLUMN@UNIT`

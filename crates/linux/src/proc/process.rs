@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use hugewise_experiment::run::trial::{Advice, Process};
+use hugewise_experiment::run::trial::{Advice, OFF_VARIABLES, Process};
 use hugewise_observe::faults::{Map, Sharing};
 
 use super::status::read_status;
@@ -26,13 +26,8 @@ const NOTED: [&str; 8] = [
     ADVICE_LIBRARY,
 ];
 
-/// Variables that decide about an allocator.
-const VARIABLES: [&str; 4] = [
-    "LD_PRELOAD",
-    "GLIBC_TUNABLES",
-    "MALLOC_CONF",
-    "PYTHONMALLOC",
-];
+/// Variables that decide about an allocator, besides those that switch huge pages off.
+const VARIABLES: [&str; 3] = ["LD_PRELOAD", "GLIBC_TUNABLES", "PYTHONMALLOC"];
 
 /// Reads a process without a walk of its page tables: its advice is read by [`read_advice`].
 /// `None` where it is gone.
@@ -94,9 +89,8 @@ pub fn parse_environment(bytes: &[u8]) -> BTreeMap<String, String> {
     entries
         .filter_map(|entry| {
             let (name, value) = entry.split_once('=')?;
-            VARIABLES
-                .contains(&name)
-                .then(|| (name.to_owned(), value.to_owned()))
+            let is_known = VARIABLES.contains(&name) || OFF_VARIABLES.contains(&name);
+            is_known.then(|| (name.to_owned(), value.to_owned()))
         })
         .collect()
 }

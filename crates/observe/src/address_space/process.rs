@@ -46,7 +46,8 @@ pub struct Process {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_table_bytes: Option<u64>,
     /// Of `/proc/PID/environ`, which is the environment at its start: those of
-    /// [`ADVICE_VARIABLES`](crate::inspect::reasons::ADVICE_VARIABLES) that are set.
+    /// [`ADVICE_VARIABLES`](crate::inspect::reasons::ADVICE_VARIABLES) and of
+    /// [`OFF_VARIABLES`](hugewise_experiment::run::trial::OFF_VARIABLES) that are set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }

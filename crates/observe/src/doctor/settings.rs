@@ -248,8 +248,9 @@ fn never_and_collapse(examination: &Examination) -> Option<Remark> {
 
 fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
     let pools = examination.host.hugetlb.iter();
-    let is_idle =
-        |pool: &HugetlbPool| pool.total > 0 && pool.free == pool.total && pool.reserved == 0;
+    // A pool of which a program uses the larger part is at work.
+    let unused = |pool: &HugetlbPool| pool.free.saturating_sub(pool.reserved).min(pool.total);
+    let is_idle = |pool: &HugetlbPool| 2 * unused(pool) > pool.total;
     let idle: Vec<(&u64, &HugetlbPool)> = pools.filter(|(_, pool)| is_idle(pool)).collect();
     if idle.is_empty() {
         return None;
@@ -264,10 +265,11 @@ fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
     });
     let sizes = idle
         .iter()
-        .map(|(bytes, pool)| bytes_text(bytes.saturating_mul(pool.total)));
-    let writes = idle
-        .iter()
-        .map(|(bytes, _)| format!("echo 0 > {}/nr_hugepages", folder(bytes)));
+        .map(|(bytes, pool)| bytes_text(bytes.saturating_mul(unused(pool))));
+    let writes = idle.iter().map(|(bytes, pool)| {
+        let used = pool.total - unused(pool);
+        format!("echo {used} > {}/nr_hugepages", folder(bytes))
+    });
     Some(Remark::new(
         "idle-hugetlb-pool",
         Severity::Warning,

@@ -222,6 +222,30 @@ fn khugepaged_and_pools_are_found_one_by_one() {
     ]);
 }
 
+/// A pool of which a program took a small part keeps the rest from all others.
+#[test]
+fn a_pool_that_is_mostly_unused_is_idle() {
+    let fix = |free: u64, reserved: u64| {
+        let mut seen = healthy();
+        let pool = HugetlbPool {
+            total: 571,
+            free,
+            reserved,
+            overcommit: 0,
+        };
+        seen.host.hugetlb.insert(2 * MIB, pool);
+        let diagnosis = diagnose(&seen);
+        let mut all = diagnosis.hazards.iter().chain(&diagnosis.settings);
+        let idle = all.find(|it| it.id == "idle-hugetlb-pool")?;
+        Some((idle.meaning.clone(), idle.remedy.clone()))
+    };
+    let (meaning, remedy) = fix(514, 0).expect("514 of 571 are free");
+    assert!(meaning.starts_with("1 GiB are reserved"), "{meaning}");
+    assert!(remedy.starts_with("echo 57 > "), "{remedy}");
+    assert_eq!(fix(514, 500), None);
+    assert_eq!(fix(200, 0), None);
+}
+
 #[test]
 fn boot_lines_are_found_one_by_one() {
     assert_each([

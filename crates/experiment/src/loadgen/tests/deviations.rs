@@ -1,6 +1,6 @@
 //! Deviations of tools from their own formats, and parts that are missing.
 
-use super::{counted, fault, quantile, report, values};
+use super::{counted, docs, fault, quantile, report, values};
 use crate::run::stats::Quantile;
 
 #[test]
@@ -83,4 +83,19 @@ fn a_torn_last_row_leaves_the_others() {
     assert_eq!(count("jsonl:ms", b"{\"ms\":5}\n{\"ms\":6}\n{\"m"), 2);
     assert!(fault("jsonl:ms", b"{\"ms\":5}\n{\"m\n").starts_with("line 2, JSON"));
     assert!(fault("csv:2@ms", b"a,5\nc\n").starts_with("line 2, 2: the row has 1 cells"));
+}
+
+/// The screen of a program is not its file; the reason says what writes that.
+#[test]
+fn what_a_reader_wants_is_named() {
+    for (reader, wanted) in [
+        ("oha", "`oha --output-format json`"),
+        ("hey", "`hey -o csv`"),
+        ("pgbench-log", "`pgbench -l`"),
+        ("locust", "`locust --csv PREFIX`"),
+    ] {
+        let (readings, _) = docs(reader, &[("stdout".into(), b"Summary:\n  Total: 1 secs\n")]);
+        let reasons: Vec<String> = readings.values().map(|it| format!("{it:?}")).collect();
+        assert!(reasons.iter().all(|it| it.contains(wanted)), "{reasons:?}");
+    }
 }

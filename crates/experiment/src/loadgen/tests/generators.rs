@@ -96,6 +96,21 @@ fn locust_has_a_row_for_each_kind_of_request() {
     ));
     let history = b"Timestamp,User Count,Type,Name,Requests/s\n";
     assert!(fault("locust", history).contains("PREFIX_stats.csv"));
+    let old = b"\"Type\",\"Name\",\"# requests\",\"# failures\",\"Max response time\",\"Requests/s\",\"50%\"\n\
+        \"GET\",\"Get 1\",776,6,144,388.00,20\n\"None\",\"Aggregated\",1490,6,150,745.00,31\n";
+    let (readings, _) = docs("locust", &[("x_requests.csv".into(), old)]);
+    assert_eq!(readings["get_get_1_requests_total"], Reading::of(770.0));
+    assert_eq!(readings["latency_p50_seconds"], Reading::of(0.031));
+    assert_eq!(readings["latency_max_seconds"], Reading::of(0.15));
+    assert_eq!(readings["throughput_per_second"], Reading::of(745.0));
+    let failing = b"Type,Name,Request Count,Failure Count,Requests/s,50%\n\
+        GET,/api/v1/pods,163870,163870,2731.19,1\n,Aggregated,163870,163870,2731.19,1\n";
+    let reply = read(
+        &super::source("locust"),
+        Ok(vec![("x".into(), failing.to_vec())]),
+    );
+    let (failed, sent) = (163_870, 163_870);
+    assert_eq!(reply.failures, Some(Failures { failed, sent }));
     let torn = b"Type,Name,Request Count,Failure Count,Requests/s\nGET,/,12\n";
     assert!(fault("locust", torn).starts_with("line 2, Failure Count"));
 }
@@ -119,6 +134,14 @@ fn fio_has_reads_and_writes() {
         (old.name.as_deref(), quantile(&old, Quantile::P50)),
         (None, Some(3e-6))
     );
+    // 2.1 tells no number of I/Os.
+    let older = br#"{"jobs":[{"jobname":"a","error":0,
+        "read":{"io_bytes":10338304,"iops":317,"clat":{"max":77,"percentile":{"99.000000":8}}},
+        "write":{"io_bytes":0,"iops":0,"clat":{"max":0,"percentile":{"99.000000":0}}}}]}"#;
+    let older = report("fio", older);
+    assert_eq!((older.loads.len(), older.loads[0].requests), (1, None));
+    assert_eq!(older.loads[0].throughput, [317.0]);
+    assert_eq!(quantile(&older.loads[0], Quantile::P99), Some(8e-6));
     let none = br#"{"jobs":[{"jobname":"a","error":0,"read":{"iops":0,"total_ios":0}}]}"#;
     assert!(fault("fio", none).contains("no job did any I/O"));
     let failed = br#"{"jobs":[{"jobname":"a","error":5,"read":{"iops":0,"total_ios":0}}]}"#;

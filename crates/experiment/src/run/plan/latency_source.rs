@@ -41,7 +41,7 @@ pub enum Reader {
     Memtier,
     /// The log of transactions of `pgbench -l`.
     PgbenchLog,
-    /// An interval log of HdrHistogram, version 2.
+    /// An interval log of HdrHistogram.
     HdrLog,
     /// A table of percentiles of HdrHistogram (`.hgrm`).
     Hgrm,
@@ -65,31 +65,35 @@ pub enum Reader {
     Locust,
     /// fio `--output-format=json`.
     Fio,
+    /// The lines that YCSB prints at its end.
+    Ycsb,
     /// A column of a table: its name in the first line, or its number from 1.
     Csv(String),
     /// A field of one JSON object in each line; `a.b` is a field within a field.
     Jsonl(String),
 }
 
-/// The words for those that take no field.
-const WORDS: [(&str, Reader); 17] = [
-    ("wrk", Reader::Wrk),
-    ("wrk2", Reader::Wrk2),
-    ("redis-benchmark", Reader::RedisBenchmark),
-    ("memtier", Reader::Memtier),
-    ("pgbench-log", Reader::PgbenchLog),
-    ("hdr-log", Reader::HdrLog),
-    ("hgrm", Reader::Hgrm),
-    ("jmh", Reader::Jmh),
-    ("google-benchmark", Reader::GoogleBenchmark),
-    ("go", Reader::Go),
-    ("hyperfine", Reader::Hyperfine),
-    ("k6", Reader::K6),
-    ("vegeta", Reader::Vegeta),
-    ("hey", Reader::Hey),
-    ("oha", Reader::Oha),
-    ("locust", Reader::Locust),
-    ("fio", Reader::Fio),
+/// Those that take no field: the word of each, and what writes its format.
+#[rustfmt::skip]
+const WORDS: [(&str, Reader, &str); 18] = [
+    ("wrk", Reader::Wrk, "wrk --latency"),
+    ("wrk2", Reader::Wrk2, "wrk2 --latency"),
+    ("redis-benchmark", Reader::RedisBenchmark, "redis-benchmark"),
+    ("memtier", Reader::Memtier, "memtier_benchmark --json-out-file FILE"),
+    ("pgbench-log", Reader::PgbenchLog, "pgbench -l"),
+    ("hdr-log", Reader::HdrLog, "HistogramLogWriter of HdrHistogram"),
+    ("hgrm", Reader::Hgrm, "outputPercentileDistribution of HdrHistogram"),
+    ("jmh", Reader::Jmh, "-rf json -rff FILE of JMH"),
+    ("google-benchmark", Reader::GoogleBenchmark, "--benchmark_format=json"),
+    ("go", Reader::Go, "go test -bench"),
+    ("hyperfine", Reader::Hyperfine, "hyperfine --export-json FILE"),
+    ("k6", Reader::K6, "k6 run --out csv=FILE"),
+    ("vegeta", Reader::Vegeta, "vegeta encode"),
+    ("hey", Reader::Hey, "hey -o csv"),
+    ("oha", Reader::Oha, "oha --output-format json"),
+    ("locust", Reader::Locust, "locust --csv PREFIX"),
+    ("fio", Reader::Fio, "fio --output-format=json"),
+    ("ycsb", Reader::Ycsb, "ycsb run"),
 ];
 
 impl Reader {
@@ -101,9 +105,16 @@ impl Reader {
             Self::Jsonl(field) => format!("jsonl:{field}"),
             known => WORDS
                 .iter()
-                .find(|(_, reader)| reader == known)
-                .map_or_else(String::new, |(word, _)| (*word).to_owned()),
+                .find(|(_, reader, _)| reader == known)
+                .map_or_else(String::new, |(word, ..)| (*word).to_owned()),
         }
+    }
+
+    /// Returns the command or the option that writes the format, where it is one program's.
+    #[must_use]
+    pub fn written_by(&self) -> Option<&'static str> {
+        let found = WORDS.iter().find(|(_, reader, _)| reader == self);
+        found.map(|(.., writer)| *writer)
     }
 
     /// Returns true if the source is of benchmarks with names, of which one figure of all decides.
@@ -140,7 +151,7 @@ impl LatencySource {
     pub fn of_each_reader() -> impl Iterator<Item = Self> {
         let field = || "a".to_owned();
         let with_field = [Reader::Csv(field()), Reader::Jsonl(field())];
-        let plain = WORDS.into_iter().map(|(_, reader)| (reader, None));
+        let plain = WORDS.into_iter().map(|(_, reader, _)| (reader, None));
         let with_field = with_field.map(|reader| (reader, Some(TimeUnit::Millis)));
         plain.chain(with_field).map(|(reader, unit)| Self {
             reader,
@@ -168,7 +179,7 @@ impl LatencySource {
     #[must_use]
     pub fn verdict_metric(&self) -> Option<&'static str> {
         match self.reader {
-            Reader::Wrk | Reader::Memtier | Reader::Oha | Reader::Locust => {
+            Reader::Wrk | Reader::Memtier | Reader::Oha | Reader::Locust | Reader::Ycsb => {
                 Some("throughput_per_second")
             }
             Reader::Wrk2 => Some("latency_p99_seconds"),
@@ -263,9 +274,9 @@ fn part(text: &str) -> (&str, Option<&str>) {
 }
 
 fn known(word: &str) -> Result<Reader, String> {
-    let found = WORDS.iter().find(|(known, _)| *known == word);
-    found.map(|(_, reader)| reader.clone()).ok_or_else(|| {
-        let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+    let found = WORDS.iter().find(|(known, ..)| *known == word);
+    found.map(|(_, reader, _)| reader.clone()).ok_or_else(|| {
+        let words: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
         format!(
             "`{word}` is no reader; there are {}, csv:COLUMN and jsonl:FIELD",
             words.join(", ")

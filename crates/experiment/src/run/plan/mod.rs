@@ -19,6 +19,7 @@ mod latency_source;
 mod overhead_control;
 mod printed;
 mod printed_number;
+mod printed_unit;
 mod program;
 mod rows;
 /// A workload that is a server under a load.

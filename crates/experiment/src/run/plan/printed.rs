@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::missing::Missing;
 use crate::run::metric;
 use crate::run::metric::Better;
-use crate::run::plan::printed_number;
+use crate::run::plan::{printed_number, printed_unit};
 use crate::run::trial::Reading;
 
 /// A metric that is read from what the workload prints.
@@ -37,8 +37,7 @@ impl PrintedMetric {
         };
         let groups = pattern.captures_iter(output);
         let groups: Vec<Range<usize>> = groups.filter_map(|it| Some(it.get(1)?.range())).collect();
-        let values = groups.iter().cloned();
-        let values = values.map(|group| printed_number::read(output, group, &self.pattern));
+        let values = groups.iter().map(|group| self.value(output, group));
         let values: Vec<f64> = match values.collect() {
             Ok(values) => values,
             Err(error) => return unreadable(error),
@@ -51,6 +50,14 @@ impl PrintedMetric {
             [value] => Reading::of(*value),
             _ => Reading::Values { values },
         }
+    }
+
+    /// Returns the number of a group, in the unit of the metric.
+    fn value(&self, output: &str, group: &Range<usize>) -> Result<f64, String> {
+        let value = printed_number::read(output, group.clone(), &self.pattern)?;
+        let behind = &output[printed_number::end_of_exponent(output, group.clone())..];
+        let factor = printed_unit::factor(&self.unit, &self.pattern, behind)?;
+        Ok(value * factor)
     }
 }
 
@@ -221,6 +228,16 @@ mod tests {
                 values: vec![5.0, 5.0]
             }
         );
+    }
+
+    #[test]
+    fn a_time_is_read_in_its_own_unit() {
+        let p99 = metric(r"p99:ms:lower=99% +([0-9.]+)");
+        assert_eq!(p99.read("  99%   577.28ms\n"), Reading::of(577.28));
+        assert_eq!(p99.read("  99%     1.21s\n"), Reading::of(1210.0));
+        let rate = metric(r"rate:GB/s:higher=copied.* ([0-9.]+)");
+        assert_eq!(rate.read("copied, 0.5 s, 2.1 GB/s"), Reading::of(2.1));
+        assert!(error(&rate, "copied, 1.1 s, 987 MB/s").contains("in MB/s, not in GB/s"));
     }
 
     #[test]

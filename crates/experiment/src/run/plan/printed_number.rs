@@ -27,7 +27,7 @@ pub(super) fn read(text: &str, group: Range<usize>, pattern: &str) -> Result<f64
 }
 
 /// Returns the end of `e+05` behind a mantissa, else that of the group.
-fn end_of_exponent(text: &str, group: Range<usize>) -> usize {
+pub(super) fn end_of_exponent(text: &str, group: Range<usize>) -> usize {
     let exponent = || {
         text[group.clone()].parse::<f64>().ok()?;
         let signed = text[group.end..].strip_prefix(['e', 'E'])?;

@@ -1,4 +1,5 @@
 use super::realise::{EnvChange, Realisation};
+use crate::run::trial::is_off;
 
 /// The variables to set for a workload, in the order in which they are first changed.
 ///
@@ -42,15 +43,6 @@ impl EnvChange {
         }
     }
 
-    /// Whether it tells the program's allocator to do without transparent huge pages.
-    fn switches_huge_pages_off(&self) -> bool {
-        match self.name() {
-            "MALLOC_CONF" => self.value().split(',').any(|entry| entry == "thp:never"),
-            "MIMALLOC_ALLOW_THP" => self.value() == "0",
-            _ => false,
-        }
-    }
-
     fn after(&self, before: Option<String>) -> String {
         match (self, before) {
             (
@@ -82,7 +74,7 @@ impl Realisation {
     #[must_use]
     pub fn asks_for_none(&self) -> bool {
         let mut changes = self.environment.iter();
-        changes.any(EnvChange::switches_huge_pages_off)
+        changes.any(|it| is_off(it.name(), it.value()))
     }
 }
 

@@ -4,7 +4,7 @@ use super::keys::KEYS;
 use super::parse::{kib_text, one_of};
 use super::realise::{BIND_NOW, Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};
-use crate::base::host::Host;
+use crate::base::host::{Host, HugetlbPool};
 
 /// Doubts about what `policy` can show on `host`: what to print after its name, none of which
 /// stops a run.
@@ -18,6 +18,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         khugepaged_is_slow(settings),
         pool_may_run_out(settings),
         nobody_asks_for_the_pool(settings),
+        the_pool_is_empty(settings, host),
         one_node(settings, host),
         asked_for_already(settings, host),
         left_to_chance(policy, host),
@@ -110,14 +111,44 @@ const USERS: [&str; 5] = [
     "postgres.huge_pages=",
 ];
 
+/// Values of the same that do without.
+const NO_USERS: [&str; 3] = [
+    "glibc.malloc.hugetlb=0",
+    "glibc.malloc.hugetlb=1",
+    "postgres.huge_pages=off",
+];
+
 /// A pool is of no use to a program that does not ask for its pages.
 fn nobody_asks_for_the_pool(settings: &Settings) -> Option<String> {
-    let asks = |entry: String| USERS.iter().any(|user| entry.starts_with(user));
     let has_pool = settings.hugetlb.values().any(|&pages| pages > 0);
-    (has_pool && !settings.of_program().any(asks)).then(|| {
+    (has_pool && !settings.of_program().any(|it| asks_for_the_pool(&it))).then(|| {
         "only a program that asks for its pages uses the pool (MAP_HUGETLB, SHM_HUGETLB, \
          hugetlbfs); malloc=hugetlb lets the malloc of glibc ask"
             .to_owned()
+    })
+}
+
+/// A program that asks an empty pool goes on with ordinary pages, or fails. `malloc=hugetlb` is
+/// refused there.
+fn the_pool_is_empty(settings: &Settings, host: &Host) -> Option<String> {
+    let mut entries = settings.of_program();
+    let asks = settings.malloc != Some(Malloc::Hugetlb) && entries.any(|it| asks_for_the_pool(&it));
+    let gives = |pool: &HugetlbPool| pool.free.saturating_add(pool.overcommit) > pool.reserved;
+    let is_empty = settings.hugetlb.is_empty() && !host.hugetlb.values().any(gives);
+    (asks && is_empty).then(|| {
+        "no hugetlb pool of this machine has a free page, so that the program gets ordinary \
+         pages or fails; add hugetlb=2M:N, with --system"
+            .to_owned()
+    })
+}
+
+/// Returns true if an entry has a program take its memory from a pool. Tunables of glibc may
+/// stand in their variable.
+fn asks_for_the_pool(entry: &str) -> bool {
+    let tunables = entry.strip_prefix("env.GLIBC_TUNABLES=");
+    tunables.unwrap_or(entry).split(':').any(|part| {
+        let is_user = USERS.iter().any(|user| part.starts_with(user));
+        is_user && !NO_USERS.contains(&part)
     })
 }
 
@@ -195,6 +226,36 @@ mod tests {
             assert_eq!(said.len(), 1, "{text}: {said:?}");
             assert!(said[0].contains(word), "{said:?}");
             assert!(!said[0].contains(text), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_pool_is_named_to_whoever_asks_it() {
+        let of = |text: &str, free: u64| {
+            let host = host("madvise").with(|host| {
+                let pool = HugetlbPool {
+                    free,
+                    ..crate::test_host::pool(4, 0)
+                };
+                host.hugetlb.insert(2 << 20, pool);
+            });
+            let said = warnings(&text.parse().unwrap(), &host);
+            said.iter().any(|doubt| doubt.contains("has a free page"))
+        };
+        for text in [
+            "env.GLIBC_TUNABLES=glibc.malloc.hugetlb=2",
+            "glibc.malloc.hugetlb=2",
+            "java.UseLargePages=+",
+        ] {
+            assert!(of(text, 0), "{text}");
+            assert!(!of(text, 1), "{text}");
+        }
+        for text in [
+            "env.GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
+            "glibc.malloc.hugetlb=2,hugetlb=2M:4",
+            "env.A=1",
+        ] {
+            assert!(!of(text, 0), "{text}");
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A reading has a value or a reason why there is none. There is no zero for "unknown".
 //!
-//! To add a program that switches huge pages off by its own setting, add a row to `self_disabled_thp.rs`.
+//! To add a program that switches huge pages off by its own setting, add a row to `self_disabled_thp.rs`; by a
+//! variable, one to `off_switch.rs`.
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ mod first_touch;
 mod huge_memory;
 mod mapped_site;
 mod mark;
+mod off_switch;
 mod process_tree;
 mod read_back;
 mod reading;
@@ -25,6 +27,8 @@ pub use first_touch::{FirstTouch, TouchPrice};
 pub use huge_memory::{A_GOOD_PART, huge_memory};
 pub use mapped_site::{Frame, MappedSite, SiteMemory};
 pub use mark::Mark;
+pub(crate) use off_switch::is_off;
+pub use off_switch::{OFF_VARIABLES, off_remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use reading::Reading;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Process;
+use super::{Process, off_remedy};
 
 /// An act of the program that keeps huge pages from its own memory, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,7 @@ impl<'a> OwnAct<'a> {
         if let Some(remedy) = remedy(&process.name) {
             return Some(remedy.to_owned());
         }
-        let entries = process.environment.get("MALLOC_CONF")?;
-        let never = entries.split(',').any(|entry| entry == "thp:never");
-        never.then(|| "MALLOC_CONF without thp:never".to_owned())
+        off_remedy(&process.environment).map(str::to_owned)
     }
 }
 

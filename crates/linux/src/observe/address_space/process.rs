@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 use hugewise_base::missing::{Fact, Missing};
+use hugewise_experiment::run::trial::OFF_VARIABLES;
 use hugewise_observe::address_space::{Process, Sort, WordSize};
 use hugewise_observe::inspect::reasons::ADVICE_VARIABLES;
 
@@ -59,7 +60,7 @@ fn read_environment(root: &Root, pid: u32) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(&bytes);
     let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));
     pairs
-        .filter(|(name, _)| ADVICE_VARIABLES.contains(name))
+        .filter(|(name, _)| ADVICE_VARIABLES.contains(name) || OFF_VARIABLES.contains(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }

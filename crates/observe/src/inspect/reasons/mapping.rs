@@ -1,7 +1,8 @@
 //! The mapping: its size, its neighbours, its kind, its advice.
 
-use crate::address_space::{Mapping, MappingKind};
+use crate::address_space::{Mapping, MappingKind, Space};
 use hugewise_base::units::bytes_text;
+use hugewise_experiment::run::trial::off_remedy;
 
 use super::Code;
 use super::allocator::whole_blocks;
@@ -69,9 +70,11 @@ pub(super) const MADV_NOHUGEPAGE: Row = Row {
            its allocator.",
     kernels: "all",
     sign: "VmFlags has `nh`.",
-    fix: Fix::new(
+    fix: Fix::by_program(
+        other_advice,
         "The program itself must call madvise(MADV_HUGEPAGE): no other process can revoke \
-             its advice.",
+             its advice. A variable may have it advise so: MALLOC_CONF=thp:never of jemalloc, \
+             GODEBUG=disablethp=1 of Go.",
     ),
     source: "madvise(2)",
 };
@@ -90,6 +93,17 @@ pub(super) const MAP_STACK: Row = Row {
     fix: Fix::nothing("Nothing to do: this is intended."),
     source: "commit c4608d1bf7c6",
 };
+
+/// Returns how the program comes to leave its memory alone.
+fn other_advice(space: &Space, _: &Mapping) -> String {
+    let process = &space.process;
+    match off_remedy(&process.environment) {
+        Some(setting) => format!("Restart {} with {setting}.", process.command),
+        None => "The program itself must call madvise(MADV_HUGEPAGE): no other process can \
+                 revoke its advice."
+            .to_owned(),
+    }
+}
 
 fn vma_small(range: &Range<'_>) -> bool {
     !range.is_whole() && !neighbours_cover(range) && !map_stack(range)
@@ -237,8 +251,25 @@ fn stack_evidence(facts: &Facts<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address_space::test_space::mapping;
+    use crate::address_space::test_space::{mapping, space};
     use crate::address_space::{Memory, Permissions, VmFlags};
+
+    #[test]
+    fn a_variable_that_advises_against_huge_pages_is_named() {
+        let fix = |variable: Option<(&str, &str)>| {
+            let mut space = space(Vec::new());
+            space.process.command = "server".to_owned();
+            let set = variable.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            space.process.environment.extend(set);
+            other_advice(&space, &mapping(0, 4096, Vec::new()))
+        };
+        assert_eq!(
+            fix(Some(("GODEBUG", "gctrace=1,disablethp=1"))),
+            "Restart server with GODEBUG without disablethp=1."
+        );
+        assert!(fix(Some(("GODEBUG", "gctrace=1"))).starts_with("The program itself"));
+        assert!(fix(None).starts_with("The program itself"));
+    }
 
     /// Two mappings that touch, of which the upper is changed.
     fn between(flags: [&[&str]; 2], change: impl Fn(&mut Mapping)) -> Option<String> {

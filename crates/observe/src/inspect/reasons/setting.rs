@@ -3,7 +3,7 @@
 use crate::address_space::{Mapping, MappingKind, Space};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::units::MIB;
-use hugewise_experiment::run::trial::remedy;
+use hugewise_experiment::run::trial::{off_remedy, remedy};
 
 use super::Code;
 use super::allocator::advice;
@@ -99,13 +99,32 @@ pub(super) const SHMEM_POLICY: Row = Row {
     kernels: "4.8 and later; per size since 6.11",
     sign: "shmem_enabled below /sys/kernel/mm/transparent_hugepage, huge= in \
            /proc/PID/mountinfo.",
-    fix: Fix::new(
+    fix: Fix::by_program(
+        allow_shared,
         "Set shmem_enabled=advise, or remount the tmpfs with huge=advise (root), and call \
              madvise(MADV_HUGEPAGE); or now (6.1), as far as it was mapped at a multiple of a huge \
              page: hugewise collapse {pid}",
     ),
     source: "shmem_allowable_huge_orders in mm/shmem.c",
 };
+
+/// Returns the setting of this kind of shared memory; the program may have advised it already.
+fn allow_shared(space: &Space, mapping: &Mapping) -> String {
+    let set = match mapping.kind {
+        MappingKind::Tmpfs => "Remount the tmpfs with huge=advise (root)",
+        _ => "Set shmem_enabled=advise (root)",
+    };
+    let advise = match mapping.flags().has("hg") {
+        true => ": the program called madvise(MADV_HUGEPAGE) already",
+        false => ", and call madvise(MADV_HUGEPAGE)",
+    };
+    let collapse = space.as_root("hugewise collapse");
+    let pid = space.process.pid;
+    format!(
+        "{set}{advise}; or now (6.1), as far as it was mapped at a multiple of a huge page: \
+         {collapse} {pid}"
+    )
+}
 
 fn prctl_disabled(range: &Range<'_>) -> bool {
     range.space.process.thp_enabled == Some(false)
@@ -201,7 +220,8 @@ fn prctl_evidence(facts: &Facts<'_>) -> Vec<String> {
 fn allow_huge(space: &Space, _: &Mapping) -> String {
     let process = &space.process;
     let (command, parent) = (&process.command, process.parent);
-    match (process.parent_thp_enabled, remedy(command)) {
+    let setting = remedy(command).or_else(|| off_remedy(&process.environment));
+    match (process.parent_thp_enabled, setting) {
         (Some(true), Some(setting)) => format!("Restart {command} with {setting}."),
         (Some(true), None) => {
             format!("Restart {command} without its own call prctl(PR_SET_THP_DISABLE).")
@@ -250,6 +270,7 @@ fn shmem_evidence(facts: &Facts<'_>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::address_space::test_space::{mapping, space};
+    use crate::address_space::{Memory, VmFlags};
 
     #[test]
     fn who_switched_huge_pages_off_is_told_how_not_to() {
@@ -264,5 +285,25 @@ mod tests {
         assert!(fix("prog", Some(true)).starts_with("Restart prog without its own call"));
         assert!(fix("redis-server", Some(false)).starts_with("Start it from a parent without"));
         assert!(fix("prog", None).contains("may have set it"));
+    }
+
+    #[test]
+    fn shared_memory_that_is_advised_needs_its_setting_alone() {
+        let fix = |kind: MappingKind, flags: &[&'static str]| {
+            let memory = Memory {
+                flags: VmFlags::of(flags.iter().copied()),
+                ..Memory::default()
+            };
+            let one = Mapping {
+                kind,
+                memory: Some(memory),
+                ..mapping(0, 4096, Vec::new())
+            };
+            allow_shared(&space(Vec::new()), &one)
+        };
+        let advised = fix(MappingKind::SharedMemory, &["hg"]);
+        assert!(advised.starts_with("Set shmem_enabled=advise (root): the program called"));
+        let plain = fix(MappingKind::Tmpfs, &[]);
+        assert!(plain.starts_with("Remount the tmpfs with huge=advise (root), and call"));
     }
 }

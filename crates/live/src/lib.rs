@@ -17,5 +17,5 @@ pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
 pub use pace::{Call, Pace};
-pub use source::{Place, Source};
+pub use source::{FORMS as SOURCE_FORMS, Place, Source};
 pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

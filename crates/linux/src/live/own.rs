@@ -4,10 +4,14 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
+
+use hugewise_experiment::run::stats::median;
 
 use super::member::Member;
 use super::switch::Pages;
 use crate::machine::root::Root;
+use crate::observe::collapse::Unusable;
 
 /// How huge pages are split.
 #[derive(Clone, Debug)]
@@ -71,20 +75,66 @@ pub enum NoSplit {
 /// # Errors
 /// Why none does.
 pub fn find_split(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<SplitMeans, NoSplit> {
-    let block = OwnBlock::new(huge_bytes).ok_or_else(|| NoSplit::NoHugePage {
-        why: "no memory".to_owned(),
-    })?;
+    let block = OwnBlock::new(huge_bytes).ok_or_else(no_memory)?;
     let file = Arc::new(DebugFile(root.path("sys/kernel/debug/split_huge_pages")));
     for means in [SplitMeans::Cold, SplitMeans::Debugfs(file)] {
         let own = Member::open(std::process::id(), page_bytes, huge_bytes, means.clone());
-        let own = own.map_err(|unusable| NoSplit::Refused {
-            why: unusable.to_string(),
-        })?;
+        let own = own.map_err(refused)?;
         if splits(&own, block.start)? {
             return Ok(means);
         }
     }
     Err(NoSplit::NotSplit)
+}
+
+/// Seconds that switching a block takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwitchPrice {
+    /// To a huge page.
+    pub to_huge: f64,
+    /// To small ones.
+    pub to_small: f64,
+}
+
+/// Measures the price on blocks of our own.
+///
+/// # Errors
+/// As [`find_split`].
+pub fn switch_price(
+    root: &Root,
+    page_bytes: u64,
+    huge_bytes: u64,
+) -> Result<SwitchPrice, NoSplit> {
+    /// So many blocks: one alone may be the one that meets a busy moment.
+    const BLOCKS: usize = 8;
+    let means = find_split(root, page_bytes, huge_bytes)?;
+    let blocks: Option<Vec<OwnBlock>> = (0..BLOCKS).map(|_| OwnBlock::new(huge_bytes)).collect();
+    let blocks = blocks.ok_or_else(no_memory)?;
+    let own = Member::open(std::process::id(), page_bytes, huge_bytes, means).map_err(refused)?;
+    let mut times = [Vec::new(), Vec::new()];
+    for block in &blocks {
+        let began = Instant::now();
+        make_huge(&own, block.start)?;
+        times[0].push(began.elapsed().as_secs_f64());
+        let began = Instant::now();
+        let split = own.split(&[block.start]);
+        times[1].push(began.elapsed().as_secs_f64());
+        split.map_err(|_| NoSplit::NotSplit)?;
+    }
+    let [to_huge, to_small] = times.map(|it| median(&it).unwrap_or_default());
+    Ok(SwitchPrice { to_huge, to_small })
+}
+
+fn no_memory() -> NoSplit {
+    NoSplit::NoHugePage {
+        why: "no memory".to_owned(),
+    }
+}
+
+fn refused(unusable: Unusable) -> NoSplit {
+    NoSplit::Refused {
+        why: unusable.to_string(),
+    }
 }
 
 /// Whether a block becomes huge, then small, then huge again.

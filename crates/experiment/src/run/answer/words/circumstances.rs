@@ -248,5 +248,8 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::WorkloadFails => "ended: the workload fails",
         StopReason::VerdictUnmeasured => "ended: the judged metric cannot be measured",
         StopReason::Measured => "ended: measured as often as requested",
+        StopReason::ProcessEnded => "ended: the process ended",
+        StopReason::Guarded => "ended by a guard",
+        StopReason::MemoryShort => "ended: free memory ran short",
     }
 }

@@ -5,6 +5,8 @@ use hugewise_text::number::percent;
 
 /// The share of the switched blocks that must have the pages of the policy at both ends of a period.
 pub const HELD: f64 = 0.9;
+/// The share that may have other pages.
+const LAPSED: f64 = 0.1;
 
 /// How much of the switched memory was huge at both ends of a period, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ impl Exposure {
         let (begin, end) = (share(self.begin), share(self.end));
         let held = match wants_huge {
             true => begin.min(end) >= HELD,
-            false => begin.max(end) <= 1.0 - HELD,
+            false => begin.max(end) <= LAPSED,
         };
         (!held).then(|| Mark::NotApplied {
             detail: format!(

@@ -16,6 +16,6 @@ pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metric
 pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
 pub use exposure::{Exposure, HELD};
 pub use guard::{Guard, Limit, Watched};
-pub use pace::{Call, Pace};
+pub use pace::{Call, Hold, Pace};
 pub use source::{FORMS as SOURCE_FORMS, Place, Source};
 pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

@@ -11,32 +11,41 @@ pub struct Call {
     pub took: Duration,
 }
 
+/// How long a call holds the lock of the address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// From its begin to its end.
+    Throughout,
+    /// Once at its begin, while all processors drain their lists of pages, and then for each block anew
+    /// (madvise_collapse, mm/khugepaged.c). More blocks in a call mean fewer such waits.
+    BlockByBlock,
+}
+
 /// Sizes calls by the time that the last ones took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
+    hold: Hold,
     /// The longest that a call should take.
     limit: Duration,
     /// The most blocks of one call.
     most: usize,
-    /// Seconds of a block, as the last calls had it, the dear ones for longer.
-    per_block: Option<f64>,
+    /// Blocks of the next call.
+    blocks: usize,
+    /// The usual time of a call of one block.
+    one: Option<Duration>,
     longest: Duration,
 }
-
-/// A call is planned to take this part of the limit: times scatter.
-const PLANNED: f64 = 0.5;
-
-/// The weight of a call that was faster than expected.
-const FORGETTING: f64 = 0.1;
 
 impl Pace {
     /// Begins with calls of one block, up to so many of them.
     #[must_use]
-    pub fn new(limit: Duration, most: usize) -> Self {
+    pub fn new(hold: Hold, limit: Duration, most: usize) -> Self {
         Self {
+            hold,
             limit,
             most: most.max(1),
-            per_block: None,
+            blocks: 1,
+            one: None,
             longest: Duration::ZERO,
         }
     }
@@ -44,30 +53,35 @@ impl Pace {
     /// Returns how many blocks the next call should have.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        let Some(per_block) = self.per_block else {
-            return 1;
-        };
-        let fitting = self.limit.as_secs_f64() * PLANNED / per_block.max(1e-9);
-        (fitting as usize).clamp(1, self.most)
+        self.blocks
     }
 
-    /// Learns from a call.
+    /// Learns from a call: too long a one halves the next, a short one doubles it.
     pub fn learn(&mut self, call: Call) {
         self.longest = self.longest.max(call.took);
-        let now = call.took.as_secs_f64() / call.blocks.max(1) as f64;
-        self.per_block = Some(match self.per_block {
-            Some(before) if now < before => before + FORGETTING * (now - before),
-            _ => now,
-        });
+        if call.blocks <= 1 {
+            self.one = Some(self.one.map_or(call.took, |one| (one * 3 + call.took) / 4));
+        }
+        let one = self.one.unwrap_or_default();
+        // Beyond the first block, whose wait no other size avoids, more may take as long as that did.
+        let (counted, allowed) = match self.hold {
+            Hold::Throughout => (call.took, self.limit),
+            Hold::BlockByBlock => (call.took.saturating_sub(one), self.limit.max(one)),
+        };
+        if counted > allowed {
+            self.blocks = (call.blocks / 2).max(1);
+        } else if counted < allowed / 2 {
+            self.blocks = (call.blocks * 2).clamp(1, self.most);
+        }
     }
 
-    /// Returns the longest call so far.
+    /// Returns the longest call since [`Pace::begin`].
     #[must_use]
     pub fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// Forgets the longest call.
+    /// Begins another switch: its longest call is its own.
     pub fn begin(&mut self) {
         self.longest = Duration::ZERO;
     }

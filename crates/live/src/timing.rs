@@ -27,7 +27,7 @@ pub struct Times {
 }
 
 /// The fewest rounds that the time should have room for.
-pub const FEWEST_ROUNDS: u32 = 8;
+pub const FEWEST_ROUNDS: u32 = 6;
 /// Periods of a round: two of each policy.
 const PERIODS: f64 = 4.0;
 /// Switching takes at most this part of the time.
@@ -61,7 +61,11 @@ pub fn times(
     );
     // Switching is its part of the whole: of the count, the wait and itself.
     let allowed = SWITCHING / (1.0 - SWITCHING) * (longest + settle);
-    let share = (allowed / switch.max(1e-9)).min(1.0);
+    // Who sets the period takes the time that switching takes.
+    let share = match asked {
+        Some(_) => 1.0,
+        None => (allowed / switch.max(1e-9)).min(1.0),
+    };
     let needed = (1.0 - SWITCHING) / SWITCHING * switch * share - settle;
     let period = asked.map_or_else(|| needed.clamp(least, longest), |it| it.as_secs_f64());
     Times {

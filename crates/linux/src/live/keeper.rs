@@ -205,7 +205,7 @@ pub(super) fn put_back(
     for (work, huge) in [(Work::Split, false), (Work::Collapse, true)] {
         let blocks = blocks.iter().filter(|it| it.is_huge == huge);
         let starts: Vec<u64> = blocks.map(|it| it.start).collect();
-        let mut pace = Pace::new(max_stall, BLOCKS_PER_CALL);
+        let mut pace = Pace::new(work.hold(), max_stall, BLOCKS_PER_CALL);
         match switch(pages, work, &starts, huge_bytes, &mut pace, room, &go_on) {
             Ok(switched) => left += switched.refused.len(),
             Err(Halt::Ended) => return Ok(0),

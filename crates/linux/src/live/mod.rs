@@ -14,6 +14,7 @@ mod room;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod urgent;
 
 pub use count::{Counts, instructions, probe_hits, static_hits, system_calls};
 pub use cpu::{ProcessorTime, Usage};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_live::{Call, Pace};
+use hugewise_live::{Call, Hold, Pace};
 
 use super::room::Short;
+use super::urgent::Urgent;
 use crate::machine::error::name_of_number;
 
 /// The pages of another process.
@@ -48,6 +49,17 @@ pub enum Work {
     Split,
 }
 
+impl Work {
+    /// Returns how long a call of this work holds the address space.
+    #[must_use]
+    pub fn hold(self) -> Hold {
+        match self {
+            Self::Collapse => Hold::BlockByBlock,
+            Self::Split => Hold::Throughout,
+        }
+    }
+}
+
 /// Why a switch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
@@ -73,7 +85,7 @@ pub struct Switched {
 }
 
 /// After so many blocks free memory is looked at again.
-const BETWEEN_LOOKS: usize = 16;
+const BETWEEN_LOOKS: usize = 32;
 
 /// Makes all blocks, which are sorted, huge or small; those that are so already are left alone.
 ///
@@ -89,6 +101,7 @@ pub fn switch(
     stop: &AtomicBool,
 ) -> Result<Switched, Halt> {
     let began = Instant::now();
+    let _urgent = Urgent::begin();
     pace.begin();
     let todo = todo(pages, work, blocks);
     let mut job = Job {

@@ -94,6 +94,9 @@ pub struct Arguments {
     max_bytes: Option<u64>,
 
     /// Length of a period [default: so that switching takes 10 % of the time at most]
+    ///
+    /// The default also leaves blocks out where all of them would take too long. With this flag all
+    /// are switched.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     period: Option<Duration>,
 
@@ -116,6 +119,10 @@ pub struct Arguments {
     /// Seed of the order of periods [default: from the clock]
     #[arg(hide_short_help = true, long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Give both policies small pages, each after a sham switch: a test of the experiment itself
+    #[arg(hide = true, long)]
+    placebo: bool,
 
     /// Write the record to FILE, which must be new
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -85,6 +85,7 @@ pub(super) fn run(
         },
         until: began + arguments.max_time(),
         measuring: Instant::now(),
+        is_placebo: arguments.placebo,
         stop,
         progress: &progress,
     };
@@ -224,6 +225,7 @@ struct Rounds<'a, 'b, 'c> {
     lengths: Lengths,
     until: Instant,
     measuring: Instant,
+    is_placebo: bool,
     stop: &'a Interrupt,
     progress: &'a Progress,
 }
@@ -272,7 +274,7 @@ impl Rounds<'_, '_, '_> {
                 round,
                 slot,
                 policy,
-                work: if policy == HUGE { Work::Collapse } else { Work::Split },
+                work: self.work(policy),
             };
             let measured = measure(
                 self.root,
@@ -295,6 +297,14 @@ impl Rounds<'_, '_, '_> {
             }
         }
         Ok(None)
+    }
+
+    /// The pages of a policy; those of a placebo are small.
+    fn work(&self, policy: &str) -> Work {
+        match policy == HUGE && !self.is_placebo {
+            true => Work::Collapse,
+            false => Work::Split,
+        }
     }
 
     /// How many more rounds there is time for.

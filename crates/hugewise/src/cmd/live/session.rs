@@ -97,13 +97,13 @@ impl<'a> Session<'a> {
         };
         self.left_out += all - able.len() as u64;
         self.hold(member, &able)?;
-        let pace = Pace::new(self.max_stall, BLOCKS_PER_CALL);
+        let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
         self.parts.push(Part {
             member,
             found: able.iter().map(|it| (it.start, it.is_huge)).collect(),
             blocks: able.iter().map(|it| it.start).collect(),
             refused: BTreeMap::new(),
-            paces: [pace, pace],
+            paces: [pace(Work::Split), pace(Work::Collapse)],
         });
         Ok(())
     }

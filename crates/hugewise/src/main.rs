@@ -34,6 +34,8 @@ use crate::stderr::{chain, message, message_lines};
 use anyhow::Result;
 use hugewise_base::parquet;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
+#[cfg(feature = "live")]
+use hugewise_linux::live;
 use hugewise_linux::machine::descriptors;
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         Some(KEEPER_WORD) => return keeper_main(),
         Some(TOUCHER_WORD) => return toucher_main(),
         Some(GUARDIAN_WORD) => return guardian_main(),
+        #[cfg(feature = "live")]
+        Some(live::KEEPER_WORD) => return live::keeper_main(),
         _ => {}
     }
     ask_for_reports_of_panics();
@@ -68,6 +72,8 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::History(arguments) => cmd::history::run(&arguments)?,
+        #[cfg(feature = "live")]
+        Verb::Live(arguments) => cmd::live::run(&arguments)?,
         #[cfg(feature = "bench")]
         Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,

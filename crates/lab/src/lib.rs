@@ -35,6 +35,7 @@ mod sites;
 mod slow_faults;
 mod sparse_memory;
 mod stacks;
+mod steady;
 mod stride;
 mod threads;
 mod touch;
@@ -68,6 +69,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
+
+  steady --order chase|stream --mib N --out FILE [--huge]
+        read N MiB again and again until stdin closes, and write the units of work so far to
+        FILE; print `steady PID`, and at the end `units U same` if no word changed
 
   sites [--reads N] [--divide D] [--forks N]
         five mapping sites: one gains from huge pages, one loses, one does not care, and two
@@ -225,6 +230,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "sparse" => planted::sparse(&mut rest),
         "gaps" => sparse_memory::run(&mut rest),
         "split" => planted::split(&mut rest),
+        "steady" => steady::run(&mut rest),
         "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),
         "work" => work::run(&mut rest),

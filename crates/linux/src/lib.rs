@@ -44,6 +44,10 @@ pub mod apply;
 /// Observing running processes: counters, faults, TLB misses, address spaces.
 pub mod observe;
 
+/// The pages of a running process, switched there and back.
+#[cfg(feature = "live")]
+pub mod live;
+
 /// Observing one trial: before, during, after.
 pub mod collect;
 

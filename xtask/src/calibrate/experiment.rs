@@ -132,6 +132,7 @@ impl Scenario {
                 fragment: None,
                 host_memory: HostMemory::AsIs,
                 blocks: Blocks::Shared,
+                live: None,
             },
             realisations: BTreeMap::new(),
             settings_held_by: None,

@@ -186,6 +186,7 @@ macro_rules! metrics {
 }
 pub mod cell_label;
 pub mod cells;
+pub mod live;
 pub mod rates;
 pub mod requests;
 mod table;
@@ -273,7 +274,7 @@ pub struct Family {
 }
 
 /// Every metric that the experiments of this program know.
-pub static FAMILIES: LazyLock<[Family; 5]> = LazyLock::new(|| {
+pub static FAMILIES: LazyLock<[Family; 6]> = LazyLock::new(|| {
     [
         Family {
             names: "METRIC",
@@ -294,6 +295,11 @@ pub static FAMILIES: LazyLock<[Family; 5]> = LazyLock::new(|| {
             names: "bench/CELL/METRIC, bench/CELL/BUFFER_KIND_bytes",
             doc: "A cell of a bench.",
             metrics: cells::CELL_METRICS,
+        },
+        Family {
+            names: "METRIC",
+            doc: "A period of a process under `live`.",
+            metrics: live::LIVE_METRICS,
         },
         Family {
             names: "METRIC",
@@ -319,6 +325,7 @@ pub fn measured(name: &str) -> Option<Metric> {
         .map(|id| id.metric().clone())
         .or_else(|| find_mthp(name))
         .or_else(|| cells::find(name))
+        .or_else(|| live::find(name))
 }
 
 fn find_mthp(name: &str) -> Option<Metric> {

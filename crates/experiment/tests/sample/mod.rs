@@ -122,6 +122,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         fragment: None,
         host_memory: HostMemory::AsIs,
         blocks: Blocks::Shared,
+        live: None,
     }
 }
 

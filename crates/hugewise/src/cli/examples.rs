@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 31] = [
+const EXAMPLES: [(&str, &str); 32] = [
     (
         "run",
         "
@@ -173,6 +173,17 @@ const EXAMPLES: [(&str, &str); 31] = [
   hugewise attribute -- ./prog --size 10
   # By the lines of source that map them; keep those that help
   hugewise attribute --by site --sites prog.sites -- ./prog --size 10",
+    ),
+    (
+        "live",
+        "
+  # Do huge pages help this server, as it runs now?
+  sudo hugewise live redis-server
+  # What would be switched, and what it may cost
+  sudo hugewise live --dry-run redis-server
+  # Work by a metric of its own; end when it refuses connections
+  sudo hugewise live -p 1234 --work http://127.0.0.1:9100/metrics#requests_total \
+    --guard 'redis:6379#rejected_connections > 0'",
     ),
     (
         "collapse",

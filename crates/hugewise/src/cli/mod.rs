@@ -50,6 +50,9 @@ pub enum Verb {
     Report(cmd::report::Arguments),
     /// List what was measured here, and where a command changed
     History(cmd::history::Arguments),
+    /// Switch the pages of a running process, and compare its work
+    #[cfg(feature = "live")]
+    Live(Box<cmd::live::Arguments>),
     /// Measure memory itself, by page size
     #[cfg(feature = "bench")]
     Bench(Box<cmd::bench::Arguments>),

@@ -19,6 +19,8 @@ pub mod faults;
 pub mod fleet;
 pub mod history;
 pub mod inspect;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod man;
 #[cfg(feature = "tlb")]
 pub mod misses;

@@ -44,7 +44,7 @@ impl Beginning {
     }
 
     /// The record, ready for more trials.
-    pub(super) fn recorder(self, named: Option<&Path>) -> Result<Recorder> {
+    pub fn recorder(self, named: Option<&Path>) -> Result<Recorder> {
         match self {
             Self::New(header) => {
                 let path = record_path(named, &header)?;

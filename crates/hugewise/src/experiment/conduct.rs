@@ -229,7 +229,10 @@ fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
 }
 
 /// Shows what was measured.
-fn show(
+///
+/// # Errors
+/// The record cannot be compared, or the report cannot be written.
+pub fn show(
     record: &Record,
     path: &Path,
     demands: &Demands,
@@ -275,7 +278,8 @@ fn shown_before(
     error
 }
 
-fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
+/// Returns the header of a record that is made now.
+pub fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
     Header {
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
         made_by: parted(words(std::env::args_os()), &plan.command),

@@ -61,5 +61,5 @@ mod free_memory;
 mod latency_files;
 pub mod progress;
 mod progress_line;
-mod rounds;
+pub mod rounds;
 mod trial_output;

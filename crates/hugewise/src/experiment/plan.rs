@@ -92,6 +92,7 @@ impl Options {
             fragment: self.checked_fragment()?,
             host_memory: self.checked_host_memory(host)?,
             blocks,
+            live: None,
         })
     }
 

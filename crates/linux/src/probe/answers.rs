@@ -176,6 +176,9 @@ pub struct Answers {
     pub collapse: Answer,
     /// `process_madvise(MADV_COLLAPSE)` on nothing, in a child.
     pub collapse_remote: Answer,
+    /// A huge page of our own, split by `MADV_COLD` on a part of it: empty where it stays whole.
+    #[serde(default = "not_tried")]
+    pub split: Answer,
     /// A seccomp filter and `PTRACE_TRACEME`, in a child.
     #[serde(default = "not_tried")]
     pub trace: Answer,

@@ -51,6 +51,7 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
         page_flags: page_flags(root, frame),
         collapse: memory::collapse(),
         collapse_remote: process::collapse_remote(),
+        split: memory::split(root),
         trace: crate::spawn::try_tracing().into(),
         library: Some(library()),
         bpf_map: Answer::NotTried,

@@ -129,6 +129,14 @@ impl TracepointFormats {
         })
     }
 
+    /// The number of an event, by which perf_event_open(2) knows it.
+    ///
+    /// # Errors
+    /// There is no such event in this kernel, or no right to see it.
+    pub fn id(&self, event: &str) -> std::result::Result<u64, Missing> {
+        self.format(event).map(|format| format.id)
+    }
+
     fn format(&self, event: &str) -> std::result::Result<Format, Missing> {
         let path = self.folder.join(event).join("format");
         read_format(&path).map_err(|error| error.into_missing(GRANT))

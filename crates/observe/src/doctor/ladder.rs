@@ -39,6 +39,8 @@ pub enum Feature {
     Collapse,
     /// `MADV_COLLAPSE` on the memory of another process.
     CollapseRemote,
+    /// Huge pages of another process made and split again.
+    Switchback,
     /// A seccomp filter and ptrace for a child.
     Tracing,
     /// A place for a library that programs preload.
@@ -98,6 +100,7 @@ impl Feature {
         match self {
             Self::FaultsKernel => Some(Self::FaultsUser),
             Self::TlbMisses | Self::CounterGroup => Some(Self::Cycles),
+            Self::Switchback => Some(Self::CollapseRemote),
             Self::PageFlags => Some(Self::FrameNumbers),
             Self::Fentry => Some(Self::Bpf),
             _ => None,
@@ -124,6 +127,8 @@ pub fn step(feature: Feature) -> Step {
             "Linux 6.1 or newer", "huge pages on demand, and the policy collapse: only faults and khugepaged make them"),
         Feature::CollapseRemote => ("collapse of a process",
             "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
+        Feature::Switchback => ("switching pages of a process",
+            "a kernel that splits a huge page on MADV_COLD", "the experiment inside a running process (`live`)"),
         Feature::Tracing => ("THP=always per process",
             "ptrace and seccomp for one's own children", "thp=always and collapse for one program without root, by tracing it"),
         Feature::Preload => ("THP=always by preloading",

@@ -51,6 +51,8 @@ pub enum Mechanism {
     Preload,
     /// The program, by a tracer that stops it.
     Tracer,
+    /// Memory in use, whose pages are switched from outside.
+    Switch,
     /// Settings of the machine.
     Machine,
 }

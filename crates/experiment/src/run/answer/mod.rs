@@ -29,6 +29,7 @@ mod doubt;
 pub(crate) mod next;
 mod row;
 mod screen;
+mod switchback;
 mod verbose;
 pub(in crate::run) mod words;
 
@@ -44,6 +45,7 @@ pub use claim::{
 pub use doubt::Doubt;
 pub use next::{Next, Reach, Step as NextStep};
 pub use row::{Cell, MetricFacts, Row};
+pub use switchback::Switchback;
 
 /// Returns the answer as a document: one screen of that width, or everything.
 ///
@@ -77,6 +79,9 @@ pub struct Answer {
     pub metrics: BTreeMap<String, MetricFacts>,
     /// What to set; `None` when nothing was compared.
     pub choice: Option<Choice>,
+    /// The memory that was switched in a running process, and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switchback: Option<Switchback>,
     /// Causes that the record shows, excludes or cannot tell, the most telling first.
     pub causes: Vec<Cause>,
     /// Reasons not to rely on the answer, the gravest first.
@@ -109,6 +114,8 @@ pub enum SubjectKind {
     Program,
     /// A server under a load.
     Service,
+    /// A process that ran already, whose memory was switched.
+    Live,
     /// The loops of a bench.
     Bench,
     /// Several programs against the first.
@@ -200,6 +207,7 @@ impl Answer {
             rows: Vec::new(),
             metrics: BTreeMap::new(),
             choice: None,
+            switchback: None,
             causes: Vec::new(),
             doubts: Vec::new(),
             next: Vec::new(),

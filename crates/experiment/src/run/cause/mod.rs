@@ -80,10 +80,12 @@ impl Outcome {
 
 /// Returns all causes of one experiment: shown first, then those that cannot be told, then those not shown.
 ///
-/// Programs that are compared with each other have none, because rules compare policies.
+/// Programs that are compared with each other have none, because rules compare policies. Periods of a running process
+/// have none, because rules are about whole runs.
 #[must_use]
 pub fn causes(record: &Record, table: &Table) -> Vec<Cause> {
-    if !record.header.plan.programs.is_empty() {
+    let plan = &record.header.plan;
+    if !plan.programs.is_empty() || plan.live.is_some() {
         return Vec::new();
     }
     let mut causes = rules::check(&Context::new(record, table));

@@ -3,6 +3,7 @@
 use super::{Comparison, Statistic};
 use crate::base::units::Unit;
 use crate::run::metric::cell_label::find_metric;
+use crate::run::metric::live::of_work;
 use crate::run::metric::{Better, Metric, Scope, Shown};
 use crate::run::record::Record;
 use crate::text::number::{Scaler, percent_change, three_digits};
@@ -18,7 +19,11 @@ pub fn metric_of(record: &Record, name: &str) -> Metric {
         .find(|printed| printed.name == name);
     let bench = record.header.plan.bench.as_ref();
     if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
-        return known;
+        let live = record.header.plan.live.as_ref();
+        return match live {
+            Some(live) => of_work(known, &live.work),
+            None => known,
+        };
     }
     Metric {
         name: name.to_owned().into(),

@@ -106,7 +106,9 @@ struct Run {
 /// Tests the order of a record in one metric. `None` where all policies use huge pages or none
 /// does, where too little was measured, and for programs, which differ by more than what ran before.
 pub(super) fn order(record: &Record, metric: &str) -> Option<Order> {
-    if !record.header.plan.programs.is_empty() {
+    let plan = &record.header.plan;
+    // A period begins with memory that was just switched, whatever came before.
+    if !plan.programs.is_empty() || plan.live.is_some() {
         return None;
     }
     let huge = policies_with_huge_pages(record);

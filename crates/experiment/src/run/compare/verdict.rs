@@ -38,6 +38,9 @@ pub(super) struct Judgement {
 /// Rounds after which a policy is left that changed no page, or was not in force: no round more gives it an answer.
 const ROUNDS_WITHOUT_EFFECT: u32 = 3;
 
+/// One period of so many may lose its pages before its policy counts as not in force.
+const PERIODS_PER_LAPSE: usize = 10;
+
 impl Evidence<'_> {
     /// One answer for each of `comparisons` that is about the verdict metric.
     pub(super) fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
@@ -221,10 +224,19 @@ impl Evidence<'_> {
         })
     }
 
-    /// Why the trials of a policy say nothing about the policy: in one of them it was not in force.
+    /// Why the trials of a policy say nothing about the policy: in one of them it was not in force. Of periods of a
+    /// running process a few may lapse: they stay in the comparison, and make the effect smaller.
     fn not_in_force(&self, policy: &str) -> Option<Why> {
-        let trials = self.rounds.trials(Arm::Policy(policy));
-        let mut marks = trials.flat_map(|trial| &trial.marks);
+        let trials: Vec<&Trial> = self.rounds.trials(Arm::Policy(policy)).collect();
+        let lapses = trials.iter().filter(|it| it.lacked_its_policy()).count();
+        let allowed = match self.record.header.plan.live {
+            Some(_) => trials.len() / PERIODS_PER_LAPSE,
+            None => 0,
+        };
+        if lapses <= allowed {
+            return None;
+        }
+        let mut marks = trials.iter().flat_map(|trial| &trial.marks);
         marks.find_map(|mark| match mark {
             Mark::NotApplied { detail } => Some(Why::ReadBackDiffers {
                 detail: detail.clone(),

@@ -16,6 +16,7 @@ pub mod arguments;
 mod blocks;
 mod host_memory;
 mod latency_source;
+mod live;
 mod overhead_control;
 mod printed;
 mod printed_number;
@@ -30,6 +31,7 @@ mod time_unit;
 pub use blocks::Blocks;
 pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
+pub use live::{HUGE, Live, SMALL, Skip, Skipped, Work, live_policies};
 pub use overhead_control::{asks_of_pages, claims};
 pub use printed::PrintedMetric;
 pub use program::{Program, arms};
@@ -88,6 +90,9 @@ pub struct Plan {
     /// How the runs of a round are shared out between the policies.
     #[serde(default, skip_serializing_if = "Blocks::is_shared")]
     pub blocks: Blocks,
+    /// The running process whose memory is switched, if trials are periods of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
 }
 
 /// By which property of its runs a policy is judged.
@@ -296,6 +301,7 @@ mod tests {
             fragment: None,
             host_memory: HostMemory::AsIs,
             blocks: Blocks::Shared,
+            live: None,
         }
     }
 

@@ -292,6 +292,12 @@ pub enum StopReason {
     VerdictUnmeasured,
     /// A single policy, measured as often as was asked for.
     Measured,
+    /// The running process whose memory was switched ended.
+    ProcessEnded,
+    /// A condition of `--guard` held.
+    Guarded,
+    /// Free memory was short, so that no more was made huge.
+    MemoryShort,
 }
 
 /// How the first line of a record begins.

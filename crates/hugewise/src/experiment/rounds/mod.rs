@@ -44,7 +44,8 @@ mod warm_up;
 
 use hold::Hold;
 use pace::{Pace, stop};
-use progress_text::{CONTROL, so_far_text};
+use progress_text::CONTROL;
+pub use progress_text::so_far_text;
 use servers::Servers;
 use time::Next;
 use trial::tell_latencies;

@@ -1,7 +1,7 @@
 //! Texts of the progress.
 
 use hugewise_experiment::run::compare::Comparison;
-use hugewise_experiment::run::metric::METRICS;
+use hugewise_experiment::run::metric::find;
 use hugewise_experiment::run::trial::Trial;
 use hugewise_text::ends::percent_ends;
 use hugewise_text::number::{counted, percent_change};
@@ -22,14 +22,14 @@ pub(super) fn failure(trial: &Trial) -> String {
 }
 
 /// What is known after so many rounds.
-pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
+pub fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
     let rounds = counted(rounds.into(), "round");
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
     let metric = rows.first().map(|it| &it.metric);
     let is_early = rows.iter().all(|it| it.low.is_none());
     let early = if is_early { " (no intervals yet)" } else { "" };
     metric.map_or(rounds.clone(), |metric| {
-        let known = METRICS.iter().find(|it| it.name == *metric);
+        let known = find(metric);
         let label = known.map_or_else(|| metric.replace('_', " "), |it| it.label.to_string());
         format!("{rounds}{early}: {label} {}", estimates.join(BETWEEN))
     })

@@ -17,6 +17,7 @@ mod reasons;
 mod target;
 
 pub use reasons::KernelReasons;
+pub(crate) use target::{Advice, advise};
 pub use target::{CollapseTarget, Unusable};
 
 /// At most so many ranges in one call: an interrupt waits for no more than one.

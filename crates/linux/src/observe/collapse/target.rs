@@ -71,7 +71,7 @@ impl CollapseTarget {
     pub fn open(pid: u32) -> Result<Self, Unusable> {
         let gone = || Unusable::NoProcess { pid };
         let process = HeldProcess::open(pid).map_err(|_| gone())?;
-        let asked = advise(&process, &[]);
+        let asked = advise(&process, &[], Advice::Collapse).map(drop);
         match asked {
             Ok(()) => {}
             Err(error @ (libc::EPERM | libc::EACCES)) => {
@@ -107,6 +107,18 @@ impl CollapseTarget {
     }
 }
 
+impl CollapseTarget {
+    /// The process itself.
+    pub(crate) fn process(&self) -> &HeldProcess {
+        &self.process
+    }
+
+    /// The page map of its address space.
+    pub(crate) fn pagemap(&self) -> &File {
+        &self.pagemap
+    }
+}
+
 /// All of a file from its beginning; what cannot be read is left out.
 fn read_again(file: &File) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -125,27 +137,44 @@ impl Advise for CollapseTarget {
             iov_base: std::ptr::without_provenance_mut(start),
             iov_len: length,
         };
-        advise(&self.process, &[part])
+        advise(&self.process, &[part], Advice::Collapse).map(drop)
     }
 }
 
-/// `process_madvise(MADV_COLLAPSE)`; the error's number. No parts at all ask only whether it
+/// What is advised of another process's memory. Neither changes content or access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// `MADV_COLLAPSE`: a huge page in place of small ones.
+    Collapse,
+    /// `MADV_COLD`: on a part of a huge page the kernel splits it first.
+    Cold,
+}
+
+/// `process_madvise`: the bytes that were advised, or the error's number. No parts at all ask only whether it
 /// is permitted.
-fn advise(process: &HeldProcess, parts: &[libc::iovec]) -> Result<(), i32> {
+pub(crate) fn advise(
+    process: &HeldProcess,
+    parts: &[libc::iovec],
+    advice: Advice,
+) -> Result<usize, i32> {
+    let advice = match advice {
+        Advice::Collapse => libc::MADV_COLLAPSE,
+        Advice::Cold => libc::MADV_COLD,
+    };
     // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the
-    // other process, where collapsing changes neither content nor access.
+    // other process, where neither advice changes content or access.
     let result = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
             process.as_fd().as_raw_fd(),
             parts.as_ptr(),
             parts.len(),
-            libc::MADV_COLLAPSE,
+            advice,
             0,
         )
     };
-    if result >= 0 {
-        return Ok(());
+    if let Ok(bytes) = usize::try_from(result) {
+        return Ok(bytes);
     }
     let error = std::io::Error::last_os_error();
     Err(error.raw_os_error().unwrap_or(libc::EIO))

@@ -114,6 +114,14 @@ impl Cgroup {
 }
 
 impl Cgroup {
+    /// Its folder whose `cpu.stat` tells the processor time of its processes, relative to the root.
+    #[must_use]
+    pub fn folder_of_time(&self, root: &Root) -> Option<String> {
+        let has_time = |folder: &&String| root.path(folder).join("cpu.stat").is_file();
+        let mut folders = self.perf.iter().chain(&self.memory);
+        folders.find(has_time).cloned()
+    }
+
     /// Its folder, as perf_event_open takes it.
     ///
     /// # Errors

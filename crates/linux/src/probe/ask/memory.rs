@@ -32,6 +32,8 @@ struct ScanArgument {
 const PAGEMAP_SCAN: u64 = 0xC060_6610;
 /// `PAGE_IS_PRESENT`.
 const PRESENT: u64 = 1 << 3;
+/// `PAGE_IS_HUGE`.
+const HUGE: u64 = 1 << 6;
 /// Bits 0 to 54 of a pagemap entry are the frame number (pagemap.rst).
 const FRAME_BITS: u64 = (1 << 55) - 1;
 
@@ -63,7 +65,11 @@ fn open_pagemap(root: &Root) -> io::Result<File> {
 
 fn scan_one_page(pagemap: &File) -> io::Result<()> {
     let here = 0_u8;
-    let start = page_of(&here);
+    scan_page(pagemap, page_of(&here), PRESENT).map(drop)
+}
+
+/// Whether the page at an address is of a category.
+fn scan_page(pagemap: &File, start: u64, category: u64) -> io::Result<bool> {
     let mut region = [0_u64; 3];
     let mut argument = ScanArgument {
         size: size_of::<ScanArgument>() as u64,
@@ -71,8 +77,8 @@ fn scan_one_page(pagemap: &File) -> io::Result<()> {
         end: start + page_bytes(),
         regions: region.as_mut_ptr() as u64,
         region_count: 1,
-        return_mask: PRESENT,
-        category_mask: PRESENT,
+        return_mask: category,
+        category_mask: category,
         ..ScanArgument::default()
     };
     // SAFETY: the argument is the structure that this request reads and writes, and it points
@@ -81,7 +87,7 @@ fn scan_one_page(pagemap: &File) -> io::Result<()> {
     if found < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(())
+    Ok(found > 0)
 }
 
 /// The frame of the page that holds a local variable. Without `CAP_SYS_ADMIN` the file opens
@@ -114,4 +120,50 @@ pub(super) fn collapse() -> Answer {
     } else {
         Err(io::Error::last_os_error()).into()
     }
+}
+
+/// Makes a huge page of our own memory, and advises `MADV_COLD` on one page of it: the kernel splits it first
+/// (madvise_cold_or_pageout_pte_range, mm/madvise.c).
+pub(super) fn split(root: &Root) -> Answer {
+    let pagemap = match open_pagemap(root) {
+        Ok(pagemap) => pagemap,
+        Err(error) => return Err(error).into(),
+    };
+    match split_one(root, &pagemap) {
+        Ok(true) => Answer::Accepted,
+        Ok(false) => Answer::Empty,
+        Err(error) => Err(error).into(),
+    }
+}
+
+fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
+    let size = root.read_trimmed("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    let size = size.ok().and_then(|text| text.parse::<usize>().ok());
+    let huge = size
+        .filter(|it| it.is_power_of_two())
+        .ok_or(io::ErrorKind::NotFound)?;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, which overlaps nothing.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), 2 * huge, access, flags, -1, 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let start = base.with_addr(base.addr().next_multiple_of(huge));
+    let page = usize::try_from(page_bytes()).unwrap_or(huge);
+    let advise = |bytes: usize, advice: libc::c_int| {
+        // SAFETY: the range lies in the fresh mapping; neither advice changes content or access.
+        match unsafe { libc::madvise(start, bytes, advice) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: one byte of the fresh mapping; a collapse fills in the rest.
+    unsafe { start.cast::<u8>().write_volatile(1) };
+    let split = advise(huge, libc::MADV_COLLAPSE)
+        .and_then(|()| advise(page, libc::MADV_COLD))
+        .and_then(|()| scan_page(pagemap, start.addr() as u64, HUGE));
+    // SAFETY: the fresh mapping, which nothing refers to any more.
+    unsafe { libc::munmap(base, 2 * huge) };
+    split.map(|is_huge| !is_huge)
 }

@@ -26,10 +26,14 @@ fn arm(work: &Work<'_>, policy: &Policy) -> Arm {
     let baseline = work.context.settings(work.baseline);
     let mut removals = record.removals.iter();
     let removal = removals.find(|removal| removal.policy == name);
+    let mechanism = match record.header.plan.live {
+        Some(_) => Mechanism::Switch,
+        None => mechanism(record.header.realisations.get(name), policy),
+    };
     Arm {
         name: name.to_owned(),
         role: role(work, policy),
-        mechanism: mechanism(record.header.realisations.get(name), policy),
+        mechanism,
         mode: work.context.mode(name).to_owned(),
         pages_only: policy.settings.changes_pages_alone(&baseline),
         trials: [ended as u32, trials().count() as u32],

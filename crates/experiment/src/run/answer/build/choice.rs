@@ -9,6 +9,7 @@ use crate::run::answer::{
     Against, Choice, Claim, ClaimId, Command, Mechanism, Scope, Tie, When, Word,
 };
 use crate::run::cause::facts;
+use crate::run::plan::{HUGE, Live};
 use crate::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
 use crate::run::record::COLD_REST;
 
@@ -26,9 +27,41 @@ pub(super) fn choice(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> 
     let best = verdict.best.as_deref();
     let vain = best.is_some_and(|best| is_malloc_without_pages(work.context, best));
     // Nothing recommends a policy whose huge pages are not the reason for its gain.
-    match best.filter(|best| *best != verdict.baseline && !vain) {
+    let other = best.filter(|best| *best != verdict.baseline && !vain);
+    if let (Some(live), Some(best)) = (&work.record().header.plan.live, best) {
+        return Some(switch(live, best));
+    }
+    match other {
         Some(best) => Some(set(work, claims, best)),
         None => Some(keep(work, claims, decision, best.is_some() && !vain)),
+    }
+}
+
+/// The pages that a running process should have: what makes them so now, and the settings to choose from.
+fn switch(live: &Live, best: &str) -> Choice {
+    let pid = live.pids.first().copied().unwrap_or_default();
+    let make_huge = Command {
+        as_root: true,
+        ..Command::new(format!("sudo hugewise collapse {pid}"))
+    };
+    let settings = Command::new(format!("hugewise advise -p {pid}"));
+    let is_huge = best == HUGE;
+    let is_set = !is_huge && live.found_huge == 0;
+    let make_huge = is_huge.then_some(make_huge);
+    let commands = make_huge.into_iter().chain((!is_set).then_some(settings));
+    Choice {
+        arm: Some(best.to_owned()),
+        scope: Scope::AnyRun,
+        mechanism: match is_set {
+            true => Mechanism::Nothing,
+            false => Mechanism::Switch,
+        },
+        commands: commands.collect(),
+        steps: Vec::new(),
+        conditions: Vec::new(),
+        prices: Vec::new(),
+        ties: Vec::new(),
+        preference: None,
     }
 }
 

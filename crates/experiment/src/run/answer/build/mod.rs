@@ -24,6 +24,7 @@ mod next;
 pub(crate) mod pages;
 mod rows;
 mod subject;
+mod switchback;
 mod word;
 
 pub use commands::describe;
@@ -85,6 +86,7 @@ pub fn answer(source: &Source<'_>) -> Answer {
         metrics,
         rows,
         choice,
+        switchback: switchback::switchback(source.record),
         causes,
         doubts,
         next,

@@ -40,7 +40,9 @@ pub(super) fn next(
 ) -> Vec<Next> {
     let mut steps = Vec::new();
     let is_set = choice.is_some_and(|it| it.arm.as_deref().is_some_and(|arm| arm != work.baseline));
-    if work.asks_about_pages() {
+    if work.record().header.plan.live.is_some() {
+        steps.extend(decide(work, claims, decision, is_set));
+    } else if work.asks_about_pages() {
         let shut_out = !is_set && is_shut_out(work);
         steps.extend(leave_on(work).filter(|_| !is_set));
         steps.extend(pages_alone(work, claims, decision));

@@ -17,6 +17,8 @@ pub(super) fn subject(source: &Source<'_>) -> Subject {
         SubjectKind::Bench
     } else if plan.service.is_some() {
         SubjectKind::Service
+    } else if plan.live.is_some() {
+        SubjectKind::Live
     } else {
         SubjectKind::Program
     };

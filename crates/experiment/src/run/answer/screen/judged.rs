@@ -213,7 +213,7 @@ fn rows(answer: &Answer) -> Vec<Row<'_>> {
         SubjectKind::Programs => claims(answer, |against| {
             matches!(against, Against::Program(_) | Against::GainOfProgram(_))
         }),
-        SubjectKind::Program | SubjectKind::Service => {
+        SubjectKind::Program | SubjectKind::Service | SubjectKind::Live => {
             let is_alone = |it: &Against| matches!(it, Against::SmallPagesSameMalloc(_));
             let mut rows = claims(answer, is_alone);
             rows.extend(

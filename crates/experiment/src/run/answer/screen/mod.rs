@@ -191,6 +191,7 @@ fn is_there(choice: &Choice) -> bool {
 fn closing(answer: &Answer, room: Room) -> Section {
     let mut fields = why(answer, room.causes);
     fields.extend(chosen(answer));
+    fields.extend(scope(answer));
     let doubts = answer.doubts.iter();
     let doubts = doubts.map(|doubt| words::doubt::doubt(answer, doubt));
     fields.extend(listed(words::DOUBTS, doubts.collect(), room.doubts));
@@ -223,6 +224,13 @@ pub(super) fn chosen(answer: &Answer) -> Option<Field> {
     let choice = answer.choice.as_ref()?;
     let text = words::action::chosen(answer, choice)?;
     Some(Field::new(words::CHOSEN, text))
+}
+
+/// Returns the memory and the kind of effect that the answer of a running process is about.
+pub(super) fn scope(answer: &Answer) -> Option<Field> {
+    let switchback = answer.switchback.as_ref()?;
+    let text = words::switchback::scope(switchback);
+    Some(Field::new(words::SCOPE, text))
 }
 
 /// Returns one field for each text, the label before the first one only.

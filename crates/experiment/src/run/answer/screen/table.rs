@@ -86,7 +86,7 @@ fn columns(answer: &Answer, rows: &[&Row]) -> Vec<String> {
     };
     let needs_verdict = matches!(
         answer.subject.kind,
-        SubjectKind::Program | SubjectKind::Service
+        SubjectKind::Program | SubjectKind::Service | SubjectKind::Live
     );
     let is_shown = |arm: &&Arm| !needs_verdict || is_compared(answer, &arm.name);
     let arms = arms.into_iter().filter(|arm| is_shown(arm) && has_row(arm));

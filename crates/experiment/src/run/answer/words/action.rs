@@ -70,6 +70,7 @@ pub(in crate::run::answer) fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Program | Mechanism::Machine => "set for this program",
         Mechanism::Preload => "preload a library into this program",
         Mechanism::Tracer => "run this program under a tracer",
+        Mechanism::Switch => "make its memory huge, now and at the next start",
     }
 }
 
@@ -80,6 +81,7 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
         Mechanism::Program => "changes this program",
         Mechanism::Preload => "preloads a library",
         Mechanism::Tracer => "uses a tracer",
+        Mechanism::Switch => "switches memory in use",
         Mechanism::Machine => "changes the machine",
     }
 }

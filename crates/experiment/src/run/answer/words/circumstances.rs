@@ -105,6 +105,7 @@ pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
     let kind = match answer.subject.kind {
         SubjectKind::Program => "Program",
         SubjectKind::Service => "Service",
+        SubjectKind::Live => "Process",
         SubjectKind::Bench => "Bench",
         SubjectKind::Programs => "Programs",
         SubjectKind::Records => "Records",
@@ -122,6 +123,8 @@ pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
     ];
     let conditions = answer.choice.iter().flat_map(|choice| &choice.conditions);
     fields.extend(conditions.map(|it| Field::whole("With", it.line.clone())));
+    let switchback = answer.switchback.iter();
+    fields.extend(switchback.flat_map(super::switchback::details));
     fields
 }
 
@@ -245,5 +248,8 @@ fn stopped(reason: StopReason) -> &'static str {
         StopReason::WorkloadFails => "ended: the workload fails",
         StopReason::VerdictUnmeasured => "ended: the judged metric cannot be measured",
         StopReason::Measured => "ended: measured as often as requested",
+        StopReason::ProcessEnded => "ended: the process ended",
+        StopReason::Guarded => "ended by a guard",
+        StopReason::MemoryShort => "ended: free memory ran short",
     }
 }

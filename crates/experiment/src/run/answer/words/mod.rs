@@ -20,6 +20,7 @@ pub(super) mod doubt;
 mod figure;
 pub(super) mod headline;
 mod reach;
+pub(super) mod switchback;
 
 pub(in crate::run) use figure::change_with_interval;
 pub(super) use figure::{change, effect, interval, less, seconds, value};
@@ -28,6 +29,8 @@ pub(super) use figure::{change, effect, interval, less, seconds, value};
 pub(super) const WHY: &str = "Why";
 /// The label of the line that compares the chosen policy with its rivals.
 pub(super) const CHOSEN: &str = "Chosen";
+/// The label of the scope of an effect.
+pub(super) const SCOPE: &str = "Scope";
 /// The label of the doubts.
 pub(super) const DOUBTS: &str = "Doubts";
 /// The label of the next step.
@@ -129,6 +132,9 @@ pub(super) fn metric(answer: &Answer, contrast: &Contrast) -> String {
 pub(super) fn by(answer: &Answer, arm: &str) -> String {
     let more = answer.arm(arm).and_then(|arm| arm.pages.more_bytes);
     match more {
+        Some(more) if answer.switchback.is_some() => {
+            format!("with {} huge", quantity(&Unit::Bytes, more))
+        }
         Some(more) if more < 0.0 => format!("without them ({arm})"),
         _ => format!("with {arm}"),
     }
@@ -146,7 +152,7 @@ pub(super) fn base(answer: &Answer) -> String {
 
 /// Returns a policy and the mode of huge pages under it, unless its name has the mode.
 pub(super) fn named(answer: &Answer, arm: &Arm) -> String {
-    if arm.mode.is_empty() || arm.name.contains("thp=") {
+    if arm.mode.is_empty() || arm.name.contains("thp=") || answer.switchback.is_some() {
         return arm.name.clone();
     }
     let verb = match machine_mode(answer) {

@@ -60,6 +60,7 @@ pub(super) fn plan() -> Plan {
         fragment: None,
         host_memory: HostMemory::AsIs,
         blocks: Blocks::Shared,
+        live: None,
     }
 }
 

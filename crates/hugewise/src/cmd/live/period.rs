@@ -1,0 +1,185 @@
+//! One period: work, processor time and pages, from its begin to its end.
+
+use std::time::{Duration, Instant};
+
+use hugewise_experiment::run::metric::MetricId;
+use hugewise_experiment::run::metric::live::LiveMetric;
+use hugewise_experiment::run::plan::Slot;
+use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
+use hugewise_linux::live::{Halt, Usage, Work};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+
+use super::session::{Move, Session};
+use super::unit::Unit;
+use super::work::Counter;
+use crate::interrupt::Interrupt;
+
+/// The place of a period in the experiment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub index: u32,
+    pub round: u32,
+    pub slot: Slot,
+    pub policy: &'a str,
+    pub work: Work,
+}
+
+/// The times of a period.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths {
+    pub settle: Duration,
+    pub period: Duration,
+}
+
+/// Work and processor time at one moment.
+#[derive(Debug)]
+pub(super) struct Moment {
+    at: Instant,
+    work: Result<f64, String>,
+    cpu: Result<f64, String>,
+}
+
+/// Growth between two moments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Growth {
+    pub work: f64,
+    pub cpu: f64,
+    pub wall: f64,
+}
+
+impl Moment {
+    /// Reads both, the processor time on both sides of the work: a counter of a server answers after what is queued.
+    pub(super) fn now(root: &Root, unit: &Unit, counter: &mut Counter) -> Self {
+        let began = Instant::now();
+        let before = unit.cpu.read(root);
+        let work = counter.read();
+        let after = unit.cpu.read(root);
+        let middle = |before: f64, after: f64| f64::midpoint(before, after);
+        let cpu = before.and_then(|before| Ok(middle(before, after?)));
+        Self {
+            at: began + began.elapsed() / 2,
+            work,
+            cpu: cpu.map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Returns the growth since an earlier moment.
+    pub(super) fn since(&self, before: &Self) -> Result<Growth, String> {
+        let grown = |now: &Result<f64, String>, then: &Result<f64, String>| {
+            Ok::<f64, String>(now.clone()? - then.clone()?)
+        };
+        let growth = Growth {
+            work: grown(&self.work, &before.work)?,
+            cpu: grown(&self.cpu, &before.cpu)?,
+            wall: (self.at - before.at).as_secs_f64(),
+        };
+        match growth.work < 0.0 {
+            true => Err("the counter of work went backwards".to_owned()),
+            false => Ok(growth),
+        }
+    }
+}
+
+/// Switches the blocks, waits, and measures.
+pub(super) fn measure(
+    root: &Root,
+    unit: &Unit,
+    counter: &mut Counter,
+    session: &mut Session<'_>,
+    place: Place<'_>,
+    lengths: Lengths,
+    stop: &Interrupt,
+) -> Result<Trial, Halt> {
+    let moved = session.begin_period(place.work, stop.flag())?;
+    stop.wait(lengths.settle);
+    let started_unix_ms = unix_ms();
+    let (_, huge) = session.huge_now();
+    let usage = Usage::read(root, &unit.pids());
+    let begin = Moment::now(root, unit, counter);
+    stop.wait(lengths.period);
+    let end = Moment::now(root, unit, counter);
+    if stop.asked() {
+        return Err(Halt::Interrupted);
+    }
+    let exposure = session.exposure(huge);
+    let mut readings = growth(&end.since(&begin));
+    readings.extend(used(root, unit, usage, (end.at - begin.at).as_secs_f64()));
+    readings.extend(switched(moved, exposure));
+    Ok(Trial {
+        index: place.index,
+        round: place.round,
+        policy: place.policy.to_owned(),
+        role: place.slot.role,
+        start: None,
+        started_unix_ms,
+        outcome: Outcome::Exited { code: 0 },
+        failure_ignored: false,
+        outlived: 0,
+        stderr_tail: None,
+        readings: readings.into_iter().collect::<Readings>(),
+        read_back: ReadBack::default(),
+        marks: exposure
+            .mark(place.work == Work::Collapse)
+            .into_iter()
+            .collect(),
+        pacing: None,
+        timeline: None,
+        first_touch: None,
+    })
+}
+
+type Pairs = Vec<(String, Reading)>;
+
+fn pair(metric: LiveMetric, value: f64) -> (String, Reading) {
+    (metric.name().to_owned(), Reading::of(value))
+}
+
+/// The rates of work. A process that used no processor time did none.
+fn growth(growth: &Result<Growth, String>) -> Pairs {
+    let names = [LiveMetric::CpuWorkPerSecond, LiveMetric::WorkPerSecond];
+    let missing = |why: &str| -> Pairs {
+        let reading = Reading::missing(hugewise_base::missing::Missing::unreadable(why));
+        names
+            .iter()
+            .map(|it| (it.name().to_owned(), reading.clone()))
+            .collect()
+    };
+    match growth {
+        Ok(it) if it.cpu > 0.0 => vec![
+            pair(LiveMetric::CpuWorkPerSecond, it.work / it.cpu),
+            pair(LiveMetric::WorkPerSecond, it.work / it.wall),
+            pair(LiveMetric::ProcessorUseRatio, it.cpu / it.wall),
+        ],
+        Ok(_) => missing("the process used no processor time"),
+        Err(why) => missing(why),
+    }
+}
+
+fn used(root: &Root, unit: &Unit, before: Usage, seconds: f64) -> Pairs {
+    let now = Usage::read(root, &unit.pids());
+    let faults = now.minor_faults.saturating_sub(before.minor_faults) as f64;
+    vec![
+        pair(LiveMetric::MinorFaultsPerSecond, faults / seconds),
+        pair(
+            LiveMetric::ResidentBytes,
+            (now.resident_pages * unit.page_bytes) as f64,
+        ),
+    ]
+}
+
+fn switched(moved: Move, exposure: hugewise_live::Exposure) -> Pairs {
+    let huge = exposure.begin.max(exposure.end) as f64;
+    vec![
+        (
+            MetricId::HugeAnonPeakBytes.name().to_owned(),
+            Reading::of(huge),
+        ),
+        pair(LiveMetric::SwitchedBytes, exposure.switched as f64),
+        pair(LiveMetric::HugeBeginBytes, exposure.begin as f64),
+        pair(LiveMetric::HugeEndBytes, exposure.end as f64),
+        pair(LiveMetric::SwitchSeconds, moved.took.as_secs_f64()),
+        pair(LiveMetric::LongestCallSeconds, moved.longest.as_secs_f64()),
+        pair(LiveMetric::ShamTotal, f64::from(u8::from(moved.is_sham))),
+    ]
+}

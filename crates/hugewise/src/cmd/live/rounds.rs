@@ -1,0 +1,351 @@
+//! The rounds: periods in random order, until it is decided or something ends it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hugewise_experiment::run::compare;
+use hugewise_experiment::run::metric::live::LiveMetric;
+use hugewise_experiment::run::plan::{
+    Blocks, Bounds, HUGE, HostMemory, JudgeBy, Live, Plan, SMALL, Work as WorkOfPlan, live_policies,
+};
+use hugewise_experiment::run::policy::realise::Realisation;
+use hugewise_experiment::run::record::{End, Record, StopReason};
+use hugewise_linux::live::{Halt, Work};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_live::{Times, times};
+
+use super::guards::Guards;
+use super::period::{Lengths, Place, measure};
+use super::session::Session;
+use super::unit::Unit;
+use super::work::Counter;
+use super::{Arguments, calibrate, halted};
+use crate::exit::Exit;
+use crate::experiment::beginning::Beginning;
+use crate::experiment::conduct;
+use crate::experiment::progress::{Audience, Progress, Telling};
+use crate::experiment::recorder::Recorder;
+use crate::experiment::report::ReportFiles;
+use crate::experiment::rounds::so_far_text;
+use crate::interrupt::Interrupt;
+use crate::paths;
+use crate::stderr::message;
+use hugewise_base::units::bytes_text;
+
+/// More rounds only where they are asked for.
+const MOST_ROUNDS: u32 = 400;
+
+/// A record with the reason of its end.
+#[derive(Debug)]
+pub(super) struct Ended {
+    recorder: Recorder,
+    reason: StopReason,
+}
+
+/// Calibrates, and measures until the end.
+pub(super) fn run(
+    root: &Root,
+    unit: &Unit,
+    counter: &mut Counter,
+    session: &mut Session<'_>,
+    arguments: &Arguments,
+    stop: &Interrupt,
+) -> Result<Ended> {
+    let began = Instant::now();
+    let seed = arguments.seed.unwrap_or_else(unix_ms);
+    let mut guards = Guards::begin(root, unit, &arguments.guard)?;
+    let calibration = calibrate::calibrate(root, unit, counter, session, stop);
+    let calibration = calibration.map_err(|halt| halted(&halt))?;
+    let total = arguments.max_time().saturating_sub(began.elapsed());
+    let times = times(
+        &calibration,
+        total,
+        counter.least_period(),
+        arguments.period,
+    );
+    if times.share < 1.0 {
+        session
+            .thin(times.share, seed)
+            .map_err(|halt| halted(&halt))?;
+    }
+    let plan = plan(unit, counter, session, arguments, times, seed);
+    tell(unit, &plan, arguments);
+    let header = conduct::header(paths::host(root)?, plan.clone(), realisations());
+    let mut recorder = Beginning::New(header).recorder(arguments.out.as_deref())?;
+    let audience = match arguments.output.quiet {
+        true => Audience::Nobody,
+        false => Audience::of_stderr(),
+    };
+    let progress = Progress::begin(audience, Telling::Rows);
+    let mut rounds = Rounds {
+        root,
+        unit,
+        counter,
+        session,
+        guards: &mut guards,
+        lengths: Lengths {
+            settle: Duration::from_secs_f64(times.settle),
+            period: Duration::from_secs_f64(times.period),
+        },
+        until: began + arguments.max_time(),
+        measuring: Instant::now(),
+        is_placebo: arguments.placebo,
+        stop,
+        progress: &progress,
+    };
+    let reason = rounds.all(&plan, &mut recorder);
+    progress.finish();
+    let reason = match reason {
+        Ok(reason) => reason,
+        Err(error) => {
+            let (_, _) = recorder.abandon(anyhow::anyhow!("{error:#}"));
+            return Err(error);
+        }
+    };
+    if recorder.is_empty() {
+        recorder.discard();
+        return Err(halted(&match reason {
+            StopReason::ProcessEnded => Halt::Ended,
+            _ => Halt::Interrupted,
+        }));
+    }
+    Ok(Ended { recorder, reason })
+}
+
+/// Closes the record and reports it.
+pub(super) fn report(ended: Ended, left: Vec<String>, arguments: &Arguments) -> Result<Exit> {
+    let Ended { recorder, reason } = ended;
+    let path: PathBuf = recorder.path().to_owned();
+    let (record, trouble) = recorder.finish(End {
+        reason,
+        ended_unix_ms: unix_ms(),
+        left_behind: left,
+    });
+    if let Some(error) = trouble {
+        return Err(error);
+    }
+    let files = ReportFiles {
+        page: Some(&arguments.page),
+        ..ReportFiles::default()
+    };
+    let judged = conduct::show(&record, &path, &arguments.demands, files, &arguments.output)?;
+    Ok(exit_of(&record, reason, judged))
+}
+
+fn exit_of(record: &Record, reason: StopReason, judged: Exit) -> Exit {
+    match reason {
+        StopReason::Interrupted => Exit::Interrupted,
+        StopReason::ProcessEnded | StopReason::Guarded | StopReason::MemoryShort => {
+            Exit::TrialFailed
+        }
+        _ if record.trials.is_empty() => Exit::TrialFailed,
+        _ => judged,
+    }
+}
+
+fn realisations() -> BTreeMap<String, Realisation> {
+    let policies = live_policies().into_iter();
+    policies
+        .map(|policy| (policy.name, Realisation::default()))
+        .collect()
+}
+
+fn plan(
+    unit: &Unit,
+    counter: &Counter,
+    session: &Session<'_>,
+    arguments: &Arguments,
+    times: Times,
+    seed: u64,
+) -> Plan {
+    Plan {
+        command: unit.command.clone(),
+        shell: false,
+        programs: Vec::new(),
+        policies: live_policies().to_vec(),
+        not_tried: None,
+        baseline: SMALL.to_owned(),
+        seed,
+        bounds: Bounds {
+            threshold: arguments.threshold.unwrap_or(0.01),
+            precision: None,
+            warmup_rounds: 0,
+            min_rounds: 1,
+            max_rounds: arguments.max_rounds.unwrap_or(MOST_ROUNDS),
+            max_time: Some(arguments.max_time()),
+            least_rounds: None,
+        },
+        verdict_metric: LiveMetric::CpuWorkPerSecond.name().to_owned(),
+        // A single period may meet anything that the load does; the usual one is the question.
+        judge_by: JudgeBy::Typical,
+        printed: Vec::new(),
+        bench: None,
+        latency: None,
+        service: None,
+        fragment: None,
+        host_memory: HostMemory::AsIs,
+        blocks: Blocks::Even,
+        live: Some(Live {
+            pids: unit.pids(),
+            cgroup: unit.cgroup.clone(),
+            work: WorkOfPlan {
+                source: counter.source().to_string(),
+                unit: counter.source().unit(),
+            },
+            period_seconds: times.period,
+            settle_seconds: times.settle,
+            huge_page_bytes: unit.huge_bytes,
+            blocks: session.blocks(),
+            found_huge: session.found_huge(),
+            left_out: session.left_out(),
+            skipped: session.skipped(),
+            max_stall_seconds: arguments.max_stall().as_secs_f64(),
+        }),
+    }
+}
+
+/// Says what is switched and how.
+fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
+    let Some(live) = &plan.live else { return };
+    let bytes = |blocks: u64| bytes_text(blocks * live.huge_page_bytes);
+    let left_out = match live.left_out {
+        0 => String::new(),
+        left => format!(" ({} left out to save time)", bytes(left)),
+    };
+    arguments.message(format_args!(
+        "{}: switching {}{left_out}; periods of {:.2} s, {:.0} ms after each switch; Ctrl-C ends it and puts the \
+         pages back",
+        unit.name(),
+        bytes(live.blocks),
+        live.period_seconds,
+        live.settle_seconds * 1e3,
+    ));
+}
+
+struct Rounds<'a, 'b, 'c> {
+    root: &'a Root,
+    unit: &'a Unit,
+    counter: &'a mut Counter,
+    session: &'a mut Session<'b>,
+    guards: &'a mut Guards<'c>,
+    lengths: Lengths,
+    until: Instant,
+    measuring: Instant,
+    is_placebo: bool,
+    stop: &'a Interrupt,
+    progress: &'a Progress,
+}
+
+impl Rounds<'_, '_, '_> {
+    fn all(&mut self, plan: &Plan, recorder: &mut Recorder) -> Result<StopReason> {
+        for round in 0..plan.bounds.max_rounds {
+            if let Some(reason) = self.round(plan, round, recorder)? {
+                return Ok(reason);
+            }
+            let left = self.rounds_left(round + 1, plan);
+            let so_far = compare::progress(recorder.record(), left).map_err(crate::exit::usage)?;
+            for removal in so_far.drops.clone() {
+                recorder.remove(removal);
+            }
+            if let Some(reason) = so_far.stop {
+                return Ok(reason);
+            }
+            if left == 0 {
+                return Ok(StopReason::MaxTime);
+            }
+            self.tell_so_far(recorder)?;
+        }
+        Ok(StopReason::MaxRounds)
+    }
+
+    /// Measures one round. Returns the reason why no other follows, if there is one.
+    fn round(
+        &mut self,
+        plan: &Plan,
+        round: u32,
+        recorder: &mut Recorder,
+    ) -> Result<Option<StopReason>> {
+        if self.session.refresh().is_err() {
+            return Ok(Some(StopReason::ProcessEnded));
+        }
+        let record = recorder.record();
+        let slots = plan.round(round, |policy| record.is_run(policy, round));
+        let count = slots.len();
+        for (position, slot) in slots.into_iter().enumerate() {
+            let policy = plan.policies[slot.policy].name.as_str();
+            let now = format!("period {} of {count}: {policy}", position + 1);
+            self.progress.now(
+                Some(self.until.saturating_duration_since(Instant::now())),
+                &now,
+            );
+            let place = Place {
+                index: recorder.next_index(),
+                round,
+                slot,
+                policy,
+                work: self.work(policy),
+            };
+            let measured = measure(
+                self.root,
+                self.unit,
+                self.counter,
+                self.session,
+                place,
+                self.lengths,
+                self.stop,
+            );
+            let trial = match measured {
+                Ok(trial) => trial,
+                Err(halt) => return Ok(Some(reason(&halt))),
+            };
+            let broken = self.guards.broken_by(&trial);
+            recorder.push(trial);
+            if let Some((guard, value)) = broken {
+                message(format_args!(
+                    "ended by a guard: `{guard}`, and it is {value:.4}"
+                ));
+                return Ok(Some(StopReason::Guarded));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The pages of a policy; those of a placebo are small.
+    fn work(&self, policy: &str) -> Work {
+        match policy == HUGE && !self.is_placebo {
+            true => Work::Collapse,
+            false => Work::Split,
+        }
+    }
+
+    /// How many more rounds there is time for.
+    fn rounds_left(&self, done: u32, plan: &Plan) -> u32 {
+        let round = self.measuring.elapsed() / done.max(1);
+        let left = self.until.saturating_duration_since(Instant::now());
+        let fit = left.as_secs_f64() / round.as_secs_f64().max(1e-3);
+        (fit as u32).min(plan.bounds.max_rounds - done)
+    }
+
+    fn tell_so_far(&self, recorder: &Recorder) -> Result<()> {
+        let left = Some(self.until.saturating_duration_since(Instant::now()));
+        let record = recorder.record();
+        self.progress.round_over(left, || {
+            let rows = compare::running(record).map_err(crate::exit::usage)?;
+            Ok(so_far_text(record.compared_rounds(), &rows))
+        })
+    }
+}
+
+fn reason(halt: &Halt) -> StopReason {
+    match halt {
+        Halt::Interrupted => StopReason::Interrupted,
+        Halt::Ended => StopReason::ProcessEnded,
+        Halt::Short(short) => {
+            message(format_args!("ended early: {short}"));
+            StopReason::MemoryShort
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The blocks of an experiment: found, switched, and put back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Result;
+use hugewise_experiment::run::plan::{Skip, Skipped};
+use hugewise_linux::live::{Halt, Keeper, Member, Pages, Room, Switched, Work, switch};
+use hugewise_linux::machine::root::Root;
+use hugewise_live::{Block, Blocks, Exposure, Pace, thinned};
+
+use super::Arguments;
+use super::unit::Unit;
+use crate::exit;
+use crate::stderr::message;
+
+/// The most blocks of one call.
+const BLOCKS_PER_CALL: usize = 64;
+
+/// The blocks of one process.
+#[derive(Debug)]
+struct Part<'a> {
+    member: &'a Member,
+    /// All that were ever switched, as they were found.
+    found: BTreeMap<u64, bool>,
+    /// Those that are switched now.
+    blocks: Vec<u64>,
+    /// Those that refused, and why.
+    refused: BTreeMap<u64, Skip>,
+    paces: [Pace; 2],
+}
+
+/// The blocks of all processes. They are put back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    root: &'a Root,
+    parts: Vec<Part<'a>>,
+    room: Room<'a>,
+    keeper: Option<Keeper>,
+    huge_bytes: u64,
+    max_stall: Duration,
+    skipped: BTreeMap<Skip, u64>,
+    /// Blocks that could be switched and are not.
+    left_out: u64,
+    in_force: Option<Work>,
+    left: Vec<String>,
+}
+
+/// A switch before a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Move {
+    /// Whether the blocks had the right pages already, and went away and back.
+    pub is_sham: bool,
+    /// Time that it took.
+    pub took: Duration,
+    /// The longest call.
+    pub longest: Duration,
+}
+
+impl<'a> Session<'a> {
+    /// Finds the blocks and has a keeper hold their state.
+    pub(super) fn begin(root: &'a Root, unit: &'a Unit, arguments: &Arguments) -> Result<Self> {
+        let keeper = Keeper::start().map_err(exit::refused)?;
+        let mut session = Self {
+            root,
+            parts: Vec::new(),
+            room: Room::new(root, unit.page_bytes, unit.huge_bytes),
+            keeper: Some(keeper),
+            huge_bytes: unit.huge_bytes,
+            max_stall: arguments.max_stall(),
+            skipped: BTreeMap::new(),
+            left_out: 0,
+            in_force: None,
+            left: Vec::new(),
+        };
+        let most = arguments.max_bytes.map(|bytes| bytes / unit.huge_bytes);
+        for member in &unit.members {
+            session.add(member, most)?;
+        }
+        if session.blocks() == 0 {
+            return Err(exit::refused(nothing(unit, &session.skipped())));
+        }
+        Ok(session)
+    }
+
+    fn add(&mut self, member: &'a Member, most: Option<u64>) -> Result<()> {
+        let Blocks { able, skipped } = member.blocks(self.root).map_err(exit::refused)?;
+        for (why, blocks) in skipped {
+            *self.skipped.entry(why).or_default() += blocks;
+        }
+        let all = able.len() as u64;
+        let room = most.map_or(all, |most| most.saturating_sub(self.blocks()).min(all));
+        let able = match room {
+            0 => Vec::new(),
+            room => thinned(able, room as f64 / all as f64, u64::from(member.pid())),
+        };
+        self.left_out += all - able.len() as u64;
+        self.hold(member, &able)?;
+        let pace = |work: Work| Pace::new(work.hold(), self.max_stall, BLOCKS_PER_CALL);
+        self.parts.push(Part {
+            member,
+            found: able.iter().map(|it| (it.start, it.is_huge)).collect(),
+            blocks: able.iter().map(|it| it.start).collect(),
+            refused: BTreeMap::new(),
+            paces: [pace(Work::Split), pace(Work::Collapse)],
+        });
+        Ok(())
+    }
+
+    /// Has the keeper hold the state of blocks before they are switched.
+    fn hold(&mut self, member: &Member, blocks: &[Block]) -> Result<()> {
+        let (Some(keeper), false) = (&mut self.keeper, blocks.is_empty()) else {
+            return Ok(());
+        };
+        keeper
+            .hold(member, blocks, self.max_stall)
+            .map_err(exit::refused)
+    }
+
+    /// The number of blocks that are switched.
+    pub(super) fn blocks(&self) -> u64 {
+        self.parts.iter().map(|it| it.blocks.len() as u64).sum()
+    }
+
+    /// Of these, those that were found huge.
+    pub(super) fn found_huge(&self) -> u64 {
+        let huge = |part: &Part<'_>| {
+            let blocks = part.blocks.iter();
+            blocks
+                .filter(|it| part.found.get(it) == Some(&true))
+                .count() as u64
+        };
+        self.parts.iter().map(huge).sum()
+    }
+
+    /// Blocks that could be switched and are left out.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Blocks that are not switched, by reason.
+    pub(super) fn skipped(&self) -> Vec<Skipped> {
+        let mut all = self.skipped.clone();
+        for why in self.parts.iter().flat_map(|it| it.refused.values()) {
+            *all.entry(*why).or_default() += 1;
+        }
+        let all = all.into_iter();
+        all.map(|(why, blocks)| Skipped { why, blocks }).collect()
+    }
+
+    /// Leaves out all but a share of the blocks, at random, and puts those back as they were found.
+    pub(super) fn thin(&mut self, share: f64, seed: u64) -> Result<(), Halt> {
+        for part in &mut self.parts {
+            let block = |start: &u64| Block {
+                start: *start,
+                is_huge: part.found.get(start) == Some(&true),
+            };
+            let all: Vec<Block> = part.blocks.iter().map(block).collect();
+            let kept: BTreeSet<u64> = thinned(all.clone(), share, seed)
+                .iter()
+                .map(|it| it.start)
+                .collect();
+            let dropped: Vec<Block> = all
+                .into_iter()
+                .filter(|it| !kept.contains(&it.start))
+                .collect();
+            part.member.put_back(self.root, &dropped, self.max_stall)?;
+            self.left_out += dropped.len() as u64;
+            part.blocks = kept.into_iter().collect();
+        }
+        Ok(())
+    }
+
+    /// Drops the blocks that are gone.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        for part in &mut self.parts {
+            let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
+            let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
+            part.blocks.retain(|it| able.contains(it));
+        }
+        Ok(())
+    }
+
+    /// Makes all blocks huge or small before a period. Blocks that are so already are switched away and back, so that
+    /// every period follows a switch of the same direction.
+    pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
+        let is_sham = self.in_force == Some(work);
+        let mut all = Move {
+            is_sham,
+            ..Move::default()
+        };
+        if is_sham {
+            let away = self.make(other(work), stop)?;
+            all.took += away.took;
+            all.longest = away.longest;
+        }
+        let here = self.make(work, stop)?;
+        all.took += here.took;
+        all.longest = all.longest.max(here.longest);
+        Ok(all)
+    }
+
+    /// Makes all blocks huge or small. Those that refuse are left out from then on.
+    pub(super) fn make(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
+        let mut all = Move::default();
+        self.room.begin();
+        self.in_force = None;
+        for part in &mut self.parts {
+            let pace = &mut part.paces[usize::from(work == Work::Collapse)];
+            let blocks = &part.blocks;
+            let room = &mut self.room;
+            let done = switch(part.member, work, blocks, self.huge_bytes, pace, room, stop)?;
+            all.took += done.took;
+            all.longest = all.longest.max(done.longest);
+            part.leave_out(work, &done);
+        }
+        self.in_force = Some(work);
+        Ok(all)
+    }
+
+    /// How many bytes are switched, and how many of them are huge.
+    pub(super) fn huge_now(&self) -> (u64, u64) {
+        let huge = self
+            .parts
+            .iter()
+            .map(|it| it.member.huge(&it.blocks).len() as u64);
+        (
+            self.blocks() * self.huge_bytes,
+            huge.sum::<u64>() * self.huge_bytes,
+        )
+    }
+
+    /// The exposure of a period that ends now.
+    pub(super) fn exposure(&self, begin: u64) -> Exposure {
+        let (switched, end) = self.huge_now();
+        Exposure {
+            switched,
+            begin,
+            end,
+        }
+    }
+
+    /// Puts everything back. Returns what is not as it was found, in words.
+    pub(super) fn end(mut self) -> Vec<String> {
+        self.put_back();
+        std::mem::take(&mut self.left)
+    }
+
+    fn put_back(&mut self) {
+        let Some(keeper) = self.keeper.take() else {
+            return;
+        };
+        for part in &self.parts {
+            let found = part.found.iter();
+            let found: Vec<Block> = found
+                .map(|(&start, &is_huge)| Block { start, is_huge })
+                .collect();
+            self.left
+                .extend(part.put_back(self.root, &found, self.max_stall));
+        }
+        keeper.done();
+        self.left.iter().for_each(message);
+    }
+}
+
+impl Part<'_> {
+    fn leave_out(&mut self, work: Work, done: &Switched) {
+        let why = match work {
+            Work::Collapse => Skip::CollapseRefused,
+            Work::Split => Skip::NotSplit,
+        };
+        // A few lapse by chance and come back; a block that is refused at once never will.
+        let first = done
+            .refused
+            .keys()
+            .filter(|it| self.blocks.binary_search(it).is_ok());
+        self.refused.extend(first.map(|it| (*it, why)));
+        self.blocks.retain(|it| !done.refused.contains_key(it));
+    }
+
+    fn put_back(&self, root: &Root, found: &[Block], max_stall: Duration) -> Option<String> {
+        let pid = self.member.pid();
+        match self.member.put_back(root, found, max_stall) {
+            Ok(0) => None,
+            Ok(left) => Some(format!(
+                "{left} of {} blocks of process {pid} do not have the pages that they were found with",
+                found.len()
+            )),
+            Err(Halt::Short(short)) => Some(format!(
+                "blocks of process {pid} that were huge stay small: {short}; hugewise collapse {pid} makes \
+                 them huge"
+            )),
+            Err(_) => None,
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
+fn other(work: Work) -> Work {
+    match work {
+        Work::Collapse => Work::Split,
+        Work::Split => Work::Collapse,
+    }
+}
+
+/// Why there is nothing to switch.
+fn nothing(unit: &Unit, skipped: &[Skipped]) -> String {
+    let reasons: Vec<String> = skipped
+        .iter()
+        .map(|it| format!("{} {}", it.blocks, it.why))
+        .collect();
+    let size = hugewise_base::units::bytes_text(unit.huge_bytes);
+    match reasons.is_empty() {
+        true => format!("{} has no whole block of {size} in memory", unit.name()),
+        false => format!(
+            "{} has no block of {size} that can be switched; blocks by reason: {}",
+            unit.name(),
+            reasons.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,21 @@
+//! An experiment inside a process that runs already: its memory is switched between huge and small
+//! pages, and its work is counted in each period.
+//!
+//! This crate reads nothing: it chooses blocks, sizes calls, sets the times of a period, and reads
+//! what sources of work answered. To add a source of work, add a variant of [`Source`].
+
+mod answers;
+mod blocks;
+mod exposure;
+mod guard;
+mod pace;
+mod source;
+mod timing;
+
+pub use answers::{field_of_info, field_of_stats, printed_count, sample_of_metrics, sum_of_io};
+pub use blocks::{Block, Blocks, blocks, mapping_skip, shared_block};
+pub use exposure::{Exposure, HELD};
+pub use guard::{Guard, Limit, Watched};
+pub use pace::{Call, Hold, Pace};
+pub use source::{FORMS as SOURCE_FORMS, Place, Source};
+pub use timing::{Calibration, FEWEST_ROUNDS, Times, settle, thinned, times};

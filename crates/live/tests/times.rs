@@ -1,0 +1,143 @@
+//! The sizes of calls and the times of periods.
+
+use std::time::Duration;
+
+use hugewise_live::{
+    Block, Calibration, Call, Exposure, FEWEST_ROUNDS, Hold, Pace, settle, thinned, times,
+};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Calls of a kernel that takes so long for the first block and for each.
+fn drive(mut pace: Pace, fixed: Duration, per_block: Duration, calls: usize) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    for _ in 0..calls {
+        let blocks = pace.blocks();
+        sizes.push(blocks);
+        let took = fixed + per_block * u32::try_from(blocks).expect("few");
+        pace.learn(Call { blocks, took });
+    }
+    sizes
+}
+
+#[test]
+fn a_call_that_holds_throughout_stays_below_the_limit() {
+    let pace = Pace::new(Hold::Throughout, MS, 64);
+    let sizes = drive(pace, Duration::ZERO, MS / 8, 20);
+    assert_eq!(sizes[..4], [1, 2, 4, 4], "{sizes:?}");
+    assert!(sizes.iter().all(|size| *size <= 8), "{sizes:?}");
+    let slow = drive(
+        Pace::new(Hold::Throughout, MS, 64),
+        Duration::ZERO,
+        3 * MS,
+        10,
+    );
+    assert!(
+        slow.iter().all(|size| *size == 1),
+        "no call is smaller than a block"
+    );
+}
+
+#[test]
+fn a_wait_that_every_call_has_is_shared_by_more_blocks() {
+    let quick = drive(Pace::new(Hold::BlockByBlock, MS, 64), MS / 10, MS / 2, 20);
+    assert!(quick.iter().all(|size| *size <= 4), "{quick:?}");
+    let loaded = drive(Pace::new(Hold::BlockByBlock, MS, 64), 10 * MS, MS / 2, 20);
+    assert!(loaded.last().is_some_and(|size| *size >= 8), "{loaded:?}");
+}
+
+#[test]
+fn the_longest_call_is_that_of_one_switch() {
+    let mut pace = Pace::new(Hold::Throughout, MS, 8);
+    pace.learn(Call {
+        blocks: 1,
+        took: 5 * MS,
+    });
+    assert_eq!(pace.longest(), 5 * MS);
+    pace.begin();
+    assert_eq!(pace.longest(), Duration::ZERO);
+}
+
+fn calibration(to_huge: f64) -> Calibration {
+    Calibration {
+        to_small: 0.04,
+        to_huge,
+        settle: 0.1,
+    }
+}
+
+/// Mean share of the time that switching takes: half of the periods begin with one switch, half with both.
+fn switching(calibration: &Calibration, it: &hugewise_live::Times) -> f64 {
+    let switch = 0.75 * it.share * (calibration.to_huge + calibration.to_small);
+    switch / (switch + it.settle + it.period)
+}
+
+#[test]
+fn switching_takes_a_tenth_of_the_time_at_most() {
+    let minute = Duration::from_secs(60);
+    for to_huge in [0.01, 0.2, 1.0, 30.0] {
+        let calibration = calibration(to_huge);
+        let it = times(&calibration, minute, 0.5, None);
+        let part = switching(&calibration, &it);
+        assert!(part <= 0.1001, "{to_huge}: {part}, {it:?}");
+        let round = 4.0 * (it.period + it.settle) / 0.9;
+        assert!(round * f64::from(FEWEST_ROUNDS) <= 68.0, "{it:?}");
+        assert!(it.period >= 0.5, "{it:?}");
+    }
+    let quick = times(&calibration(0.01), minute, 0.5, None);
+    assert_eq!((quick.period, quick.share), (0.5, 1.0));
+    let large = times(&calibration(30.0), minute, 0.5, None);
+    assert!(large.share < 0.02, "{large:?}");
+}
+
+#[test]
+fn what_the_user_asks_for_is_kept() {
+    let minute = Duration::from_secs(60);
+    let it = times(
+        &calibration(0.2),
+        minute,
+        0.5,
+        Some(Duration::from_millis(300)),
+    );
+    assert!((it.period - 0.3).abs() < 1e-9 && it.share >= 1.0, "{it:?}");
+    let slow = times(&calibration(0.01), minute, 5.0, None);
+    assert!((slow.period - 5.0).abs() < 1e-9, "{slow:?}");
+}
+
+#[test]
+fn blocks_that_stay_are_drawn_at_random_and_sorted() {
+    let block = |index: u64| Block {
+        start: index << 21,
+        is_huge: false,
+    };
+    let all: Vec<Block> = (0..100).map(block).collect();
+    assert_eq!(thinned(all.clone(), 1.0, 7), all);
+    let some = thinned(all.clone(), 0.2, 7);
+    assert_eq!(some.len(), 20);
+    assert!(some.is_sorted());
+    assert_ne!(some, all[..20]);
+    assert_ne!(some, thinned(all.clone(), 0.2, 8));
+    assert_eq!(thinned(all, 0.0001, 7).len(), 1);
+    assert!(thinned(Vec::new(), 0.5, 7).is_empty());
+}
+
+#[test]
+fn work_settles_when_it_is_as_later() {
+    let flat = vec![10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.05];
+    assert!((settle(std::slice::from_ref(&flat), 0.05) - 0.05).abs() < 1e-9);
+    let slow = vec![5.0, 6.0, 8.0, 10.0, 10.1, 9.9, 10.0, 10.05];
+    assert!((settle(&[flat, slow], 0.05) - 0.15).abs() < 1e-9);
+    assert!((settle(&[], 0.05) - 0.05).abs() < 1e-9);
+}
+
+#[test]
+fn a_period_whose_blocks_changed_is_marked() {
+    let exposure = |begin: u64, end: u64| Exposure {
+        switched: 100,
+        begin,
+        end,
+    };
+    let is_marked = |begin, end, huge| exposure(begin, end).mark(huge).is_some();
+    assert!(!is_marked(100, 90, true) && is_marked(100, 89, true) && is_marked(0, 100, true));
+    assert!(!is_marked(0, 10, false) && is_marked(0, 11, false) && is_marked(100, 0, false));
+}

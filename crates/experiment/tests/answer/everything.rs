@@ -134,6 +134,7 @@ fn calls() -> Vec<Claim> {
     let needs = Needs {
         fewest_rounds: Some(6),
         seconds: Some(1260.0),
+        starts: None,
     };
     let why = |why| silent("thp=never", Call::NotRun(why));
     let text = |text: &str| text.to_owned();

@@ -131,6 +131,10 @@ pub enum Covers {
     Verdict,
     /// With 95 % the effect in this session, for this row alone.
     Row,
+    /// With 95 % the effect over all starts of these servers, for this row alone: starts are the unit.
+    Starts,
+    /// With 95 % the effect between sessions, for this row alone: records are the unit.
+    Sessions,
     /// The smallest and the largest effect that was seen; no probability.
     Range,
 }
@@ -211,6 +215,9 @@ pub struct Needs {
     pub fewest_rounds: Option<u32>,
     /// Seconds that would decide an effect of the size that is seen.
     pub seconds: Option<f64>,
+    /// Starts of the servers, in all, that would decide it if further ones are like these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<u32>,
 }
 
 /// The error budget of a call: how often such calls are false.

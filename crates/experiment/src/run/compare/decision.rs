@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::compare::effect::{Draws, Effect, limit, needed_of_single_runs, one_sided};
 use crate::run::compare::verdict::word;
-use crate::run::compare::{Answer, Scale};
+use crate::run::compare::{Answer, Change, Scale};
 use crate::run::metric::Better;
 use crate::run::plan::{Blocks, JudgeBy, Plan, asks_of_pages, claims};
 use crate::run::policy::Policy;
@@ -102,7 +102,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
             runs,
         });
     }
-    let answer = case.answer(&Effect::of_draws(draws, question.claims)?);
+    let answer = case.answer(case.change(draws)?);
     Some(Decision {
         is_settled: case.is_settled(answer, &runs),
         answer,
@@ -185,7 +185,7 @@ fn fewest(claims: u32, sizes: impl Fn(usize) -> [usize; 2]) -> u32 {
     const MOST: usize = 64;
     let draws = (0..MOST).filter_map(|round| {
         let [policy, baseline] = sizes(round);
-        let baselines = (0..baseline).map(|run| run as f64).collect();
+        let baselines = (0..baseline).map(|run| run as f64);
         Draw::new(vec![100.0; policy], baselines)
     });
     let draws: Vec<Draw> = draws.collect();
@@ -203,8 +203,16 @@ impl Case {
         })
     }
 
-    fn answer(&self, effect: &Effect) -> Answer {
-        let change = effect.by_interval(self.limit);
+    /// What the typical run shows. Most rounds show nothing yet, and need no interval to know it.
+    fn change(&self, draws: &Draws) -> Option<Change> {
+        let claims = self.question.claims;
+        if !Sums::of(&draws.scaled).may_show(self.limit, one_sided(claims)) {
+            return Some(Change::CannotTell);
+        }
+        Some(Effect::of_draws(draws, claims)?.by_interval(self.limit))
+    }
+
+    fn answer(&self, change: Change) -> Answer {
         let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
             return typical;

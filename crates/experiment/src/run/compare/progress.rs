@@ -22,6 +22,8 @@ pub struct Progress {
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
     pub drops: Vec<Removal>,
+    /// Whether some policy has an answer that tells what to set: the direction of its effect, or that there is none.
+    pub is_shown: bool,
 }
 
 /// Fewer rounds foretell nothing.
@@ -71,6 +73,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         rounds,
         stop,
         drops,
+        is_shown,
     })
 }
 

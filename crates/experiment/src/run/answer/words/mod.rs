@@ -5,7 +5,8 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, SubjectKind, When,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs, SubjectKind,
+    When,
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -288,6 +289,10 @@ pub(super) fn mark(call: &Call) -> &'static str {
 /// Returns the figures behind a call that a row has no room for.
 pub(super) fn evidence(answer: &Answer, claim: &Claim) -> Option<String> {
     Some(match &claim.call {
+        Call::Open(Needs {
+            starts: Some(starts),
+            ..
+        }) => format!("about {starts} starts in all would decide it"),
         Call::Open(needs) => {
             let minutes = (needs.seconds? / 60.0).ceil();
             format!("about {minutes} min would decide it")
@@ -354,7 +359,7 @@ fn pages(why: &Why) -> Option<String> {
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
-        Covers::Row | Covers::Range => "",
+        Covers::Row | Covers::Starts | Covers::Sessions | Covers::Range => "",
     }
 }
 

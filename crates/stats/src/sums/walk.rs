@@ -78,7 +78,8 @@ impl Walk {
             return;
         };
         self.last.clear();
-        self.last.resize(self.open.len() + (most - least) as usize, 0.0);
+        self.last
+            .resize(self.open.len() + (most - least) as usize, 0.0);
         for (vote, p) in votes.possible() {
             let at = (vote - least) as usize;
             for (target, open) in self.last[at..].iter_mut().zip(&self.open) {

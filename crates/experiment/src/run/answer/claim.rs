@@ -55,6 +55,8 @@ pub enum When {
     AfterIdle(u64),
     /// Starts of a server: one value a start.
     PerStart(u32),
+    /// Sessions: one value a record, of so many records before and after.
+    PerRecord([u32; 2]),
     /// Periods inside one running process.
     LivePeriods,
 }

@@ -49,7 +49,10 @@ fn verdicts<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         let row = work.judged(name)?;
         let call = verdict_call(work, name, *answer, &row);
         if work.source.other.is_some() {
-            return Some(of_row(work, &row, Budget::Uncorrected, Covers::Row, call));
+            return Some(match work.records_a_side() {
+                Some(_) => of_row(work, &row, Budget::Verdict, Covers::Sessions, call),
+                None => of_row(work, &row, Budget::Uncorrected, Covers::Row, call),
+            });
         }
         let mut claim = of_row(work, &row, Budget::Verdict, Covers::Verdict, call);
         claim.agreeing = agreeing(work.record(), &row);
@@ -290,7 +293,11 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             (false, Some(bytes)) => Call::NotRun(Why::PoolLeftOut { bytes }),
             (false, None) => plain_call(row.change, metric.better),
         };
-        let mut claim = of_row(work, row, budget, Covers::Row, call);
+        let covers = match work.records_a_side() {
+            Some(_) => Covers::Sessions,
+            None => Covers::Row,
+        };
+        let mut claim = of_row(work, row, budget, covers, call);
         if budget == Budget::Own {
             claim.agreeing = agreeing(work.record(), row);
         }
@@ -427,7 +434,9 @@ fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, cal
         contrast: Contrast {
             arm: row.policy.clone(),
             against,
-            when: When::BackToBack,
+            when: work
+                .records_a_side()
+                .map_or(When::BackToBack, When::PerRecord),
             metric: row.metric.clone(),
             statistic: row.statistic,
         },

@@ -48,6 +48,9 @@ pub(super) fn section(answer: &Answer, names: &Names, room: Judged, width: usize
         let note = words::left_out(hidden.len(), "policy row");
         section.push(Block::Notes(vec![note]));
     }
+    if let Some(it) = answer.judged.holds_for {
+        section.push(Block::Notes(vec![words::circumstances::intervals(it)]));
+    }
     section
 }
 

@@ -5,8 +5,8 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs, SubjectKind,
-    When,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs,
+    SubjectKind, When,
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -172,14 +172,19 @@ pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
         Against::GainOfProgram(program) => format!("the gain of {program}"),
         Against::Rival(arm) => arm.clone(),
         Against::Itself => "itself".to_owned(),
-        Against::OtherRecord => "the first record".to_owned(),
+        Against::OtherRecord => match contrast.when {
+            When::PerRecord([before, _]) => {
+                format!("the first {}", counted(before.into(), "record"))
+            }
+            _ => "the first record".to_owned(),
+        },
     }
 }
 
 /// Returns the runs of a contrast, as the end of a row's name.
 pub(super) fn when(when: When) -> String {
     match when {
-        When::BackToBack => String::new(),
+        When::BackToBack | When::PerRecord(_) => String::new(),
         When::AfterIdle(_) => " after idle".to_owned(),
         When::PerStart(starts) => format!(", {}", counted(starts.into(), "start")),
         When::LivePeriods => ", live".to_owned(),
@@ -192,6 +197,7 @@ fn comparison(when: When) -> &'static str {
         When::BackToBack => "round",
         When::AfterIdle(_) => "run",
         When::PerStart(_) => "start",
+        When::PerRecord(_) => "record",
         When::LivePeriods => "period",
     }
 }

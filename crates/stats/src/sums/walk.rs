@@ -1,6 +1,6 @@
 //! The null distribution of a sum over blocks, without what crossed the boundary of an earlier look.
 
-use super::lattice::{Block, Votes};
+use super::lattice::{Block, STEPS, Votes};
 
 /// Probability that may be left out at the far end of a look; it counts as spent.
 const NEGLIGIBLE: f64 = 1e-12;
@@ -113,6 +113,16 @@ impl Walk {
         if self.open.is_empty() {
             self.open.push(0.0);
         }
+    }
+
+    /// The sum, where a vote of one is one.
+    pub(super) fn sum(&self) -> f64 {
+        self.sum as f64 / STEPS
+    }
+
+    /// The least sum beyond.
+    pub(super) fn boundary(&self) -> f64 {
+        self.boundary as f64 / STEPS
     }
 
     /// Returns true if the sum is at the boundary of the last look or beyond.

@@ -18,6 +18,7 @@ pub(crate) mod coverage;
 mod decision;
 mod effect;
 mod idle;
+mod idle_state;
 mod interaction;
 /// What comparisons and metrics are called.
 pub mod labels;
@@ -51,6 +52,7 @@ pub use decision::{
     Runs, fewest_rounds, fewest_rounds_of, fewest_rounds_of_single_runs, first_answer,
 };
 pub use idle::after_idle;
+pub use idle_state::{IdleStates, idle_states};
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
 pub use pages_alone::PagesAlone;

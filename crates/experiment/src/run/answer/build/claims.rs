@@ -11,13 +11,14 @@ use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
     Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
-    Why, starts,
+    Why, idle_states, starts,
 };
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
+use crate::run::policy::Policy;
 use crate::run::record::{COLD_REST, Record};
-use crate::run::stats::{ALPHA, Quantile, holm};
+use crate::run::stats::{ALPHA, Quantile, holm, median};
 use crate::run::trial::Role;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
@@ -28,6 +29,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
     claims.extend(pages_alone(work));
     claims.extend(control(work));
     claims.extend(after_idle(work));
+    claims.extend(by_host_memory(work));
     claims.extend(rivals(work));
     claims.extend(gains(work));
     claims.extend(per_start(work));
@@ -145,6 +147,53 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         claim.contrast.when = When::AfterIdle(COLD_REST.as_secs());
         claim.agreeing = Some(agreeing as u32);
         Some(claim)
+    })
+}
+
+/// Runs after idle by the host memory that they met, where a policy met both. What they met was not drawn by lot, so these
+/// rows are no test, and have no interval.
+fn by_host_memory(work: &Work<'_>) -> Vec<Claim> {
+    let is_program = work.asks_about_pages();
+    let policies = work.policies().filter(|_| is_program);
+    let mixed = policies.filter_map(|policy| {
+        let states = idle_states(work.record(), &policy.name).ok()?;
+        states.is_mixed().then_some((policy, states))
+    });
+    let of_policy = mixed.flat_map(|(policy, states)| {
+        let cold = on_host_memory(work, policy, (When::AfterIdleCold, &states.cold));
+        let warm = on_host_memory(work, policy, (When::AfterIdleWarm, &states.warm));
+        cold.into_iter().chain(warm).collect::<Vec<_>>()
+    });
+    of_policy.collect()
+}
+
+/// The runs of a policy after idle with these walls, against all of the baseline.
+fn on_host_memory(
+    work: &Work<'_>,
+    policy: &Policy,
+    (when, walls): (When, &[f64]),
+) -> Option<Claim> {
+    let baseline = median(&work.record().rested_walls(work.baseline))?;
+    let wall = median(walls)?;
+    let all = work.record().rested_walls(&policy.name).len();
+    Some(Claim {
+        contrast: Contrast {
+            arm: policy.name.clone(),
+            against: Against::Baseline,
+            when,
+            metric: MetricId::WallSeconds.name().to_owned(),
+            statistic: Statistic::Center,
+        },
+        effect: Some(Effect::Ratio(wall / baseline)),
+        interval: None,
+        from: Some(baseline),
+        to: Some(wall),
+        rounds: all as u32,
+        agreeing: Some(walls.len() as u32),
+        call: Call::Open(Needs::default()),
+        budget: Budget::Uncorrected,
+        p: None,
+        warnings: Vec::new(),
     })
 }
 

@@ -186,6 +186,8 @@ pub(super) fn when(when: When) -> String {
     match when {
         When::BackToBack | When::PerRecord(_) => String::new(),
         When::AfterIdle(_) => " after idle".to_owned(),
+        When::AfterIdleCold => " on cold memory".to_owned(),
+        When::AfterIdleWarm => " on warm memory".to_owned(),
         When::PerStart(starts) => format!(", {}", counted(starts.into(), "start")),
         When::LivePeriods => ", live".to_owned(),
     }
@@ -195,7 +197,7 @@ pub(super) fn when(when: When) -> String {
 fn comparison(when: When) -> &'static str {
     match when {
         When::BackToBack => "round",
-        When::AfterIdle(_) => "run",
+        When::AfterIdle(_) | When::AfterIdleCold | When::AfterIdleWarm => "run",
         When::PerStart(_) => "start",
         When::PerRecord(_) => "record",
         When::LivePeriods => "period",
@@ -242,12 +244,21 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
                 let agreed = agreed("same sign", claim, &all);
                 format!("not decided: {agreed}")
             }
+            None if is_part(claim.contrast.when) => {
+                let part = claim.agreeing.unwrap_or_default();
+                format!("{part} of {all} after idle")
+            }
             None => format!("not decided after {all}"),
         },
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
             not_compared(answer, why)
         }
     }
+}
+
+/// Returns true for runs that what they met chose, not the shuffle: their figures are no test.
+fn is_part(when: When) -> bool {
+    matches!(when, When::AfterIdleCold | When::AfterIdleWarm)
 }
 
 fn agreed(side: &str, claim: &Claim, all: &str) -> String {

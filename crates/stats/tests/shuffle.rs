@@ -158,25 +158,3 @@ fn an_interval_leaves_zero_out_where_zero_is_refuted() {
     }
     assert!(refuted > 50, "{refuted}");
 }
-
-#[test]
-#[ignore = "prints"]
-fn example_print() {
-    let rounds: [(&[f64], &[f64]); 5] = [
-        (&[412.0, 398.0, 405.0], &[391.0, 386.0, 402.0]),
-        (&[409.0, 401.0], &[388.0, 392.0]),
-        (&[440.0, 455.0], &[420.0, 447.0]),
-        (&[407.0, 399.0], &[389.0, 394.0]),
-        (&[411.0, 403.0], &[390.0, 385.0]),
-    ];
-    let draws: Vec<Draw> = rounds
-        .iter()
-        .filter_map(|(b, p)| Draw::new(p.iter().map(|v| v.ln()), b.iter().map(|v| v.ln())))
-        .collect();
-    for look in hugewise_stats::Sums::of(&draws).looks(0.0, hugewise_stats::Side::Below, 0.0225) {
-        println!("{look:?}");
-    }
-    let sums = hugewise_stats::Sums::of(&draws);
-    println!("{:?} {:?} {}", sums.estimate(), sums.interval(0.0225), sums.p(0.045));
-    for n in 1..=5 { let s = hugewise_stats::Sums::of(&draws[..n]); println!("{n} {:?} {:?}", s.estimate().map(f64::exp), s.interval(0.0225).map(|(a,b)| (a.exp(), b.exp()))); }
-}

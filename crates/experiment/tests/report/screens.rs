@@ -53,6 +53,9 @@ fn runs_after_idle_are_sorted_by_what_they_paid() {
     assert!(!baseline.is_mixed());
     // Without a price of cold memory nothing is told.
     let mut unknown = record;
-    unknown.trials.iter_mut().for_each(|it| it.first_touch = None);
+    unknown
+        .trials
+        .iter_mut()
+        .for_each(|it| it.first_touch = None);
     assert!(idle_states(&unknown, "malloc=thp").is_err());
 }

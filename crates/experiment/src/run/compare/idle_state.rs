@@ -71,7 +71,10 @@ struct Price {
 
 impl Price {
     fn of(record: &Record, policy: &str) -> Result<Self, Missing> {
-        let touches = record.trials.iter().filter_map(|it| it.first_touch.as_ref());
+        let touches = record
+            .trials
+            .iter()
+            .filter_map(|it| it.first_touch.as_ref());
         let prices = touches.filter_map(|it| Some(it.cold_touch_seconds? - it.warm_touch_seconds?));
         let own = record.trials.iter();
         let own = own.filter(|it| it.role == Role::Arm && it.policy == policy && it.succeeded());

@@ -8,16 +8,19 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hugewise_experiment::run::compare::Answer;
 
 mod experiment;
 mod noise;
-mod peers;
+mod pages;
 mod real;
 mod requests;
+mod rivals;
 mod simulated;
 mod table;
+mod tools;
+mod two_samples;
 
 use experiment::{Outcomes, Scenario, Truth};
 use simulated::Simulated;
@@ -26,10 +29,16 @@ use table::Table;
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Simulated experiments per cell.
+    /// Makes this table alone; may be repeated. Without it all tables are made.
+    #[arg(long = "table", value_name = "NAME")]
+    tables: Vec<Name>,
+    /// Simulated experiments for each error rate.
     #[arg(long, default_value_t = 1000)]
     experiments: u32,
-    /// Real experiments with each planted effect, after the simulated ones; 0 leaves them out.
+    /// Simulated experiments for each true effect.
+    #[arg(long, default_value_t = 500)]
+    power: u32,
+    /// Real experiments with each planted effect.
     #[arg(long, default_value_t = 20)]
     real: u32,
     /// The longest that a real experiment may take.
@@ -38,6 +47,28 @@ pub struct Arguments {
     /// Also write each table into this folder, as Markdown and CSV.
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
+}
+
+/// A table by its name; the real experiments are four tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    Errors,
+    Power,
+    Trials,
+    Peers,
+    Shapes,
+    Order,
+    Requests,
+    Real,
+}
+
+/// How many experiments a cell has.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Those that count errors.
+    errors: u32,
+    /// Those that look for a true effect.
+    power: u32,
 }
 
 /// The practical threshold that users get by default.
@@ -49,15 +80,19 @@ const THRESHOLD: f64 = 0.01;
 /// When the statistics refuse a simulated record, which would be a fault of this program; when a
 /// table cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.experiments > 0 {
-        for made in Simulated::new(arguments.experiments).tables() {
-            let (name, title, table) = made?;
-            arguments.publish(&table, name, title)?;
+    let sizes = arguments.sizes();
+    let mut simulated = Simulated::new(sizes);
+    for page in pages::all() {
+        if arguments.asks_for(page.name) {
+            let table = simulated.table(&page)?;
+            arguments.publish(&table, page.name.as_str(), page.title)?;
         }
-        let requests = requests::table(arguments.experiments)?;
-        arguments.publish(&requests, "requests", "Percentiles of requests")?;
     }
-    if arguments.real > 0 {
+    if arguments.asks_for(Name::Requests) {
+        let table = requests::table(sizes.power)?;
+        arguments.publish(&table, "requests", "Percentiles of requests")?;
+    }
+    if arguments.asks_for(Name::Real) && arguments.real > 0 {
         for made in real::tables(arguments.real, &arguments.max_time)? {
             let (name, title, table) = made?;
             arguments.publish(&table, &name, &title)?;
@@ -66,7 +101,34 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+impl Name {
+    /// Returns the name of the files.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::Power => "power",
+            Self::Trials => "trials",
+            Self::Peers => "peers",
+            Self::Shapes => "shapes",
+            Self::Order => "order",
+            Self::Requests => "requests",
+            Self::Real => "real",
+        }
+    }
+}
+
 impl Arguments {
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            errors: self.experiments.max(1),
+            power: self.power.max(1),
+        }
+    }
+
+    fn asks_for(&self, name: Name) -> bool {
+        self.tables.is_empty() || self.tables.contains(&name)
+    }
+
     /// Prints a table, and writes it where that is asked for.
     fn publish(&self, table: &Table, name: &str, title: &str) -> Result<()> {
         println!("{}", table.markdown());
@@ -107,13 +169,14 @@ fn side_by_side<T: Send>(
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     experiments: u32,
-    /// Experiments in which some policy was called better, worse or mixed.
+    /// Experiments in which some policy was called better, worse, mixed or rarely worse.
     different: u32,
     better: u32,
     worse: u32,
     /// Experiments that claimed the effect; any claim, where there is none.
     found: u32,
     mixed: u32,
+    rarely_worse: u32,
     /// Experiments in which some policy was called equivalent.
     same: u32,
     /// Of these, those that excluded more slow runs than there are.
@@ -123,6 +186,9 @@ struct Tally {
     intervals: u32,
     order: u32,
     trials: usize,
+    /// Trials until a direction was known, over the experiments in which one was.
+    until_shown: usize,
+    shown: u32,
 }
 
 impl Tally {
@@ -135,7 +201,8 @@ impl Tally {
     }
 
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
-        use Answer::{Better, Mixed, NoDifference, Worse};
+        use Answer::{Better, Mixed, NoDifference, RarelyWorse, Worse};
+        const CLAIMS: [Answer; 4] = [Better, Worse, Mixed, RarelyWorse];
         let any = |answers: &[Answer]| u32::from(outcomes.count(answers) > 0);
         let (ratio, slow) = match scenario.truth {
             Truth::Shift(effect) => (Some(1.0 + effect), 0.0),
@@ -144,14 +211,15 @@ impl Tally {
         };
         let covers = ratio.and_then(|ratio| outcomes.covers(ratio));
         self.experiments += 1;
-        self.different += any(&[Better, Worse, Mixed]);
+        self.different += any(&CLAIMS);
         self.better += any(&[Better]);
         self.worse += any(&[Worse]);
         self.found += match ratio {
             Some(ratio) if ratio > 1.0 => any(&[Worse]),
-            _ => any(&[Better, Worse, Mixed]),
+            _ => any(&CLAIMS),
         };
         self.mixed += any(&[Mixed]);
+        self.rarely_worse += any(&[RarelyWorse]);
         self.same += any(&[NoDifference]);
         let excluded = outcomes.unseen().is_some_and(|unseen| unseen < slow);
         self.wrongly_same += any(&[NoDifference]) * u32::from(excluded);
@@ -159,6 +227,8 @@ impl Tally {
         self.intervals += u32::from(covers.is_some());
         self.order += u32::from(outcomes.order_matters());
         self.trials += outcomes.trials;
+        self.until_shown += outcomes.shown_after.unwrap_or(0);
+        self.shown += u32::from(outcomes.shown_after.is_some());
     }
 
     fn percent(&self, count: u32) -> f64 {
@@ -167,6 +237,11 @@ impl Tally {
 
     fn mean_trials(&self) -> f64 {
         self.trials as f64 / f64::from(self.experiments)
+    }
+
+    /// The mean number of trials until a direction was known; `None` if it never was.
+    fn mean_until_shown(&self) -> Option<f64> {
+        (self.shown > 0).then(|| self.until_shown as f64 / f64::from(self.shown))
     }
 }
 
@@ -221,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn a_large_effect_is_found_in_five_rounds_or_a_few_more() {
+    fn a_large_effect_is_found_in_two_blocks_or_a_few_more() {
         let tally = tally(Noise::Independent, Truth::Shift(-0.25));
         assert!(tally.better >= EXPERIMENTS * 95 / 100, "{tally:?}");
-        // Five rounds of three trials, and up to four in which the baseline is told from itself.
-        assert!(tally.mean_trials() <= 16.0 + 8.0, "{tally:?}");
+        // Six and four trials, and now and then a block more.
+        assert!(tally.mean_trials() <= 14.0, "{tally:?}");
     }
 }

@@ -1,10 +1,19 @@
 //! The values of one block of runs, and the side on which an effect lies.
 
 /// The values that the shuffle dealt in one block, on the scale of the comparison. Neither arm is empty.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It has no memory of its own on the heap: a decision goes through all blocks many times.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    policy: Vec<f64>,
-    baseline: Vec<f64>,
+    policy: Runs,
+    baseline: Runs,
+}
+
+/// The values of one arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Runs {
+    values: [f64; MOST_RUNS],
+    count: usize,
 }
 
 /// Runs of one arm that a block uses; further ones are left out. No plan has as many.
@@ -13,49 +22,57 @@ pub const MOST_RUNS: usize = 4;
 impl Draw {
     /// Returns a block of these runs in the order in which they ran; `None` if an arm has none.
     #[must_use]
-    pub fn new(mut policy: Vec<f64>, mut baseline: Vec<f64>) -> Option<Self> {
-        policy.truncate(MOST_RUNS);
-        baseline.truncate(MOST_RUNS);
-        (!policy.is_empty() && !baseline.is_empty()).then_some(Self { policy, baseline })
+    pub fn new(
+        policy: impl IntoIterator<Item = f64>,
+        baseline: impl IntoIterator<Item = f64>,
+    ) -> Option<Self> {
+        Some(Self {
+            policy: Runs::of(policy)?,
+            baseline: Runs::of(baseline)?,
+        })
     }
 
     /// Returns a block of one run of each arm.
     #[must_use]
     pub fn pair(policy: f64, baseline: f64) -> Self {
+        let run = |value| Runs {
+            values: [value, 0.0, 0.0, 0.0],
+            count: 1,
+        };
         Self {
-            policy: vec![policy],
-            baseline: vec![baseline],
+            policy: run(policy),
+            baseline: run(baseline),
         }
     }
 
     /// The runs of the policy.
     #[must_use]
     pub fn policies(&self) -> &[f64] {
-        &self.policy
+        self.policy.values()
     }
 
     /// The runs of the baseline.
     #[must_use]
     pub fn baselines(&self) -> &[f64] {
-        &self.baseline
+        self.baseline.values()
     }
 
     /// The number of runs of both arms.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.policy.len() + self.baseline.len()
+        self.policy.count + self.baseline.count
     }
 
     /// The mean over the runs of the policy.
     #[must_use]
     pub fn policy_mean(&self) -> f64 {
-        mean(&self.policy)
+        mean(self.policies())
     }
 
     /// The mean over the runs of the baseline.
     #[must_use]
     pub fn baseline_mean(&self) -> f64 {
-        mean(&self.baseline)
+        mean(self.baselines())
     }
 
     /// The mean of the policy less that of the baseline.
@@ -67,11 +84,34 @@ impl Draw {
     /// Returns the block with `of` applied to each value.
     #[must_use]
     pub fn map(&self, of: impl Fn(f64) -> f64) -> Self {
-        let each = |values: &[f64]| values.iter().map(|&value| of(value)).collect();
+        let each = |runs: Runs| {
+            let mut values = runs.values;
+            values[..runs.count]
+                .iter_mut()
+                .for_each(|value| *value = of(*value));
+            Runs { values, ..runs }
+        };
         Self {
-            policy: each(&self.policy),
-            baseline: each(&self.baseline),
+            policy: each(self.policy),
+            baseline: each(self.baseline),
         }
+    }
+}
+
+impl Runs {
+    /// The first runs; `None` of none.
+    fn of(runs: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values = [0.0; MOST_RUNS];
+        let mut count = 0;
+        for (place, run) in values.iter_mut().zip(runs) {
+            *place = run;
+            count += 1;
+        }
+        (count > 0).then_some(Self { values, count })
+    }
+
+    fn values(&self) -> &[f64] {
+        &self.values[..self.count]
     }
 }
 

@@ -34,7 +34,7 @@ pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
     // The error of the ratio is linear in these, to first order.
     let error = |draw: &Draw| (draw.policy_mean() - ratio * draw.baseline_mean()) / baseline;
     let variance = draws.iter().map(|draw| error(draw).powi(2)).sum::<f64>() / (n - 1.0);
-    let radius = variance.sqrt() * radius(n, alpha);
+    let radius = variance.sqrt() * radius_of_mean(n, alpha);
     Some(MeanRatio {
         ratio,
         interval: (draws.len() >= FEWEST_FOR_A_MEAN as usize)
@@ -42,8 +42,10 @@ pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
     })
 }
 
-/// In units of the spread of one round.
-fn radius(n: f64, alpha: f64) -> f64 {
+/// Returns half the width of the confidence sequence of a mean after `n` rounds, in units of the spread of one
+/// round.
+#[must_use]
+pub fn radius_of_mean(n: f64, alpha: f64) -> f64 {
     let least = -2.0 * alpha.ln();
     let rho = (least + least.ln() + 1.0) / TUNED_FOR;
     let growth = n * rho + 1.0;

@@ -24,7 +24,7 @@ use crate::draw::{Draw, Side};
 use crate::quantile::median_in_place;
 use hugewise_base::bisect::{Precision, bisect};
 use scores::{Scorer, lead};
-use walk::Walk;
+use walk::{Lead, Walk};
 
 /// After so many runs half of the error is spent.
 ///
@@ -42,6 +42,21 @@ pub fn spent(alpha: f64, runs: f64) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Sums<'a> {
     draws: &'a [Draw],
+}
+
+/// With a larger error a sum near its mean may be refuted too.
+const LARGE: f64 = 0.1;
+/// What the decision saw after one block. A vote is at most 0.45.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// The vote of the block.
+    pub vote: f64,
+    /// The sum of the votes so far.
+    pub sum: f64,
+    /// The sum that refutes; where no deal so far reaches one, just above the largest.
+    pub boundary: f64,
+    /// The error that may be spent by now.
+    pub may_spend: f64,
 }
 
 /// Halvings that lead to an estimate.
@@ -67,7 +82,29 @@ impl<'a> Sums<'a> {
     /// Returns true if `shift` is refuted now with the one-sided error `alpha`: the effect lies on `side` of it.
     #[must_use]
     pub fn refutes(&self, shift: f64, side: Side, alpha: f64) -> bool {
-        self.walk(shift, side, alpha).is_beyond()
+        let may_be = alpha > LARGE || self.lead(shift, side).is_clear();
+        may_be && self.walk(shift, side, alpha).is_beyond()
+    }
+
+    /// Returns the looks that a decision is made of, one after each block.
+    #[must_use]
+    pub fn looks(&self, shift: f64, side: Side, alpha: f64) -> Vec<Look> {
+        let mut scorer = Scorer::new(shift, side);
+        let mut walk = Walk::default();
+        let mut runs = 0.0;
+        let look = |draw: &Draw| {
+            runs += draw.runs() as f64;
+            let before = walk.sum();
+            let may_spend = spent(alpha, runs);
+            scorer.block(draw, |block| walk.step(block, may_spend));
+            Look {
+                vote: walk.sum() - before,
+                sum: walk.sum(),
+                boundary: walk.boundary(),
+                may_spend,
+            }
+        };
+        self.draws.iter().map(look).collect()
     }
 
     /// The two-sided p-value of no effect, valid at any time of stopping. It is at most `level` exactly if zero
@@ -78,38 +115,63 @@ impl<'a> Sums<'a> {
             let mut sides = Side::BOTH.into_iter();
             sides.any(|side| self.refutes(0.0, side, p / 2.0))
         };
-        let grid = |from: f64, to: f64| {
+        let grid = |from: f64, to: f64| -> Vec<f64> {
             let steps = (from / to).log2().ceil().max(1.0) * P_PER_OCTAVE;
             let ratio = (to / from).powf(1.0 / steps);
-            (1..=steps as u32).map(move |step| from * ratio.powf(f64::from(step)))
+            let each = (1..=steps as u32).map(|step| from * ratio.powf(f64::from(step)));
+            each.collect()
+        };
+        // A larger error refutes what a smaller one does, so halving finds the last step.
+        let last = |steps: &[f64], from: f64| {
+            let refuted = steps.partition_point(is_refuted);
+            refuted.checked_sub(1).map_or(from, |at| steps[at])
         };
         if is_refuted(&level) {
-            let smaller = grid(level, LEAST_P).take_while(is_refuted);
-            return smaller.last().unwrap_or(level);
+            return last(&grid(level, LEAST_P), level);
         }
         // The reverse: from certainty down to the level, which is not reached.
-        let larger = grid(1.0, level).take_while(|p| *p > level && is_refuted(p));
-        larger.last().unwrap_or(1.0)
+        let mut larger = grid(1.0, level);
+        larger.retain(|p| *p > level);
+        last(&larger, 1.0)
+    }
+
+    /// Returns true if a direction may be shown now with the error `alpha` at each end, or that the effect is at
+    /// most `limit`. If not, [`Self::interval`] holds zero and reaches beyond the limit, and need not be asked.
+    #[must_use]
+    pub fn may_show(&self, limit: f64, alpha: f64) -> bool {
+        let is_refuted = |shift: f64, side| self.refutes(shift, side, alpha);
+        Side::BOTH.into_iter().any(|side| is_refuted(0.0, side))
+            || is_refuted(limit, Side::Below) && is_refuted(-limit, Side::Above)
     }
 
     /// Returns true if `rounds` blocks more may refute `shift`, if they go on as these did, with two standard
     /// errors in favour. The boundary is that of a single look, which is lower than that of many.
     #[must_use]
     pub fn may_refute(&self, shift: f64, side: Side, alpha: f64, rounds: u32) -> bool {
-        let walk = self.walk(shift, side, alpha);
-        if walk.is_beyond() || self.draws.is_empty() {
+        if self.draws.is_empty() {
             return true;
         }
+        let now = self.lead(shift, side);
         let growth = f64::from(rounds) / self.draws.len() as f64;
-        let lead = walk.lead() * (1.0 + growth) + FAVOUR * growth * walk.spread();
+        let lead = now.lead * (1.0 + growth) + FAVOUR * growth * now.spread;
         let runs = self.runs() * (1.0 + growth);
         let normal = Normal::standard();
         let needed = normal.inverse_cdf(1.0 - spent(alpha, runs));
-        lead >= needed * walk.spread() * (1.0 + growth).sqrt()
+        lead >= needed * now.spread * (1.0 + growth).sqrt() || self.refutes(shift, side, alpha)
     }
 
     fn runs(&self) -> f64 {
         self.draws.iter().map(Draw::runs).sum::<usize>() as f64
+    }
+
+    /// How far the sum lies from its mean under the hypothesis.
+    fn lead(&self, shift: f64, side: Side) -> Lead {
+        let mut scorer = Scorer::new(shift, side);
+        let mut lead = Lead::default();
+        for draw in self.draws {
+            scorer.block(draw, |block| lead.add(block));
+        }
+        lead
     }
 
     /// All blocks, one look at each.

@@ -130,7 +130,7 @@ fn the_mean_counts_rare_runs_that_the_usual_run_leaves_out() {
             .iter()
             .map(|draw| {
                 let baselines = draw.baselines().iter().map(|value| value.exp());
-                Draw::new(draw.policies().to_vec(), baselines.collect()).expect("runs of both")
+                Draw::new(draw.policies().to_vec(), baselines).expect("runs of both")
             })
             .collect();
         let mean = mean_ratio(&seconds, 0.05).expect("positive");

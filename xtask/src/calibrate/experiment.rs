@@ -6,7 +6,7 @@ use anyhow::Result;
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare;
-use hugewise_experiment::run::compare::{Answer, Options, Statistic, Table};
+use hugewise_experiment::run::compare::{Answer, Statistic, Table};
 use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::{Header, Record};
@@ -45,6 +45,11 @@ impl Truth {
             Self::Shape { .. } | Self::CarryOver { .. } => 0.0,
         }
     }
+
+    /// Whether whatever is claimed is an error.
+    pub fn is_nothing(self) -> bool {
+        self == Self::Shift(0.0)
+    }
 }
 
 /// How long a trial takes without noise and effect.
@@ -58,6 +63,8 @@ const COLD_AFTER: f64 = 0.5;
 pub struct Outcomes {
     pub table: Table,
     pub trials: usize,
+    /// The trials after which a direction was known, or that there is none.
+    pub shown_after: Option<usize>,
 }
 
 impl Scenario {
@@ -68,18 +75,21 @@ impl Scenario {
             noise: Stream::new(self.noise, seed),
             since_huge: f64::INFINITY,
         };
+        let mut shown_after = None;
         for round in 0..self.max_rounds {
             self.add_round(&mut record, round, &mut machine);
             let progress = compare::progress(&record, self.max_rounds - round - 1)?;
             record.removals.extend(progress.drops);
+            let trials = record.trials.len();
+            shown_after = shown_after.or(progress.is_shown.then_some(trials));
             if progress.stop.is_some() {
                 break;
             }
         }
-        let table = compare::table(&record, &Options::default())?;
         Ok(Outcomes {
-            table,
+            table: compare::deciding(&record)?,
             trials: record.trials.len(),
+            shown_after,
         })
     }
 
@@ -131,7 +141,7 @@ impl Scenario {
                 service: None,
                 fragment: None,
                 host_memory: HostMemory::AsIs,
-                blocks: Blocks::Shared,
+                blocks: Blocks::Even,
                 live: None,
             },
             realisations: BTreeMap::new(),

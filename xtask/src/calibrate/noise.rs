@@ -11,8 +11,12 @@ pub enum Noise {
     Still,
     /// Independent lognormal.
     Independent,
+    /// Independent lognormal, as on a busy machine.
+    Busy,
     /// Each trial slower than the last.
     Drift,
+    /// A wave of seventeen trials.
+    Wave,
     /// Each trial remembers the last.
     Autocorrelated,
     /// Two speeds, as with and without a neighbour on the core.
@@ -27,10 +31,12 @@ pub enum Noise {
 
 impl Noise {
     /// All kinds, in the order of the table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Still,
         Self::Independent,
+        Self::Busy,
         Self::Drift,
+        Self::Wave,
         Self::Autocorrelated,
         Self::Bimodal,
         Self::HeavyTails,
@@ -43,7 +49,9 @@ impl Noise {
         match self {
             Self::Still => "independent, sd 0.3 %",
             Self::Independent => "independent, sd 2 %",
-            Self::Drift => "the same, drifting 0.3 % a trial",
+            Self::Busy => "independent, sd 5 %",
+            Self::Drift => "sd 2 %, drifting 0.3 % a trial",
+            Self::Wave => "sd 1 %, a wave of ±10 %, 17 trials long",
             Self::Autocorrelated => "AR(1), ρ 0.8, sd 3 %",
             Self::Bimodal => "sd 1 %, 3 in 10 trials +10 %",
             Self::HeavyTails => "Student t, 2 df, scale 2 %",
@@ -60,6 +68,8 @@ pub struct Stream {
     random: Rng,
     trials: f64,
     memory: f64,
+    /// Where the wave begins, in turns.
+    phase: f64,
     is_busy: bool,
     /// Where the replay of [`RECORDED`] is.
     replay: usize,
@@ -86,7 +96,9 @@ impl Stream {
     pub fn new(noise: Noise, seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let memory = 0.03 * normal(&mut random);
+        let phase = Rng::with_seed(seed ^ 0xfa5e).f64();
         Self {
+            phase,
             noise,
             random,
             trials: 0.0,
@@ -103,7 +115,12 @@ impl Stream {
         match self.noise {
             Noise::Still => 0.003 * plain,
             Noise::Independent => 0.02 * plain,
+            Noise::Busy => 0.05 * plain,
             Noise::Drift => 0.02 * plain + 0.003 * self.trials,
+            Noise::Wave => {
+                let turn = std::f64::consts::TAU * (self.trials / 17.0 + self.phase);
+                0.01 * plain + 0.1 * turn.sin()
+            }
             Noise::Autocorrelated => {
                 self.memory = 0.8 * self.memory + 0.03 * 0.6 * plain;
                 self.memory

@@ -1,18 +1,21 @@
 //! Percentiles of simulated requests: how often one is called different without an effect, and
 //! how often its interval holds a true one.
 
+use std::time::Instant;
+
 use anyhow::Result;
 use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_experiment::run::compare::{
     self, Change, Comparison, Options, PERCENTILES, Statistic,
 };
+use hugewise_experiment::run::plan::Blocks;
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Reading;
 
 use super::experiment::{Run, Scenario, Truth, trial};
 use super::noise::{Noise, normal};
 use super::side_by_side;
-use super::table::Table;
+use super::table::{SECONDS_TAKEN, Table, seconds_since};
 
 const METRIC: &str = "latency_seconds";
 /// Rounds of an experiment, a row each.
@@ -28,6 +31,7 @@ const EFFECT: f64 = 1.1;
 /// When the statistics refuse a simulated record.
 pub(super) fn table(experiments: u32) -> Result<Table> {
     let row = |rounds: u32| -> Result<Vec<String>> {
+        let begun = Instant::now();
         let called = side_by_side(experiments, |seed| {
             let rows = percentiles(seed, rounds, 1.0)?;
             Ok(rows.iter().any(is_different))
@@ -41,6 +45,7 @@ pub(super) fn table(experiments: u32) -> Result<Table> {
         Ok(cells
             .into_iter()
             .chain((0..PERCENTILES.len()).map(of_percentile))
+            .chain([seconds_since(begun)])
             .collect())
     };
     Ok(Table {
@@ -52,6 +57,7 @@ pub(super) fn table(experiments: u32) -> Result<Table> {
             "p99",
             "p99.9",
             "longest",
+            SECONDS_TAKEN,
         ],
         rows: ROUNDS.into_iter().map(row).collect::<Result<_>>()?,
         sum: format!("{experiments} experiments for each row; `~` where there is no interval."),
@@ -102,6 +108,8 @@ fn record(seed: u64, rounds: u32, factor: f64) -> Record {
     };
     let mut header = scenario.header(seed);
     header.plan.verdict_metric = METRIC.to_owned();
+    // Servers keep shared rounds.
+    header.plan.blocks = Blocks::Shared;
     let mut record = Record::begin(header);
     for round in 0..rounds {
         let of_round = 0.1

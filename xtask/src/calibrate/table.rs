@@ -4,8 +4,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+
+/// The heading of the column that says how long each row took.
+pub const SECONDS_TAKEN: &str = "seconds taken";
+
+/// Returns the seconds since then as a cell.
+pub fn seconds_since(begun: Instant) -> String {
+    format!("{:.1}", begun.elapsed().as_secs_f64())
+}
 
 /// Cells under their headings.
 #[derive(Debug)]

@@ -134,6 +134,7 @@ fn calls() -> Vec<Claim> {
     let needs = Needs {
         fewest_rounds: Some(6),
         seconds: Some(1260.0),
+        starts: None,
     };
     let why = |why| silent("thp=never", Call::NotRun(why));
     let text = |text: &str| text.to_owned();
@@ -374,6 +375,10 @@ pub fn next() -> Vec<Next> {
         NextStep::Decide { claim: ClaimId(0) },
         NextStep::TooLong { claim: ClaimId(0) },
         NextStep::AfterIdle { arm: arm() },
+        NextStep::MoreStarts {
+            claim: ClaimId(0),
+            starts: 9,
+        },
         NextStep::Continue,
         NextStep::TryPolicies {
             policies: policies(),

@@ -42,7 +42,7 @@ fn every_word_has_a_headline_of_its_own_with_its_figures() {
     });
     let few = Needs {
         fewest_rounds: Some(7),
-        seconds: None,
+        ..Needs::default()
     };
     let words = [
         (Word::Help, Call::Better, vec!["36 %", "malloc=thp"]),

@@ -3,11 +3,15 @@
 use crate::draw::MOST_RUNS;
 
 /// A vote of one is so many steps. Finer steps change no decision that matters and take longer.
-const STEPS: f64 = 24.0;
+pub(super) const STEPS: f64 = 24.0;
 
 /// The most that a block adds to the sum. Small, so that a few blocks with another effect do not move the
 /// interval of the typical one; smaller still, and large effects would be found later.
 const MOST_VOTE: f64 = 0.45;
+
+/// No vote is more steps away from zero.
+const FARTHEST: i64 = (MOST_VOTE * STEPS) as i64 + 1;
+const VOTES: usize = 2 * FARTHEST as usize + 1;
 
 /// The largest block: as many runs of each arm as a block uses.
 pub(super) const MOST: usize = 2 * MOST_RUNS;
@@ -19,6 +23,10 @@ pub(super) struct Block<'a> {
     pub(super) policies: usize,
 }
 
+/// How likely each vote of a block is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Votes([f64; VOTES]);
+
 /// By how much the scores of the policy's runs exceed those of the baseline, on average, as a vote below
 /// [`MOST_VOTE`].
 pub(super) fn vote(own: f64, all: f64, policies: usize, runs: usize) -> f64 {
@@ -29,27 +37,54 @@ pub(super) fn vote(own: f64, all: f64, policies: usize, runs: usize) -> f64 {
 impl Block<'_> {
     /// The vote of the runs that the shuffle dealt to the policy.
     pub(super) fn own(&self) -> i64 {
-        self.steps(self.scores[..self.policies].iter().sum())
+        let own = self.scores[..self.policies].iter().sum();
+        self.steps(own, self.scores.iter().sum())
     }
 
-    fn steps(&self, own: f64) -> i64 {
-        let all = self.scores.iter().sum();
+    fn steps(&self, own: f64, all: f64) -> i64 {
         (vote(own, all, self.policies, self.scores.len()) * STEPS).round() as i64
     }
 
-    /// The votes of all choices of as many runs, ascending, each with its probability.
-    pub(super) fn choices(&self) -> Vec<(i64, f64)> {
+    /// The votes of all choices of as many runs.
+    pub(super) fn votes(&self) -> Votes {
         let runs = self.scores.len();
-        let choices = (0_u32..1 << runs).filter(|it| it.count_ones() as usize == self.policies);
-        let vote = |choice: u32| {
+        let all = self.scores.iter().sum();
+        let mut counts = [0_u32; VOTES];
+        let mut total = 0_u32;
+        for choice in choices(runs, self.policies) {
             let chosen = (0..runs).filter(|run| choice >> run & 1 == 1);
-            self.steps(chosen.map(|run| self.scores[run]).sum())
-        };
-        let mut votes: Vec<i64> = choices.map(vote).collect();
-        votes.sort_unstable();
-        let each = 1.0 / votes.len() as f64;
-        let same = votes.chunk_by(|a, b| a == b);
-        same.map(|votes| (votes[0], votes.len() as f64 * each))
-            .collect()
+            let own = chosen.map(|run| self.scores[run]).sum();
+            counts[(self.steps(own, all) + FARTHEST) as usize] += 1;
+            total += 1;
+        }
+        let each = 1.0 / f64::from(total);
+        Votes(counts.map(|count| f64::from(count) * each))
+    }
+}
+
+/// All ways to choose `k` of `n` places, as bit masks: the next larger number with as many bits follows each.
+fn choices(n: usize, k: usize) -> impl Iterator<Item = u32> {
+    let next = |choice: &u32| {
+        let low = choice & choice.wrapping_neg();
+        let carried = choice + low;
+        Some((((carried ^ choice) >> 2) / low) | carried)
+    };
+    let all = std::iter::successors(Some((1_u32 << k) - 1), next);
+    all.take_while(move |choice| choice >> n == 0)
+}
+
+impl Votes {
+    /// The votes that are possible, ascending, each with its probability.
+    pub(super) fn possible(&self) -> impl Iterator<Item = (i64, f64)> {
+        let votes = (-FARTHEST..).zip(self.0);
+        votes.filter(|(_, p)| *p > 0.0)
+    }
+
+    /// The smallest and the largest vote that is possible.
+    pub(super) fn ends(&self) -> Option<(i64, i64)> {
+        let is_possible = |p: &f64| *p > 0.0;
+        let first = self.0.iter().position(is_possible)?;
+        let last = self.0.iter().rposition(is_possible)?;
+        Some((first as i64 - FARTHEST, last as i64 - FARTHEST))
     }
 }

@@ -10,7 +10,7 @@ fn choices(n: usize, k: usize) -> Vec<u32> {
 
 /// The block in which the places of `choice` are the policy's.
 fn dealt(values: &[f64], choice: u32) -> Draw {
-    let arm = |own: u32| {
+    let arm = |own: u32| -> Vec<f64> {
         let places = (0..values.len()).filter(|place| choice >> place & 1 == own);
         places.map(|place| values[place]).collect()
     };
@@ -65,7 +65,7 @@ proptest! {
 
 /// Runs whose order the policy decides, six in the first block and four in each other.
 fn apart(blocks: usize) -> Vec<Draw> {
-    let block = |n: usize| Draw::new(vec![2.0; n], (0..n).map(|run| run as f64 / 10.0).collect());
+    let block = |n: usize| Draw::new(vec![2.0; n], (0..n).map(|run| run as f64 / 10.0));
     let sizes = std::iter::once(3).chain(std::iter::repeat(2));
     sizes.take(blocks).filter_map(block).collect()
 }

@@ -1,6 +1,6 @@
 //! The null distribution of a sum over blocks, without what crossed the boundary of an earlier look.
 
-use super::lattice::Block;
+use super::lattice::{Block, STEPS, Votes};
 
 /// Probability that may be left out at the far end of a look; it counts as spent.
 const NEGLIGIBLE: f64 = 1e-12;
@@ -12,25 +12,54 @@ const ROUNDING: f64 = 1.0 - 1e-9;
 pub(super) struct Walk {
     /// The probability of each sum that crossed no boundary.
     open: Vec<f64>,
+    /// Room for the next distribution.
+    last: Vec<f64>,
     /// The sum that `open` begins with.
     from: i64,
     spent: f64,
     sum: i64,
     boundary: i64,
-    mean: f64,
+}
+
+/// The sum of the votes less its mean under the hypothesis, and its standard deviation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lead {
+    pub(super) lead: f64,
+    pub(super) spread: f64,
     variance: f64,
+}
+
+/// A sum that is fewer deviations above its mean is taken for one that chance gives: most are, and need no
+/// distribution to know it.
+const CLEAR: f64 = 1.0;
+
+impl Lead {
+    pub(super) fn add(&mut self, block: Block<'_>) {
+        let votes = block.votes();
+        let mean: f64 = votes.possible().map(|(vote, p)| vote as f64 * p).sum();
+        let squares = votes
+            .possible()
+            .map(|(vote, p)| (vote as f64 - mean).powi(2) * p);
+        self.lead += block.own() as f64 - mean;
+        self.variance += squares.sum::<f64>();
+        self.spread = self.variance.sqrt();
+    }
+
+    /// Returns true if the sum may lie beyond its boundary.
+    pub(super) fn is_clear(self) -> bool {
+        self.lead > 0.0 && self.lead >= CLEAR * self.spread
+    }
 }
 
 impl Default for Walk {
     fn default() -> Self {
         Self {
             open: vec![1.0],
+            last: Vec::new(),
             from: 0,
             spent: 0.0,
             sum: 0,
             boundary: i64::MAX,
-            mean: 0.0,
-            variance: 0.0,
         }
     }
 }
@@ -38,30 +67,26 @@ impl Default for Walk {
 impl Walk {
     /// Adds a block, and looks: `may_spend` is the error up to this look.
     pub(super) fn step(&mut self, block: Block<'_>, may_spend: f64) {
-        let choices = block.choices();
+        let votes = block.votes();
         self.sum += block.own();
-        let mean: f64 = choices.iter().map(|&(sum, p)| sum as f64 * p).sum();
-        let squares = choices
-            .iter()
-            .map(|&(sum, p)| (sum as f64 - mean).powi(2) * p);
-        self.mean += mean;
-        self.variance += squares.sum::<f64>();
-        self.convolve(&choices);
+        self.convolve(&votes);
         self.look(may_spend);
     }
 
-    fn convolve(&mut self, choices: &[(i64, f64)]) {
-        let (Some((least, _)), Some((most, _))) = (choices.first(), choices.last()) else {
+    fn convolve(&mut self, votes: &Votes) {
+        let Some((least, most)) = votes.ends() else {
             return;
         };
-        let mut sums = vec![0.0; self.open.len() + (most - least) as usize];
-        for (sum, p) in choices {
-            let at = (sum - least) as usize;
-            for (target, open) in sums[at..].iter_mut().zip(&self.open) {
+        self.last.clear();
+        self.last
+            .resize(self.open.len() + (most - least) as usize, 0.0);
+        for (vote, p) in votes.possible() {
+            let at = (vote - least) as usize;
+            for (target, open) in self.last[at..].iter_mut().zip(&self.open) {
                 *target += open * p;
             }
         }
-        self.open = sums;
+        std::mem::swap(&mut self.open, &mut self.last);
         self.from += least;
     }
 
@@ -90,18 +115,18 @@ impl Walk {
         }
     }
 
+    /// The sum, where a vote of one is one.
+    pub(super) fn sum(&self) -> f64 {
+        self.sum as f64 / STEPS
+    }
+
+    /// The least sum beyond.
+    pub(super) fn boundary(&self) -> f64 {
+        self.boundary as f64 / STEPS
+    }
+
     /// Returns true if the sum is at the boundary of the last look or beyond.
     pub(super) fn is_beyond(&self) -> bool {
         self.sum >= self.boundary
-    }
-
-    /// By how much the sum exceeds its mean under the hypothesis.
-    pub(super) fn lead(&self) -> f64 {
-        self.sum as f64 - self.mean
-    }
-
-    /// The standard deviation of the sum under the hypothesis.
-    pub(super) fn spread(&self) -> f64 {
-        self.variance.sqrt()
     }
 }

@@ -53,8 +53,14 @@ pub enum When {
     BackToBack,
     /// Runs after so many idle seconds, in which a hypervisor takes free memory back.
     AfterIdle(u64),
+    /// Those of them that met memory which the host had taken back, as their system time shows.
+    AfterIdleCold,
+    /// Those of them that met memory which it had not.
+    AfterIdleWarm,
     /// Starts of a server: one value a start.
     PerStart(u32),
+    /// Sessions: one value a record, of so many records before and after.
+    PerRecord([u32; 2]),
     /// Periods inside one running process.
     LivePeriods,
 }
@@ -131,6 +137,10 @@ pub enum Covers {
     Verdict,
     /// With 95 % the effect in this session, for this row alone.
     Row,
+    /// With 95 % the effect over all starts of these servers, for this row alone: starts are the unit.
+    Starts,
+    /// With 95 % the effect between sessions, for this row alone: records are the unit.
+    Sessions,
     /// The smallest and the largest effect that was seen; no probability.
     Range,
 }
@@ -211,6 +221,9 @@ pub struct Needs {
     pub fewest_rounds: Option<u32>,
     /// Seconds that would decide an effect of the size that is seen.
     pub seconds: Option<f64>,
+    /// Starts of the servers, in all, that would decide it if further ones are like these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<u32>,
 }
 
 /// The error budget of a call: how often such calls are false.

@@ -19,7 +19,10 @@ impl Next {
     /// Returns true for the command by which the experiment goes on.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        matches!(self.step, Step::Decide { .. } | Step::Continue)
+        matches!(
+            self.step,
+            Step::Decide { .. } | Step::MoreStarts { .. } | Step::Continue
+        )
     }
 }
 
@@ -41,6 +44,13 @@ pub enum Step {
     AfterIdle {
         /// The policy.
         arm: String,
+    },
+    /// More starts of the servers tell whether an effect holds beyond the processes that were measured.
+    MoreStarts {
+        /// The claim over starts.
+        claim: ClaimId,
+        /// Starts in all.
+        starts: u32,
     },
     /// The experiment goes on where a signal ended it.
     Continue,

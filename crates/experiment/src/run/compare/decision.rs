@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::compare::effect::{Draws, Effect, limit, needed_of_single_runs, one_sided};
 use crate::run::compare::verdict::word;
-use crate::run::compare::{Answer, Scale};
+use crate::run::compare::{Answer, Change, Scale};
 use crate::run::metric::Better;
 use crate::run::plan::{Blocks, JudgeBy, Plan, asks_of_pages, claims};
 use crate::run::policy::Policy;
@@ -48,6 +48,8 @@ pub(super) struct Decision {
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Runs,
+    /// The typical run's, where it may show something.
+    pub(super) effect: Option<Effect>,
 }
 
 /// What a policy is judged by.
@@ -100,13 +102,16 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
             is_settled: answer != Answer::NotDecided,
             answer,
             runs,
+            effect: None,
         });
     }
-    let answer = case.answer(&Effect::of_draws(draws, question.claims)?);
+    let effect = case.effect(draws);
+    let answer = case.answer(effect.as_ref());
     Some(Decision {
         is_settled: case.is_settled(answer, &runs),
         answer,
         runs,
+        effect,
     })
 }
 
@@ -185,7 +190,7 @@ fn fewest(claims: u32, sizes: impl Fn(usize) -> [usize; 2]) -> u32 {
     const MOST: usize = 64;
     let draws = (0..MOST).filter_map(|round| {
         let [policy, baseline] = sizes(round);
-        let baselines = (0..baseline).map(|run| run as f64).collect();
+        let baselines = (0..baseline).map(|run| run as f64);
         Draw::new(vec![100.0; policy], baselines)
     });
     let draws: Vec<Draw> = draws.collect();
@@ -203,8 +208,16 @@ impl Case {
         })
     }
 
-    fn answer(&self, effect: &Effect) -> Answer {
-        let change = effect.by_interval(self.limit);
+    /// The effect on the typical run. Most rounds show nothing yet, and need no interval to know it.
+    fn effect(&self, draws: &Draws) -> Option<Effect> {
+        let claims = self.question.claims;
+        let sums = Sums::of(&draws.scaled);
+        let may_show = sums.may_show(self.limit, one_sided(claims));
+        may_show.then(|| Effect::untested(draws, claims)).flatten()
+    }
+
+    fn answer(&self, effect: Option<&Effect>) -> Answer {
+        let change = effect.map_or(Change::CannotTell, |it| it.by_interval(self.limit));
         let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
             return typical;

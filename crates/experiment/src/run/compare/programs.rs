@@ -150,7 +150,8 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
     let mut stop = inquiry.stop(rounds, &fates);
     // As for one program: where nothing is within reach and nothing was shown, no one needs the time.
     let is_hopeless = |why: &RemovalReason| *why == RemovalReason::OutOfReach;
-    if stop == Some(StopReason::OutOfReach) && !inquiry.shows_something()? {
+    let is_shown = inquiry.shows_something()?;
+    if stop == Some(StopReason::OutOfReach) && !is_shown {
         drops.retain(|drop| !is_hopeless(&drop.why));
         let open = fates
             .into_iter()
@@ -161,6 +162,7 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
         rounds,
         stop,
         drops,
+        is_shown,
     })
 }
 

@@ -22,6 +22,8 @@ pub struct Progress {
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
     pub drops: Vec<Removal>,
+    /// Whether some policy has an answer that tells what to set: the direction of its effect, or that there is none.
+    pub is_shown: bool,
 }
 
 /// Fewer rounds foretell nothing.
@@ -71,6 +73,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         rounds,
         stop,
         drops,
+        is_shown,
     })
 }
 
@@ -149,7 +152,7 @@ pub(super) fn reason_to_drop(
         let is_overhead_control = judged.record.header.plan.is_overhead_control(&policy.name);
         if !is_overhead_control
             && judgement.answer.is_shown()
-            && narrows(judged, policy, rounds_left)
+            && narrows(judged, judgement, rounds_left)
         {
             return None;
         }
@@ -198,14 +201,14 @@ const TO_NARROW: f64 = 1.0 / 3.0;
 
 /// Returns true while more rounds are worth their time though the direction of an effect is known: its interval is
 /// wide, and the experiment is young.
-fn narrows(judged: &Judged, policy: &Policy, rounds_left: u32) -> bool {
+fn narrows(judged: &Judged, judgement: &Judgement, rounds_left: u32) -> bool {
     let done = f64::from(judged.rounds.whole);
     if done >= TO_NARROW * (done + f64::from(rounds_left)) {
         return false;
     }
     let question = judged.question();
-    let draws = judged.evidence().draws(&policy.name);
-    let effect = Effect::of_draws(&draws, question.claims).filter(|_| !question.is_approximate());
+    let effect = judgement.effect.as_ref();
+    let effect = effect.filter(|_| !question.is_approximate());
     effect.is_some_and(|effect| {
         let limit = limit(effect.scale, effect.baseline_value, question.threshold);
         let enough = limit.max(NARROW * effect.estimate.abs());

@@ -240,11 +240,11 @@ impl<'a> Pairs<'a> {
 
     /// One number of each trial; `None` if the first trial of an arm does not have it.
     pub(super) fn draws_of(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Option<Draws> {
-        let of_arm = |samples: &[Sample<'a>]| samples.iter().copied().filter_map(&one).collect();
-        let draws = self
-            .blocks
-            .iter()
-            .map(|block| Draw::new(of_arm(&block.policy), of_arm(&block.baseline)));
+        let draws = self.blocks.iter().map(|block| {
+            let [policy, baseline] =
+                [&block.policy, &block.baseline].map(|arm| arm.iter().filter_map(|it| one(*it)));
+            Draw::new(policy, baseline)
+        });
         Some(Draws::of(draws.collect::<Option<_>>()?))
     }
 

@@ -12,7 +12,7 @@ use crate::run::compare::Statistic;
 use crate::run::compare::columns::{self, Forms};
 use crate::run::compare::rounds::numbers;
 use crate::run::record::Record;
-use crate::run::stats::{Quantile, Sample, quantile};
+use crate::run::stats::{ALPHA, Quantile, Sample, Units, quantile};
 use crate::run::trial::{Role, Trial};
 
 /// The percentiles of requests that are compared start by start.
@@ -38,6 +38,20 @@ pub struct Starts {
     pub low: f64,
     /// The largest ratio of a start.
     pub high: f64,
+    /// The ratio of all starts, of which these are a sample, with 95 %; `None` with fewer than three.
+    pub interval: Option<[f64; 2]>,
+    /// Starts in all that would show the direction, if further ones are like these; `None` with fewer than three, and
+    /// where a thousand are too few.
+    pub needed: Option<u32>,
+}
+
+impl Starts {
+    /// Returns true if the starts have shown a direction.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.interval
+            .is_some_and(|[low, high]| low > 1.0 || high < 1.0)
+    }
 }
 
 /// Compares the verdict metric and the percentiles of requests start by start, for every policy but
@@ -151,7 +165,11 @@ fn mean(values: &[f64]) -> Option<f64> {
 fn summary(metric: &str, statistic: Statistic, policy: &str, changes: &[f64]) -> Option<Starts> {
     let estimate = mean(changes)?;
     let same = changes.iter().filter(|it| **it * estimate > 0.0);
+    let units = Units::of(changes);
+    let interval = units.map(|units| units.of_mean(ALPHA));
     Some(Starts {
+        interval: interval.map(|(low, high)| [low.exp(), high.exp()]),
+        needed: units.and_then(|units| units.needed(ALPHA)),
         metric: metric.to_owned(),
         statistic,
         policy: policy.to_owned(),

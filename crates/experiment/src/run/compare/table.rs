@@ -52,7 +52,10 @@ pub fn deciding(record: &Record) -> Result<Table, CompareError> {
         return programs::table(record, &AS_PLANNED);
     }
     let judged = Judged::as_planned(record)?;
-    let rows = judged.rows(judged.metric);
+    let rows = match judged.judge_by {
+        JudgeBy::P95 => judged.rows(judged.metric),
+        JudgeBy::Shape | JudgeBy::Typical | JudgeBy::Mean => judged.deciding_centers(),
+    };
     Ok(judged.conclude(rows))
 }
 
@@ -244,10 +247,14 @@ impl<'a> Judged<'a> {
 
     /// The rows of the verdict metric alone.
     pub(super) fn deciding_rows(&self) -> Vec<Comparison> {
+        let rows = self.deciding_centers().into_iter();
+        rows.map(|row| row.finish(self.threshold)).collect()
+    }
+
+    fn deciding_centers(&self) -> Vec<Estimate> {
         let row = |policy: &Policy| {
             let pairs = self.draws(self.metric, &policy.name);
             self.center(self.metric, &policy.name, &pairs)
-                .finish(self.threshold)
         };
         self.policies().map(row).collect()
     }

@@ -11,13 +11,14 @@ use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
     Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
-    Why, starts,
+    Why, idle_states, starts,
 };
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
+use crate::run::policy::Policy;
 use crate::run::record::{COLD_REST, Record};
-use crate::run::stats::{ALPHA, Quantile, holm};
+use crate::run::stats::{ALPHA, Quantile, holm, median};
 use crate::run::trial::Role;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
@@ -28,6 +29,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
     claims.extend(pages_alone(work));
     claims.extend(control(work));
     claims.extend(after_idle(work));
+    claims.extend(by_host_memory(work));
     claims.extend(rivals(work));
     claims.extend(gains(work));
     claims.extend(per_start(work));
@@ -49,7 +51,10 @@ fn verdicts<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         let row = work.judged(name)?;
         let call = verdict_call(work, name, *answer, &row);
         if work.source.other.is_some() {
-            return Some(of_row(work, &row, Budget::Uncorrected, Covers::Row, call));
+            return Some(match work.records_a_side() {
+                Some(_) => of_row(work, &row, Budget::Verdict, Covers::Sessions, call),
+                None => of_row(work, &row, Budget::Uncorrected, Covers::Row, call),
+            });
         }
         let mut claim = of_row(work, &row, Budget::Verdict, Covers::Verdict, call);
         claim.agreeing = agreeing(work.record(), &row);
@@ -145,6 +150,53 @@ fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     })
 }
 
+/// Runs after idle by the host memory that they met, where a policy met both. What they met was not drawn by lot, so these
+/// rows are no test, and have no interval.
+fn by_host_memory(work: &Work<'_>) -> Vec<Claim> {
+    let is_program = work.asks_about_pages();
+    let policies = work.policies().filter(|_| is_program);
+    let mixed = policies.filter_map(|policy| {
+        let states = idle_states(work.record(), &policy.name).ok()?;
+        states.is_mixed().then_some((policy, states))
+    });
+    let of_policy = mixed.flat_map(|(policy, states)| {
+        let cold = on_host_memory(work, policy, (When::AfterIdleCold, &states.cold));
+        let warm = on_host_memory(work, policy, (When::AfterIdleWarm, &states.warm));
+        cold.into_iter().chain(warm).collect::<Vec<_>>()
+    });
+    of_policy.collect()
+}
+
+/// The runs of a policy after idle with these walls, against all of the baseline.
+fn on_host_memory(
+    work: &Work<'_>,
+    policy: &Policy,
+    (when, walls): (When, &[f64]),
+) -> Option<Claim> {
+    let baseline = median(&work.record().rested_walls(work.baseline))?;
+    let wall = median(walls)?;
+    let all = work.record().rested_walls(&policy.name).len();
+    Some(Claim {
+        contrast: Contrast {
+            arm: policy.name.clone(),
+            against: Against::Baseline,
+            when,
+            metric: MetricId::WallSeconds.name().to_owned(),
+            statistic: Statistic::Center,
+        },
+        effect: Some(Effect::Ratio(wall / baseline)),
+        interval: None,
+        from: Some(baseline),
+        to: Some(wall),
+        rounds: all as u32,
+        agreeing: Some(walls.len() as u32),
+        call: Call::Open(Needs::default()),
+        budget: Budget::Uncorrected,
+        p: None,
+        warnings: Vec::new(),
+    })
+}
+
 /// Policies that were not shown to differ from the best one.
 fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let verdict = &work.table().verdict;
@@ -222,6 +274,11 @@ fn per_start(work: &Work<'_>) -> Vec<Claim> {
     let verdict = &work.table().verdict;
     let found = starts(work.record(), &verdict.baseline, &verdict.metric);
     let claim = |it: Starts| Claim {
+        call: call_of_starts(work, &it),
+        interval: Some(match it.interval {
+            Some([low, high]) => interval(low, high, Covers::Starts),
+            None => interval(it.low, it.high, Covers::Range),
+        }),
         contrast: Contrast {
             arm: it.policy,
             against: Against::Baseline,
@@ -230,17 +287,35 @@ fn per_start(work: &Work<'_>) -> Vec<Claim> {
             statistic: it.statistic,
         },
         effect: Some(Effect::Ratio(it.ratio)),
-        interval: Some(interval(it.low, it.high, Covers::Range)),
         from: None,
         to: None,
         rounds: it.starts,
         agreeing: Some(it.same_direction),
-        call: Call::Open(Needs::default()),
         budget: Budget::Uncorrected,
         p: None,
         warnings: Vec::new(),
     };
     found.into_iter().map(claim).collect()
+}
+
+/// What may be said of starts that were not measured: starts are the unit, and their rounds are not.
+fn call_of_starts(work: &Work<'_>, it: &Starts) -> Call {
+    let threshold = 1.0 + work.table().verdict.threshold;
+    let is_small = |[low, high]: [f64; 2]| low >= 1.0 / threshold && high <= threshold;
+    let change = match it.is_shown() {
+        _ if it.interval.is_some_and(is_small) => Change::NoDifference,
+        true if it.ratio > 1.0 => Change::Higher,
+        true => Change::Lower,
+        false => Change::CannotTell,
+    };
+    let better = metric_of(work.record(), &it.metric).better;
+    match plain_call(change, better) {
+        Call::Open(_) => Call::Open(Needs {
+            starts: it.needed,
+            ..Needs::default()
+        }),
+        call => call,
+    }
 }
 
 /// All metrics but the judged property.
@@ -267,7 +342,11 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             (false, Some(bytes)) => Call::NotRun(Why::PoolLeftOut { bytes }),
             (false, None) => plain_call(row.change, metric.better),
         };
-        let mut claim = of_row(work, row, budget, Covers::Row, call);
+        let covers = match work.records_a_side() {
+            Some(_) => Covers::Sessions,
+            None => Covers::Row,
+        };
+        let mut claim = of_row(work, row, budget, covers, call);
         if budget == Budget::Own {
             claim.agreeing = agreeing(work.record(), row);
         }
@@ -405,7 +484,9 @@ fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, cal
         contrast: Contrast {
             arm: row.policy.clone(),
             against,
-            when: When::BackToBack,
+            when: work
+                .records_a_side()
+                .map_or(When::BackToBack, When::PerRecord),
             metric: row.metric.clone(),
             statistic: row.statistic,
         },

@@ -17,7 +17,7 @@ use crate::run::record::{Record, RemovalReason, by_our_means};
 use crate::run::trial::{Mark, Pacing, Reading, Trial};
 
 /// Servers have to be started as often as this before their starts tell anything.
-const STARTS: u32 = 5;
+pub(super) const STARTS: u32 = 5;
 /// Two starts change alike by chance in half of the cases.
 const FEWEST_STARTS: u32 = 3;
 /// So many runs beyond 95 % of the baseline's are no chance of one in twenty.

@@ -2,6 +2,7 @@
 
 use super::circumstances::seconds;
 use super::commands::with_input;
+use super::doubts::STARTS;
 use super::pages::{more_huge_bytes, same_huge_bytes};
 use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
@@ -48,6 +49,7 @@ pub(super) fn next(
         steps.extend(pages_alone(work, claims, decision));
         steps.extend(decide(work, claims, decision, is_set).filter(|_| !shut_out));
         steps.extend(other_memory(work, decision));
+        steps.extend(more_starts(work, claims, decision));
         steps.extend(judge_typical(work, decision));
         steps.extend(untraced(work, claims, choice));
         if !steps.iter().any(Next::goes_on) {
@@ -231,6 +233,34 @@ fn continued(work: &Work<'_>) -> Option<String> {
     let verb = work.record().header.made_by.get(1);
     let path = work.word().filter(|_| verb.is_some_and(|it| it == "run"));
     path.map(|path| format!("hugewise run --continue {}", quoted(path)))
+}
+
+/// Starts that tell whether the effect on the judged metric holds beyond the processes that were measured. The rounds of
+/// a start say nothing about it, however many there are.
+fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
+    let arm = decision.arm.as_deref()?;
+    let is_it = |claim: &Claim| {
+        claim.contrast.arm == arm
+            && claim.contrast.metric == work.table().verdict.metric
+            && matches!(claim.contrast.when, When::PerStart(_))
+    };
+    let at = claims.iter().position(is_it)?;
+    let known = claims[at].rounds;
+    let starts = match claims[at].call {
+        Call::Open(needs) => needs.starts.unwrap_or(STARTS).max(STARTS),
+        _ => return None,
+    };
+    let missing = starts.checked_sub(known).filter(|it| *it > 0)?;
+    let each = seconds(work.record())? / f64::from(known.max(1));
+    let minutes = minutes(each * f64::from(missing)).max(1);
+    let command = continued(work).filter(|_| minutes <= MOST_MINUTES);
+    let command = command.map(|it| Command::new(format!("{it} --max-time {minutes}m")));
+    let claim = ClaimId(at);
+    Some(step(
+        Step::MoreStarts { claim, starts },
+        Some(minutes),
+        command,
+    ))
 }
 
 fn go_on(work: &Work<'_>) -> Option<Next> {
@@ -551,9 +581,17 @@ fn not_tried(work: &Work<'_>) -> Option<Next> {
 /// The report in full.
 fn verbose(work: &Work<'_>) -> Option<Next> {
     let beside = work.source.beside;
-    let names: Vec<String> = match work.source.other {
-        Some(_) => beside.paths.iter().map(|path| quoted(path)).collect(),
-        None => work.word().map(quoted).into_iter().collect(),
+    let quote = |paths: &[String]| paths.iter().map(|path| quoted(path)).collect();
+    let names: Vec<String> = match (work.records_a_side(), work.source.other) {
+        (Some(_), _) => {
+            let [before, after] = beside
+                .sides
+                .each_ref()
+                .map(|side| -> Vec<String> { quote(side) });
+            [before, vec!["--against".to_owned()], after].concat()
+        }
+        (None, Some(_)) => quote(&beside.paths),
+        (None, None) => work.word().map(quoted).into_iter().collect(),
     };
     let line = format!("hugewise report -v {}", names.join(" "));
     (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))

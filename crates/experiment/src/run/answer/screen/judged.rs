@@ -1,9 +1,9 @@
 //! The judged metric as rows: the baseline, each policy, and the baseline against itself.
 
 use super::names::Names;
-use super::{Judged, Verdicts};
+use super::{Judged, Scope, Verdicts};
 use crate::run::answer::{
-    Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, SubjectKind, When, words,
+    Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, HoldsFor, SubjectKind, When, words,
 };
 use crate::run::compare::Statistic;
 use crate::text::Tone;
@@ -47,6 +47,10 @@ pub(super) fn section(answer: &Answer, names: &Names, room: Judged, width: usize
     if !hidden.is_empty() {
         let note = words::left_out(hidden.len(), "policy row");
         section.push(Block::Notes(vec![note]));
+    }
+    let is_said = |_: &HoldsFor| room.scope == Scope::Below;
+    if let Some(it) = answer.judged.holds_for.filter(is_said) {
+        section.push(Block::Notes(vec![words::circumstances::intervals(it)]));
     }
     section
 }

@@ -165,6 +165,10 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
             let arm = &answer.claim(*claim).contrast.arm;
             format!("too long to decide {arm} here; a quieter machine needs less")
         }
+        NextStep::MoreStarts { claim, starts } => {
+            let arm = &answer.claim(*claim).contrast.arm;
+            format!("about {starts} starts in all tell whether {arm} holds beyond these processes")
+        }
         NextStep::AfterIdle { arm } => {
             format!("measure {arm} after idle too, to see whom it helps")
         }

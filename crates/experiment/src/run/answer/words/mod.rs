@@ -5,7 +5,8 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, SubjectKind, When,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs,
+    SubjectKind, When,
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -177,15 +178,22 @@ pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
         Against::GainOfProgram(program) => format!("the gain of {program}"),
         Against::Rival(arm) => arm.clone(),
         Against::Itself => "itself".to_owned(),
-        Against::OtherRecord => "the first record".to_owned(),
+        Against::OtherRecord => match contrast.when {
+            When::PerRecord([before, _]) => {
+                format!("the first {}", counted(before.into(), "record"))
+            }
+            _ => "the first record".to_owned(),
+        },
     }
 }
 
 /// Returns the runs of a contrast, as the end of a row's name.
 pub(super) fn when(when: When) -> String {
     match when {
-        When::BackToBack => String::new(),
+        When::BackToBack | When::PerRecord(_) => String::new(),
         When::AfterIdle(_) => " after idle".to_owned(),
+        When::AfterIdleCold => " on cold memory".to_owned(),
+        When::AfterIdleWarm => " on warm memory".to_owned(),
         When::PerStart(starts) => format!(", {}", counted(starts.into(), "start")),
         When::LivePeriods => ", live".to_owned(),
     }
@@ -195,8 +203,9 @@ pub(super) fn when(when: When) -> String {
 fn comparison(when: When) -> &'static str {
     match when {
         When::BackToBack => "round",
-        When::AfterIdle(_) => "run",
+        When::AfterIdle(_) | When::AfterIdleCold | When::AfterIdleWarm => "run",
         When::PerStart(_) => "start",
+        When::PerRecord(_) => "record",
         When::LivePeriods => "period",
     }
 }
@@ -241,12 +250,21 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
                 let agreed = agreed("same sign", claim, &all);
                 format!("not decided: {agreed}")
             }
+            None if is_part(claim.contrast.when) => {
+                let part = claim.agreeing.unwrap_or_default();
+                format!("{part} of {all} after idle")
+            }
             None => format!("not decided after {all}"),
         },
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
             not_compared(answer, why)
         }
     }
+}
+
+/// Returns true for runs that what they met chose, not the shuffle: their figures are no test.
+fn is_part(when: When) -> bool {
+    matches!(when, When::AfterIdleCold | When::AfterIdleWarm)
 }
 
 fn agreed(side: &str, claim: &Claim, all: &str) -> String {
@@ -294,6 +312,10 @@ pub(super) fn mark(call: &Call) -> &'static str {
 /// Returns the figures behind a call that a row has no room for.
 pub(super) fn evidence(answer: &Answer, claim: &Claim) -> Option<String> {
     Some(match &claim.call {
+        Call::Open(Needs {
+            starts: Some(starts),
+            ..
+        }) => format!("about {starts} starts in all would decide it"),
         Call::Open(needs) => {
             let minutes = (needs.seconds? / 60.0).ceil();
             format!("about {minutes} min would decide it")
@@ -360,7 +382,7 @@ fn pages(why: &Why) -> Option<String> {
 pub(super) fn covers(covers: Covers) -> &'static str {
     match covers {
         Covers::Verdict => "†",
-        Covers::Row | Covers::Range => "",
+        Covers::Row | Covers::Starts | Covers::Sessions | Covers::Range => "",
     }
 }
 

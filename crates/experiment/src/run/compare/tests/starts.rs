@@ -43,6 +43,24 @@ fn a_start_is_the_mean_of_its_rounds() {
     assert!(is_near(it.high, 0.968 * within), "{it:?}");
 }
 
+/// Rounds agree to a hair, and starts scatter by 10 %: the interval is that of three starts, however many rounds each has.
+#[test]
+fn starts_are_the_unit_of_their_interval() {
+    let by_start = [0.8, 0.88, 0.968];
+    let it = of_always(&record(6, |start, _| by_start[start as usize]));
+    // On the logarithm the mean is ln 0.88, the deviation ln 1.1, and Student's quantile 4.3027.
+    let half = 4.302_65 * 1.1_f64.ln() / 3_f64.sqrt();
+    let [low, high] = it.interval.expect("three starts");
+    assert!((low.ln() - (0.88_f64.ln() - half)).abs() < 1e-4, "{it:?}");
+    assert!((high.ln() - (0.88_f64.ln() + half)).abs() < 1e-4, "{it:?}");
+    assert!(!it.is_shown());
+    // Seven: 1.3 × 2.447 × 0.0953 ÷ √7 is 0.115, less than 0.128; six have 0.130.
+    assert_eq!(it.needed, Some(7));
+    let few = of_always(&record(4, |_, _| 0.8));
+    assert_eq!((few.interval, few.needed), (None, None));
+    assert!(of_always(&record(6, |start, _| 0.8 - f64::from(start) / 100.0)).is_shown());
+}
+
 /// As in a round, whose agreement is told beside that of the starts.
 #[test]
 fn both_runs_of_the_baseline_count_in_a_start() {

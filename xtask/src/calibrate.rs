@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::compare::PolicyAnswer;
 
 mod experiment;
 mod noise;
@@ -201,9 +201,9 @@ impl Tally {
     }
 
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
-        use Answer::{Better, Mixed, NoDifference, RarelyWorse, Worse};
-        const CLAIMS: [Answer; 4] = [Better, Worse, Mixed, RarelyWorse];
-        let any = |answers: &[Answer]| u32::from(outcomes.count(answers) > 0);
+        use PolicyAnswer::{Better, Mixed, NoDifference, RarelyWorse, Worse};
+        const CLAIMS: [PolicyAnswer; 4] = [Better, Worse, Mixed, RarelyWorse];
+        let any = |answers: &[PolicyAnswer]| u32::from(outcomes.count(answers) > 0);
         let (ratio, slow) = match scenario.truth {
             Truth::Shift(effect) => (Some(1.0 + effect), 0.0),
             Truth::Shape { share, .. } => (None, share),

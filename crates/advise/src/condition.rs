@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_text::wrap::capitalised;
 
-use super::fact::{Facts, Kind, Owner, Value, describe};
+use super::fact::{FactKind, Facts, Owner, Value, describe};
 use super::version::{Order, Relation, Version};
 
 mod parse;
@@ -95,7 +95,7 @@ enum Node {
 #[must_use]
 pub fn unknown(fact: &str) -> String {
     match describe(fact) {
-        Some((Kind::Boolean, _)) => {
+        Some((FactKind::Boolean, _)) => {
             let asked = words::boolean(fact, remainder::Sense::Asked);
             format!("It is not known whether {asked}.")
         }
@@ -246,7 +246,7 @@ fn compare(
 
 /// How two values of a fact compare; `None` where they cannot be compared.
 fn order_of(name: &str, one: &Value, other: &Value, order: Order) -> Option<Ordering> {
-    let is_version = describe(name).is_some_and(|(kind, _)| kind == Kind::Version);
+    let is_version = describe(name).is_some_and(|(kind, _)| kind == FactKind::Version);
     let order = match name {
         "app.version" => order,
         "version.jdk" => Order::Jdk,

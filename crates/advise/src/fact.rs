@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FactKind {
     /// True or false.
     Boolean,
     /// A number, or bytes.
@@ -132,8 +132,8 @@ pub const WALKED: [&str; 3] = [
 pub const HIDING: &str = "processes.hidden";
 
 /// Facts with one name each.
-const NAMES: &[(&str, Kind, Owner)] = {
-    use Kind::{Boolean, Number, Text, Version};
+const NAMES: &[(&str, FactKind, Owner)] = {
+    use FactKind::{Boolean, Number, Text, Version};
     use Owner::{Host, Process};
     &[
         ("kernel.version", Version, Host),
@@ -190,17 +190,17 @@ const NAMES: &[(&str, Kind, Owner)] = {
 };
 
 /// Beginnings of names that are completed by a subject, a variable, a flag or a setting.
-const FAMILIES: [(&str, Kind); 5] = [
-    ("has.", Kind::Boolean),
-    ("version.", Kind::Version),
-    ("env.", Kind::Text),
-    ("flag.", Kind::Text),
-    ("conf.", Kind::Text),
+const FAMILIES: [(&str, FactKind); 5] = [
+    ("has.", FactKind::Boolean),
+    ("version.", FactKind::Version),
+    ("env.", FactKind::Text),
+    ("flag.", FactKind::Text),
+    ("conf.", FactKind::Text),
 ];
 
 /// What a fact is and whose; `None` where there is no fact of that name.
 #[must_use]
-pub fn describe(name: &str) -> Option<(Kind, Owner)> {
+pub fn describe(name: &str) -> Option<(FactKind, Owner)> {
     let named = NAMES.iter().find(|(own, ..)| *own == name);
     let named = named.map(|(_, kind, owner)| (*kind, *owner));
     named.or_else(|| {

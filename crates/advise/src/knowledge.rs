@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::condition::Truth;
 use super::fact::Facts;
 use super::rule::Rule;
-use super::subject::{Kind, Subject, beside};
+use super::subject::{Subject, SubjectKind, beside};
 use super::tried::{Experiment, Tried, kept};
 use hugewise_base::plain::plain_error;
 use hugewise_experiment::run::policy::Policy;
@@ -153,7 +153,7 @@ impl Knowledge {
     #[must_use]
     pub fn against_huge_pages(&self, executable: &str) -> Option<String> {
         let is_it = |subject: &&Subject| {
-            subject.kind == Kind::Application && subject.is_executed_as(executable)
+            subject.kind == SubjectKind::Application && subject.is_executed_as(executable)
         };
         let subject = self.subjects().find(is_it)?;
         let rule = subject

@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::knowledge::Knowledge;
 use super::observation::Observation;
 use super::rule::{Change, Effects, Rule};
-use super::subject::Kind;
+use super::subject::SubjectKind;
 use super::tried::change_words;
 use hugewise_base::calendar::date;
 use hugewise_experiment::run::answer::changed_no_page;
 use hugewise_experiment::run::cause::{Context, facts};
 use hugewise_experiment::run::compare::labels::{effect_of, label_of};
-use hugewise_experiment::run::compare::{Answer, Comparison, Options, Statistic, table};
+use hugewise_experiment::run::compare::{Comparison, Options, PolicyAnswer, Statistic, table};
 use hugewise_experiment::run::policy::Settings;
 use hugewise_experiment::run::record::Record;
 
@@ -131,13 +131,15 @@ fn significant(words: &[String]) -> Vec<&str> {
     all.filter_map(|word| word.rsplit('/').next()).collect()
 }
 
-fn outcome(answer: Answer) -> Option<Change> {
+fn outcome(answer: PolicyAnswer) -> Option<Change> {
     match answer {
-        Answer::Better => Some(Change::Better),
-        Answer::Worse => Some(Change::Worse),
-        Answer::NoDifference => Some(Change::None),
-        Answer::Mixed | Answer::RarelyWorse | Answer::DependsOnOrder => Some(Change::Depends),
-        Answer::NotDecided | Answer::NoEffect => None,
+        PolicyAnswer::Better => Some(Change::Better),
+        PolicyAnswer::Worse => Some(Change::Worse),
+        PolicyAnswer::NoDifference => Some(Change::None),
+        PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse | PolicyAnswer::DependsOnOrder => {
+            Some(Change::Depends)
+        }
+        PolicyAnswer::NotDecided | PolicyAnswer::NoEffect => None,
     }
 }
 
@@ -156,7 +158,7 @@ impl Measurement {
         // A script may have its interpreter in front.
         let is_same =
             significant(words) == own || words.len() > 1 && significant(&words[1..]) == own;
-        match subject.is_some_and(|subject| subject.kind == Kind::Runtime) {
+        match subject.is_some_and(|subject| subject.kind == SubjectKind::Runtime) {
             true => is_same,
             false => is_same || name == observed.name,
         }

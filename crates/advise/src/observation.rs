@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::access::Access;
 use super::command::Command;
 use super::fact::Facts;
-use super::subject::{Kind, Subject};
+use super::subject::{Subject, SubjectKind};
 
 /// What is known of a process, or of the machine itself.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct Part {
     /// Its name for people.
     pub title: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SubjectKind,
     /// Its version as it was found.
     pub version: Option<String>,
 }

@@ -13,7 +13,7 @@ use super::observation::{Observation, Part};
 use super::rule::{Authority, Change, Rule};
 use super::ruling::{Ruling, Standing};
 use super::settings::Settings;
-use super::subject::{Kind, Subject};
+use super::subject::{Subject, SubjectKind};
 
 /// One process or the machine, and what is said of it.
 #[derive(Clone, Debug, Serialize)]
@@ -117,7 +117,7 @@ impl Program {
         let mut rulings = self.rulings.iter().filter(is_against);
         rulings.find_map(|ruling| {
             let part = self.part_of(ruling)?;
-            (part.kind == Kind::Application).then_some((part.title.as_str(), ruling))
+            (part.kind == SubjectKind::Application).then_some((part.title.as_str(), ruling))
         })
     }
 
@@ -128,7 +128,7 @@ impl Program {
     }
 
     /// What the subject of a rule is.
-    pub(super) fn kind_of(&self, ruling: &Ruling) -> Option<Kind> {
+    pub(super) fn kind_of(&self, ruling: &Ruling) -> Option<SubjectKind> {
         self.part_of(ruling).map(|part| part.kind)
     }
 
@@ -188,7 +188,7 @@ pub(super) fn rules<'a>(
 ) -> impl Iterator<Item = &'a Rule> {
     let is_process = observed.pid.is_some() || observed.command.is_some();
     subject.rules.iter().filter(move |rule| {
-        !(subject.kind.is_of_the_machine() || subject.kind == Kind::State)
+        !(subject.kind.is_of_the_machine() || subject.kind == SubjectKind::State)
             || rule.is_about_a_process() == is_process
     })
 }
@@ -205,7 +205,7 @@ pub(super) fn subjects<'a>(
     let found = found.filter_map(|part| Some((Some(part), knowledge.subject(&part.subject)?)));
     let states = knowledge
         .subjects()
-        .filter(|subject| subject.kind == Kind::State);
+        .filter(|subject| subject.kind == SubjectKind::State);
     let all = found.chain(states.map(|subject| (None, subject)));
     all.map(move |(part, subject)| {
         let mut facts = facts.clone();

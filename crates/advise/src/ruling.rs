@@ -8,7 +8,7 @@ use super::fact::Facts;
 use super::measured::{Belief, Measurement};
 use super::rule::{Authority, Effects, Rule, Status};
 use super::settings::Settings;
-use super::subject::{Kind, Subject};
+use super::subject::{Subject, SubjectKind};
 use super::tried::Tried;
 use super::version::Order;
 
@@ -145,7 +145,7 @@ impl Ruling {
             Truth::No => return None,
             _ if rule.status != Status::Current => (Standing::Past, None),
             // A state that cannot be told is no news: most rules of a state are about others.
-            Truth::CannotTell(_) if subject.kind == Kind::State => return None,
+            Truth::CannotTell(_) if subject.kind == SubjectKind::State => return None,
             // An argument that is there is not to be tried.
             Truth::CannotTell(_) if has_its_arguments(rule, facts, subject.order) => {
                 (Standing::Followed, None)

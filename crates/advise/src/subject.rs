@@ -24,7 +24,7 @@ pub struct Subject {
     #[serde(default)]
     pub aliases: Vec<String>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SubjectKind,
     /// How its versions are numbered.
     #[serde(default)]
     pub order: Order,
@@ -47,7 +47,7 @@ impl Subject {
 /// What a subject is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SubjectKind {
     /// A program that people run.
     Application,
     /// What runs programs of a language.
@@ -68,7 +68,7 @@ pub enum Kind {
     Kernel,
 }
 
-impl Kind {
+impl SubjectKind {
     /// Whether it is the machine's and not a process's.
     #[must_use]
     pub fn is_of_the_machine(self) -> bool {

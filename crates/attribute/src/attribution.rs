@@ -9,7 +9,7 @@ use hugewise_experiment::run::compare::labels::{label_of, metric_of};
 use hugewise_experiment::run::compare::medians::arm_trials;
 use hugewise_experiment::run::metric::Better;
 use hugewise_experiment::run::record::Record;
-use hugewise_experiment::run::site::{Choice, Identity, Site};
+use hugewise_experiment::run::site::{Identity, Site, SiteChoice};
 use hugewise_experiment::run::stats::median;
 use hugewise_experiment::run::trial::{Frame, SiteMemory, Trial};
 use hugewise_text::number::counted;
@@ -205,11 +205,11 @@ impl Attribution {
     /// The choice of the best sites at which huge pages were shown to help, at most so many; `None`
     /// where there are none.
     #[must_use]
-    pub fn best(&self, most: usize) -> Option<Choice> {
+    pub fn best(&self, most: usize) -> Option<SiteChoice> {
         let helping = self.sites.iter().filter(|it| it.effect == Effect::Helps);
         let sites: Vec<Site> = helping.take(most).map(|it| it.site).collect();
         let by = self.by.parse().ok().filter(|_| !sites.is_empty())?;
-        Some(Choice::of(by, sites))
+        Some(SiteChoice::of(by, sites))
     }
 
     /// Whether a site did not recur in the runs of the design.

@@ -3,11 +3,11 @@
 use super::Design;
 use hugewise_experiment::run::policy::{Policy, Settings};
 use hugewise_experiment::run::record::Record;
-use hugewise_experiment::run::site::{Choice, Chosen, Identity, Site};
+use hugewise_experiment::run::site::{Chosen, Identity, Site, SiteChoice};
 
 /// The policy that makes chosen sites huge and keeps all others small.
 #[must_use]
-pub fn choosing(name: &str, choice: Choice) -> Policy {
+pub fn choosing(name: &str, choice: SiteChoice) -> Policy {
     Policy {
         name: name.to_owned(),
         settings: Settings {
@@ -20,8 +20,8 @@ pub fn choosing(name: &str, choice: Choice) -> Policy {
 /// No site huge, and all of these: what the whole effect is measured between.
 #[must_use]
 pub fn whole(by: Identity, sites: &[Site]) -> [Policy; 2] {
-    let none = choosing("no site huge", Choice::of(by, []));
-    let all = choosing("all sites huge", Choice::of(by, sites.iter().copied()));
+    let none = choosing("no site huge", SiteChoice::of(by, []));
+    let all = choosing("all sites huge", SiteChoice::of(by, sites.iter().copied()));
     [none, all]
 }
 
@@ -39,7 +39,7 @@ pub(super) fn rows_of(by: Identity, design: &Design, factors: &[&[Site]]) -> Vec
     let policy = |(index, row): (usize, &Vec<bool>)| {
         let huge = factors.iter().zip(row).filter(|(_, huge)| **huge);
         let sites = huge.flat_map(|(sites, _)| sites.iter().copied());
-        choosing(&format!("row {}", index + 1), Choice::of(by, sites))
+        choosing(&format!("row {}", index + 1), SiteChoice::of(by, sites))
     };
     rows.map(policy).collect()
 }
@@ -48,7 +48,7 @@ pub(super) fn rows_of(by: Identity, design: &Design, factors: &[&[Site]]) -> Vec
 pub(super) fn of_record(record: &Record) -> Option<(Identity, Vec<Site>, Design)> {
     let policies = &record.header.plan.policies;
     let choice = |policy: &Policy| policy.settings.sites.clone();
-    let choices: Vec<Choice> = policies.iter().map(choice).collect::<Option<_>>()?;
+    let choices: Vec<SiteChoice> = policies.iter().map(choice).collect::<Option<_>>()?;
     let by = choices.first()?.by;
     let Chosen::These(all) = &choices.first()?.huge else {
         return None;

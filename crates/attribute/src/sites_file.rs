@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Attribution;
-use hugewise_experiment::run::site::Choice;
+use hugewise_experiment::run::site::SiteChoice;
 
 /// Kind and version of the file.
 const FORMAT: &str = "hugewise-sites 1";
@@ -15,7 +15,7 @@ pub struct SitesFile {
     /// Kind and version.
     format: String,
     /// The sites that are huge; all others are kept small.
-    pub sites: Choice,
+    pub sites: SiteChoice,
     /// The command for which they were chosen.
     pub command: Vec<String>,
     /// Where they are mapped, in the same order, as far as it is known.

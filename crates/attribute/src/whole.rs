@@ -1,7 +1,7 @@
 //! The whole effect: all sites huge against none, as `run` compares two policies.
 
 use hugewise_experiment::run::compare::labels::{effect_of, label_of};
-use hugewise_experiment::run::compare::{self, Answer, CompareError, Comparison, Statistic};
+use hugewise_experiment::run::compare::{self, CompareError, Comparison, PolicyAnswer, Statistic};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::site::Site;
 use hugewise_experiment::run::trial::{MappedSite, Trial};
@@ -10,7 +10,7 @@ use hugewise_text::number::counted;
 /// Whether there is an effect to split.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeEffect {
-    answer: Answer,
+    answer: PolicyAnswer,
     /// What was found, as a sentence.
     pub text: String,
 }
@@ -37,7 +37,7 @@ impl WholeEffect {
         let interval = interval.filter(|_| row.is_some_and(|it| it.ratio.is_some()));
         let rounds = counted(u64::from(record.rounds_run()), "round");
         Ok(Self {
-            answer: answer.copied().unwrap_or(Answer::NotDecided),
+            answer: answer.copied().unwrap_or(PolicyAnswer::NotDecided),
             text: format!(
                 "all sites huge against none: {label} {change}{} in {rounds}",
                 interval.unwrap_or_default()
@@ -49,7 +49,7 @@ impl WholeEffect {
     #[must_use]
     pub fn obstacle(&self) -> &'static str {
         match self.answer {
-            Answer::NotDecided => {
+            PolicyAnswer::NotDecided => {
                 "whether there is an effect is not decided; a longer --max-time has more rounds"
             }
             _ => "there is no effect to split",
@@ -60,11 +60,11 @@ impl WholeEffect {
     #[must_use]
     pub fn is_shown(&self) -> bool {
         let shown = [
-            Answer::Better,
-            Answer::Worse,
-            Answer::Mixed,
-            Answer::RarelyWorse,
-            Answer::DependsOnOrder,
+            PolicyAnswer::Better,
+            PolicyAnswer::Worse,
+            PolicyAnswer::Mixed,
+            PolicyAnswer::RarelyWorse,
+            PolicyAnswer::DependsOnOrder,
         ];
         shown.contains(&self.answer)
     }

@@ -45,12 +45,12 @@ pub fn usual_steps(host: &Host) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_experiment::run::cells::Cell;
+    use hugewise_experiment::run::cells::BenchCell;
 
     #[test]
     fn every_word_can_stand_in_a_cell() {
         for words in [MEANS, STARTS, TOUCHES, PROGRAMS] {
-            assert!(Cell::of(words).is_ok(), "{words:?}");
+            assert!(BenchCell::of(words).is_ok(), "{words:?}");
         }
     }
 }

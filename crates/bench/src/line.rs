@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::cells::{Bench, BenchCell};
 use hugewise_experiment::run::metric::cells::{PageKind, is_buffer, of_cell, pages_name};
 use hugewise_experiment::run::trial::Reading;
 
@@ -32,7 +32,7 @@ pub struct LineError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellLine {
     /// The cell.
-    pub cell: Cell,
+    pub cell: BenchCell,
     /// What was measured there, or why nothing was.
     pub result: Result<Measurement, Missing>,
 }
@@ -49,7 +49,7 @@ pub struct Measurement {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
-    cell: Cell,
+    cell: BenchCell,
     #[serde(default)]
     metrics: BTreeMap<String, f64>,
     #[serde(default)]
@@ -130,7 +130,7 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
     };
     // Where nothing was measured, one reason is that of all that would have been.
     let shown = bench.suite().map_or(&["time_seconds"][..], |it| it.metrics);
-    let silent = |cell: &Cell, why: &Missing| -> Vec<(String, Reading)> {
+    let silent = |cell: &BenchCell, why: &Missing| -> Vec<(String, Reading)> {
         let each = |name: &&str| (cell.reading(name), Reading::missing(why.clone()));
         shown.iter().map(each).collect()
     };
@@ -150,7 +150,7 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
     readings
 }
 
-fn readings_of(cell: &Cell, result: &Measurement) -> Vec<(String, Reading)> {
+fn readings_of(cell: &BenchCell, result: &Measurement) -> Vec<(String, Reading)> {
     let measured = result
         .metrics
         .iter()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{latency, plot};
 use hugewise_base::units::{Unit, bytes_text};
 use hugewise_experiment::run::cells::suite::{Suite, Words};
-use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::cells::{Bench, BenchCell};
 use hugewise_experiment::run::compare::Table;
 use hugewise_experiment::run::compare::medians::{Medians, arm_trials};
 use hugewise_experiment::run::metric::cell_label::{varies, word};
@@ -127,9 +127,9 @@ impl CellView for View<'_> {
 const MOST_ROWS: usize = 10;
 
 /// The cells of the first screen: sizes that are powers of two, the last always among them.
-fn brief(bench: &Bench) -> Vec<&Cell> {
-    let whole = |cell: &&Cell| cell.number(0).is_none_or(u64::is_power_of_two);
-    let mut cells: Vec<&Cell> = bench.cells.iter().collect();
+fn brief(bench: &Bench) -> Vec<&BenchCell> {
+    let whole = |cell: &&BenchCell| cell.number(0).is_none_or(u64::is_power_of_two);
+    let mut cells: Vec<&BenchCell> = bench.cells.iter().collect();
     if cells.len() > MOST_ROWS && bench.suite == "latency" {
         cells.retain(whole);
     }
@@ -142,7 +142,9 @@ fn harness(record: &Record) -> Option<String> {
     let medians = Medians::of(record);
     let baseline = record.header.plan.baseline.as_str();
     let took = |name: &str| {
-        let seconds = medians.get(baseline, Cell::harness().reading(name)).ok()?;
+        let seconds = medians
+            .get(baseline, BenchCell::harness().reading(name))
+            .ok()?;
         Some(quantity(&Unit::Seconds, seconds))
     };
     let mut costs = vec![format!(
@@ -160,7 +162,7 @@ fn harness(record: &Record) -> Option<String> {
 
 /// The NUMA nodes on which trials were measured, in order.
 fn nodes(record: &Record) -> Option<String> {
-    let name = Cell::harness().reading(CellMetric::NodeTotal.name());
+    let name = BenchCell::harness().reading(CellMetric::NodeTotal.name());
     let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
     let nodes: BTreeSet<u64> = readings.map(|node| node as u64).collect();
     let nodes: Vec<String> = nodes.iter().map(u64::to_string).collect();
@@ -186,7 +188,7 @@ fn common(bench: &Bench, suite: &Suite) -> Option<String> {
 
 /// Reading memory that was never written reads one page again and again.
 fn zero_source(bench: &Bench) -> Option<String> {
-    let untouched = |cell: &Cell| cell.parts().any(|part| part == "untouched");
+    let untouched = |cell: &BenchCell| cell.parts().any(|part| part == "untouched");
     bench.cells.iter().any(untouched).then(|| {
         "Zero page: memory that was never written. The kernel maps one shared page of zeroes there; it \
          stays in the cache, so this is not memory speed."
@@ -225,7 +227,7 @@ fn kinds_of_cell<'a>(
     record: &'a Record,
     policy: &str,
     medians: &Medians<'_>,
-    cell: &Cell,
+    cell: &BenchCell,
 ) -> BTreeMap<&'a str, BTreeMap<PageKind, f64>> {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
@@ -251,7 +253,7 @@ pub(super) fn pages_of_cell(
     record: &Record,
     policy: &str,
     medians: &Medians<'_>,
-    cell: &Cell,
+    cell: &BenchCell,
 ) -> String {
     let buffers = kinds_of_cell(record, policy, medians, cell);
     let pages: Vec<(&str, String)> = buffers

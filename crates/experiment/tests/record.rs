@@ -568,14 +568,14 @@ fn a_policy_that_cannot_act_leaves_the_plan() {
 
 #[test]
 fn another_means_takes_the_place_of_the_first() {
-    use hugewise_experiment::run::policy::realise::{Realisation, Tracer};
+    use hugewise_experiment::run::policy::realise::{Realisation, TreeTracer};
     use hugewise_experiment::run::policy::{Policy, Thp};
     use hugewise_experiment::run::record::ChangeOfMeans;
 
     let arms = [Policy::as_is(), sample::thp("b", Thp::Always)];
     let mut record = sample::record(&arms.map(|policy| (policy, sample::huge_pages())), 2);
     let traced = Realisation {
-        tracer: Tracer::Huge,
+        tracer: TreeTracer::Huge,
         ..Realisation::default()
     };
     record.header.realisations.insert("b".to_owned(), traced);

@@ -1,7 +1,7 @@
 //! The whole decision on recorded noise: periods of a redis whose pages stayed small, dealt to the two policies by the
 //! order of the plan. Whatever the decision claims then is false.
 
-use hugewise_experiment::run::compare::{Answer, progress, table};
+use hugewise_experiment::run::compare::{PolicyAnswer, progress, table};
 use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_experiment::run::plan::{
     Blocks, Bounds, HUGE, JudgeBy, Live, Plan, Work, live_policies,
@@ -94,7 +94,7 @@ fn trial(
 
 /// Runs one experiment on periods that begin at a place drawn by lot; huge pages are worth `effect`. Returns its answer and
 /// its rounds.
-fn experiment(seed: u64, effect: f64) -> (Answer, u32) {
+fn experiment(seed: u64, effect: f64) -> (PolicyAnswer, u32) {
     let records = records();
     let mut random = fastrand::Rng::with_seed(seed);
     let periods = &records[random.usize(..records.len())];
@@ -127,7 +127,12 @@ fn experiment(seed: u64, effect: f64) -> (Answer, u32) {
 /// 1000 experiments without an effect: at most 5 % may claim one. With that error 66 or more have a chance of 1 %.
 #[test]
 fn recorded_noise_is_seldom_called_an_effect() {
-    let claims = |seed: &u64| matches!(experiment(*seed, 0.0).0, Answer::Better | Answer::Worse);
+    let claims = |seed: &u64| {
+        matches!(
+            experiment(*seed, 0.0).0,
+            PolicyAnswer::Better | PolicyAnswer::Worse
+        )
+    };
     let false_claims = (0..1000).filter(claims).count();
     println!("{false_claims} of 1000 experiments without an effect claim one");
     assert!(false_claims <= 65, "{false_claims}");
@@ -136,9 +141,15 @@ fn recorded_noise_is_seldom_called_an_effect() {
 /// An effect of 10 % is found in most minutes.
 #[test]
 fn a_planted_effect_is_found() {
-    let found: Vec<(Answer, u32)> = (0..200).map(|seed| experiment(seed, 0.1)).collect();
-    let better = found.iter().filter(|it| it.0 == Answer::Better).count();
-    let worse = found.iter().filter(|it| it.0 == Answer::Worse).count();
+    let found: Vec<(PolicyAnswer, u32)> = (0..200).map(|seed| experiment(seed, 0.1)).collect();
+    let better = found
+        .iter()
+        .filter(|it| it.0 == PolicyAnswer::Better)
+        .count();
+    let worse = found
+        .iter()
+        .filter(|it| it.0 == PolicyAnswer::Worse)
+        .count();
     println!("{better} of 200 experiments find an effect of 10 %, {worse} the wrong direction");
     assert!(better >= 120 && worse == 0, "{better} {worse}");
 }

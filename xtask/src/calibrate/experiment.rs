@@ -6,7 +6,7 @@ use anyhow::Result;
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare;
-use hugewise_experiment::run::compare::{Answer, Statistic, Table};
+use hugewise_experiment::run::compare::{PolicyAnswer, Statistic, Table};
 use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::record::{Header, Record};
@@ -261,7 +261,7 @@ fn nowhere() -> Host {
 
 impl Outcomes {
     /// How many policies were given one of these answers.
-    pub fn count(&self, answers: &[Answer]) -> usize {
+    pub fn count(&self, answers: &[PolicyAnswer]) -> usize {
         let given = self.table.verdict.policies.values();
         given.filter(|answer| answers.contains(answer)).count()
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_experiment::run::compare::{Answer, Options, Statistic, table};
+use hugewise_experiment::run::compare::{Options, PolicyAnswer, Statistic, table};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::stats::median;
 
@@ -216,7 +216,7 @@ impl Truth {
 struct Run {
     rounds: u32,
     trials: usize,
-    answer: Answer,
+    answer: PolicyAnswer,
     estimate: Option<f64>,
     interval: Option<(f64, f64)>,
     /// The share of slow runs that the answer does not exclude.
@@ -250,16 +250,16 @@ impl Run {
     /// Whether the answer says what is not so.
     fn is_false(&self, truth: Truth) -> bool {
         match (self.answer, truth) {
-            (Answer::Better, _) => true,
-            (Answer::Worse | Answer::Mixed | Answer::RarelyWorse, Truth::Every(factor))
-                if factor <= 1.0 =>
-            {
-                true
-            }
-            (Answer::Mixed | Answer::RarelyWorse | Answer::NoDifference, Truth::Every(factor)) => {
-                factor > 1.0
-            }
-            (Answer::NoDifference, Truth::Rare { share, .. }) => {
+            (PolicyAnswer::Better, _) => true,
+            (
+                PolicyAnswer::Worse | PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse,
+                Truth::Every(factor),
+            ) if factor <= 1.0 => true,
+            (
+                PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse | PolicyAnswer::NoDifference,
+                Truth::Every(factor),
+            ) => factor > 1.0,
+            (PolicyAnswer::NoDifference, Truth::Rare { share, .. }) => {
                 self.slow_at_most.is_some_and(|most| most < share)
             }
             _ => false,
@@ -269,11 +269,11 @@ impl Run {
     /// Whether the answer names the effect.
     fn finds(&self, truth: Truth) -> bool {
         match truth {
-            Truth::Every(factor) if factor <= 1.0 => self.answer == Answer::NoDifference,
-            Truth::Every(_) => self.answer == Answer::Worse,
+            Truth::Every(factor) if factor <= 1.0 => self.answer == PolicyAnswer::NoDifference,
+            Truth::Every(_) => self.answer == PolicyAnswer::Worse,
             Truth::Rare { .. } => matches!(
                 self.answer,
-                Answer::Worse | Answer::Mixed | Answer::RarelyWorse
+                PolicyAnswer::Worse | PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse
             ),
         }
     }
@@ -301,16 +301,16 @@ impl Run {
 }
 
 /// Returns the name of an answer in the tables.
-fn name(answer: Answer) -> &'static str {
+fn name(answer: PolicyAnswer) -> &'static str {
     match answer {
-        Answer::Better => "better",
-        Answer::Worse => "worse",
-        Answer::Mixed => "mixed",
-        Answer::RarelyWorse => "worse in rare runs",
-        Answer::NoDifference => "no_difference",
-        Answer::DependsOnOrder => "depends_on_order",
-        Answer::NoEffect => "no_effect",
-        Answer::NotDecided => "not_decided",
+        PolicyAnswer::Better => "better",
+        PolicyAnswer::Worse => "worse",
+        PolicyAnswer::Mixed => "mixed",
+        PolicyAnswer::RarelyWorse => "worse in rare runs",
+        PolicyAnswer::NoDifference => "no_difference",
+        PolicyAnswer::DependsOnOrder => "depends_on_order",
+        PolicyAnswer::NoEffect => "no_effect",
+        PolicyAnswer::NotDecided => "not_decided",
     }
 }
 

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::{Node, Operand};
-use crate::fact::{Kind, Value, describe};
+use crate::fact::{FactKind, Value, describe};
 use crate::version::Relation;
 use hugewise_base::units::parse_size;
 
@@ -156,7 +156,7 @@ impl Reader {
         }
         if self.takes_word("contains") {
             return match self.next()? {
-                Token::Text(part) if kind == Kind::Text => Ok(Node::Contains(name, part)),
+                Token::Text(part) if kind == FactKind::Text => Ok(Node::Contains(name, part)),
                 _ => Err(format!("`{name}` contains needs text")),
             };
         }
@@ -166,12 +166,12 @@ impl Reader {
                 let operand = self.operand(&name, kind)?;
                 Ok(Node::Compare(name, relation, operand))
             }
-            _ if kind == Kind::Boolean => Ok(Node::Fact(name)),
+            _ if kind == FactKind::Boolean => Ok(Node::Fact(name)),
             _ => Err(format!("`{name}` is neither true nor false")),
         }
     }
 
-    fn list(&mut self, name: &str, kind: Kind) -> Parsed<Vec<Value>> {
+    fn list(&mut self, name: &str, kind: FactKind) -> Parsed<Vec<Value>> {
         self.demand('[')?;
         let mut values = vec![value(self.next()?, name, kind)?];
         while self.takes(&Token::Sign(',')) {
@@ -181,7 +181,7 @@ impl Reader {
         Ok(values)
     }
 
-    fn operand(&mut self, name: &str, kind: Kind) -> Parsed<Operand> {
+    fn operand(&mut self, name: &str, kind: FactKind) -> Parsed<Operand> {
         let token = self.next()?;
         match token {
             Token::Number(times) if self.takes(&Token::Sign('*')) => match self.next()? {
@@ -196,7 +196,7 @@ impl Reader {
     }
 }
 
-fn fact(name: &str, kind: Kind, times: f64, other: String) -> Parsed<Operand> {
+fn fact(name: &str, kind: FactKind, times: f64, other: String) -> Parsed<Operand> {
     match describe(&other) {
         None => Err(format!("there is no fact `{other}`")),
         Some((others, _)) if others == kind => Ok(Operand::Fact(times, other)),
@@ -204,14 +204,14 @@ fn fact(name: &str, kind: Kind, times: f64, other: String) -> Parsed<Operand> {
     }
 }
 
-fn value(token: Token, name: &str, kind: Kind) -> Parsed<Value> {
+fn value(token: Token, name: &str, kind: FactKind) -> Parsed<Value> {
     match (kind, token) {
-        (Kind::Text | Kind::Version, Token::Text(text)) => Ok(Value::Text(text)),
-        (Kind::Number, Token::Number(number)) => Ok(Value::Number(number)),
-        (Kind::Boolean, Token::Word(word)) => Ok(Value::Boolean(word == "true")),
-        (Kind::Text, _) => Err(format!("`{name}` is text")),
-        (Kind::Version, _) => Err(format!("`{name}` is a version, in quotes")),
-        (Kind::Number, _) => Err(format!("`{name}` is a number")),
-        (Kind::Boolean, _) => Err(format!("`{name}` is true or false")),
+        (FactKind::Text | FactKind::Version, Token::Text(text)) => Ok(Value::Text(text)),
+        (FactKind::Number, Token::Number(number)) => Ok(Value::Number(number)),
+        (FactKind::Boolean, Token::Word(word)) => Ok(Value::Boolean(word == "true")),
+        (FactKind::Text, _) => Err(format!("`{name}` is text")),
+        (FactKind::Version, _) => Err(format!("`{name}` is a version, in quotes")),
+        (FactKind::Number, _) => Err(format!("`{name}` is a number")),
+        (FactKind::Boolean, _) => Err(format!("`{name}` is true or false")),
     }
 }

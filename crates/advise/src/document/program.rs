@@ -6,7 +6,7 @@ use crate::advice::{Part, Program};
 use crate::rule::Change;
 use crate::ruling::{Ruling, Standing};
 use crate::settings::Settings;
-use crate::subject::Kind;
+use crate::subject::SubjectKind;
 use hugewise_text::Tone;
 use hugewise_text::document::{Paragraph, Section};
 use hugewise_text::grid::{Align, Cell, Grid};
@@ -52,7 +52,7 @@ impl Program {
 
     /// Whether a rule of the kernel informs without asking how this machine is set.
     fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
-        let is_of_kernel = self.kind_of(ruling) == Some(Kind::Kernel);
+        let is_of_kernel = self.kind_of(ruling) == Some(SubjectKind::Kernel);
         is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 

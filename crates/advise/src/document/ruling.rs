@@ -8,7 +8,7 @@ use crate::condition::unknown;
 use crate::measured::Belief;
 use crate::ruling::{Ruling, Standing};
 use crate::settings::Settings;
-use crate::subject::Kind;
+use crate::subject::SubjectKind;
 use hugewise_experiment::run::plan::arguments::holds;
 use hugewise_experiment::run::policy::Policy;
 use hugewise_text::Tone;
@@ -76,7 +76,11 @@ impl Ruling {
 
     /// The line that tries its arguments, where a measurement alone tells whether it applies. An application whose
     /// rules are kept serves requests: a runtime starts commands.
-    pub(super) fn trial(&self, command: Option<&Command>, kind: Option<Kind>) -> Vec<Vec<Cell>> {
+    pub(super) fn trial(
+        &self,
+        command: Option<&Command>,
+        kind: Option<SubjectKind>,
+    ) -> Vec<Vec<Cell>> {
         let set = self
             .set
             .as_ref()
@@ -89,7 +93,7 @@ impl Ruling {
         };
         let flag = quoted(&format!("--policy={policy}"));
         let way = match (kind, command) {
-            (Some(Kind::Application), Some(command)) => Way::new(
+            (Some(SubjectKind::Application), Some(command)) => Way::new(
                 "with a load of yours for LOAD",
                 format!(
                     "hugewise run {flag} --load LOAD --service {}",

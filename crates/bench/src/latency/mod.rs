@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hugewise_base::units::{KIB, MIB};
-use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::cells::{Bench, BenchCell};
 use hugewise_experiment::run::compare::medians::{Medians, arm_trials};
 use hugewise_experiment::run::metric::cells::{CellMetric, PageKind, pages_name};
 use hugewise_experiment::run::policy::Policy;
@@ -129,7 +129,7 @@ fn page_bytes(
     let largest = bench.cells.iter().max_by_key(|cell| cell.number(0))?;
     let host = &record.header.host;
     let total = largest.number(0)? as f64;
-    let most = |kind: PageKind, cell: &Cell| {
+    let most = |kind: PageKind, cell: &BenchCell| {
         let name = cell.reading(&pages_name(BUFFER, kind));
         medians
             .get(&policy.name, &name)

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::levels::FEWEST_ROUNDS;
 use super::{Curve, Ends, Level, Price, curves, levels, prices};
 use hugewise_base::units::{Unit, bytes_text};
-use hugewise_experiment::run::cells::processor::{Processor, Reach};
+use hugewise_experiment::run::cells::processor::{Processor, TlbReach};
 use hugewise_experiment::run::record::Record;
 use hugewise_text::number::{quantity, three_digits};
 use hugewise_text::wrap::plain;
@@ -131,8 +131,8 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveSum
 
 /// The reach that explains an end: one that lies inside its interval, or else the nearest. Each
 /// explains one end.
-fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<NamedReach> {
-    let away = |reach: &Reach| ((reach.bytes as f64).log2() - ends.middle()).abs();
+fn take_nearest(reaches: &mut Vec<TlbReach>, ends: &Ends) -> Option<NamedReach> {
+    let away = |reach: &TlbReach| ((reach.bytes as f64).log2() - ends.middle()).abs();
     let near = reaches
         .iter()
         .enumerate()
@@ -143,7 +143,7 @@ fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<NamedReach> {
 }
 
 impl NamedReach {
-    fn of(reach: Reach) -> Self {
+    fn of(reach: TlbReach) -> Self {
         Self {
             name: reach.name,
             bytes: reach.bytes,

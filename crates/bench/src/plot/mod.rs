@@ -9,7 +9,7 @@ use hugewise_experiment::run::trial::Reading;
 use hugewise_text::wrap::plain;
 
 use hugewise_experiment::run::cells::suite::{Place, Words};
-use hugewise_experiment::run::cells::{Bench, Cell, Suite};
+use hugewise_experiment::run::cells::{Bench, BenchCell, Suite};
 use hugewise_experiment::run::metric::cells::of_cell;
 
 pub mod svg;
@@ -114,7 +114,7 @@ pub fn is_drawn(bench: &Bench) -> bool {
 struct Group<'a> {
     axis: usize,
     others: Vec<String>,
-    cells: Vec<&'a Cell>,
+    cells: Vec<&'a BenchCell>,
 }
 
 fn groups(bench: &Bench) -> Vec<Group<'_>> {
@@ -137,13 +137,13 @@ fn groups(bench: &Bench) -> Vec<Group<'_>> {
 }
 
 fn bytes_axis(suite: &Suite) -> Option<usize> {
-    let drawn = |axis: &hugewise_experiment::run::cells::suite::Axis| {
+    let drawn = |axis: &hugewise_experiment::run::cells::suite::CellAxis| {
         axis.words == Words::Bytes && axis.place == Place::Row
     };
     suite.axes.iter().position(drawn)
 }
 
-fn words_but(cell: &Cell, axis: usize) -> Vec<String> {
+fn words_but(cell: &BenchCell, axis: usize) -> Vec<String> {
     let words = cell.parts().enumerate();
     let others = words.filter(|(index, _)| *index != axis);
     others.map(|(_, word)| word.to_owned()).collect()
@@ -159,7 +159,7 @@ fn title(bench: &Bench, others: &[String]) -> String {
 fn lines(record: &Record, suite: &Suite, group: &Group<'_>) -> Vec<PlotLine> {
     let policies = record.header.plan.policies.iter();
     let lines = policies.map(|policy| {
-        let point = |cell: &&Cell| {
+        let point = |cell: &&BenchCell| {
             let bytes = cell.number(group.axis).filter(|&bytes| bytes > 0)?;
             point(record, &policy.name, &cell.reading(suite.primary()), bytes)
         };

@@ -11,7 +11,7 @@ use std::fmt;
 use crate::base::histogram::distribution::Distribution;
 use crate::base::missing::Missing;
 use crate::run::stats::Quantile;
-use crate::run::trial::{Interval, Pacing, Timed};
+use crate::run::trial::{Pacing, RequestInterval, Timed};
 
 mod columns;
 mod csv;
@@ -74,7 +74,7 @@ pub struct Load {
     /// Why their times could not be read, where the source has some.
     pub untimed: Option<String>,
     /// Requests that were counted together, with their time, where the source has those.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<RequestInterval>,
 }
 
 /// How long requests took, as far as the source tells.

@@ -12,10 +12,10 @@ use crate::run::stats::Quantile;
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The metric; of [`Subject::Interaction`] the word for it.
+    /// The metric; of [`GateSubject::Interaction`] the word for it.
     pub metric: String,
     /// What it is about.
-    pub subject: Subject,
+    pub subject: GateSubject,
     /// Which property of it: its centre, or the percentile that is named behind a dot, as in
     /// `latency_seconds.p99`.
     pub statistic: Statistic,
@@ -28,14 +28,14 @@ pub struct Gate {
 
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum GateSubject {
     /// A metric of each policy against the baseline, or of each program against the first.
     Metric,
     /// How many points more a program gains from a policy than the first program does.
     Interaction,
 }
 
-/// The word for [`Subject::Interaction`].
+/// The word for [`GateSubject::Interaction`].
 const INTERACTION: &str = "interaction";
 
 /// Which change fails.
@@ -93,10 +93,11 @@ impl Gate {
         let contrast = &claim.contrast;
         let is_metric = contrast.metric == self.metric && contrast.statistic == self.statistic;
         match (self.subject, &contrast.against) {
-            (Subject::Interaction, Against::GainOfProgram(_)) => true,
-            (Subject::Metric, Against::Baseline | Against::Program(_) | Against::OtherRecord) => {
-                is_metric && matches!(contrast.when, When::BackToBack | When::PerRecord(_))
-            }
+            (GateSubject::Interaction, Against::GainOfProgram(_)) => true,
+            (
+                GateSubject::Metric,
+                Against::Baseline | Against::Program(_) | Against::OtherRecord,
+            ) => is_metric && matches!(contrast.when, When::BackToBack | When::PerRecord(_)),
             _ => false,
         }
     }
@@ -154,8 +155,8 @@ impl FromStr for Gate {
         };
         let (metric, statistic) = property(text[..at].trim());
         let subject = match metric {
-            INTERACTION => Subject::Interaction,
-            _ => Subject::Metric,
+            INTERACTION => GateSubject::Interaction,
+            _ => GateSubject::Metric,
         };
         let percent = text[at + 1..].trim().strip_suffix('%').ok_or_else(fault)?;
         let allowed: f64 = percent

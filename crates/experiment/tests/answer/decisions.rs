@@ -4,7 +4,7 @@
 
 use expect_test::expect_file;
 use hugewise_experiment::run::answer::{Answer, Claim, Effect};
-use hugewise_experiment::run::cause::Outcome;
+use hugewise_experiment::run::cause::CauseOutcome;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn decision(answer: &Answer) -> Value {
         json!([kind(&next.step, "step"), command])
     });
     let doubts = answer.doubts.iter().map(|doubt| kind(doubt, "doubt"));
-    let shown = |outcome| outcome == Outcome::Shown;
+    let shown = |outcome| outcome == CauseOutcome::Shown;
     let causes = answer.causes.iter().filter(|it| shown(it.outcome));
     let causes = causes.map(|cause| json!([cause.id, cause.arm]));
     let programs = answer.programs.iter().map(decision);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::answer::*;
-use hugewise_experiment::run::cause::Outcome;
+use hugewise_experiment::run::cause::CauseOutcome;
 use hugewise_experiment::run::cause::facts::{
     MadeHuge, MechanismCost, MechanismFacts, NothingMade, Pool,
 };
@@ -45,10 +45,10 @@ pub fn everything() -> Answer {
         choice: Some(Choice {
             conditions: vec![command("echo never > /sys/kernel/mm/ksm/run")],
             steps: vec![
-                Step::Call("prctl(PR_SET_THP_DISABLE)".to_owned()),
-                Step::CgroupLimits(vec!["MemoryMax=1G".to_owned()]),
-                Step::Prefix("numactl --membind 0".to_owned()),
-                Step::Arguments("-XX:+UseTransparentHugePages".to_owned()),
+                ManualStep::Call("prctl(PR_SET_THP_DISABLE)".to_owned()),
+                ManualStep::CgroupLimits(vec!["MemoryMax=1G".to_owned()]),
+                ManualStep::Prefix("numactl --membind 0".to_owned()),
+                ManualStep::Arguments("-XX:+UseTransparentHugePages".to_owned()),
             ],
             commands: vec![
                 command("MALLOC_ARENA_MAX=1 python3 dict.py"),
@@ -63,8 +63,8 @@ pub fn everything() -> Answer {
             ..base.choice.clone().unwrap()
         }),
         causes: vec![
-            cause("thp=always", Outcome::Shown),
-            cause("thp=never", Outcome::CannotTell),
+            cause("thp=always", CauseOutcome::Shown),
+            cause("thp=never", CauseOutcome::CannotTell),
         ],
         doubts: doubts(),
         next: next(),
@@ -359,12 +359,12 @@ pub fn doubts() -> Vec<Doubt> {
 pub fn next() -> Vec<Next> {
     let arm = || "thp=always".to_owned();
     let reaches = [
-        Reach::SmallPages,
-        Reach::Collapse,
-        Reach::System,
-        Reach::Allocator,
-        Reach::OwnSetting,
-        Reach::LeavesOn,
+        PageReach::SmallPages,
+        PageReach::Collapse,
+        PageReach::System,
+        PageReach::Allocator,
+        PageReach::OwnSetting,
+        PageReach::LeavesOn,
     ];
     let tries = reaches.map(|because| NextStep::TryPolicy {
         policy: "collapse=4s".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_base::units::Unit;
 use hugewise_experiment::run::answer::*;
-use hugewise_experiment::run::cause::{Cause, CauseId, Kind, MemoryLimitReached, Outcome};
+use hugewise_experiment::run::cause::{Cause, CauseId, CauseOutcome, Kind, MemoryLimitReached};
 use hugewise_experiment::run::compare::{Preference, Statistic, Why};
 use hugewise_experiment::run::metric::{Better, Scope as MetricScope};
 use hugewise_experiment::run::plan::{HostMemory, JudgeBy};
@@ -263,7 +263,7 @@ fn verbose(name: &str) -> Next {
     }
 }
 
-pub fn cause(arm: &str, outcome: Outcome) -> Cause {
+pub fn cause(arm: &str, outcome: CauseOutcome) -> Cause {
     Cause {
         arm: Some(arm.to_owned()),
         outcome,
@@ -311,7 +311,7 @@ fn bare(kind: SubjectKind, word: Word, baseline: &str) -> Answer {
 pub fn keep(is_decided: bool, baseline: &str) -> Choice {
     Choice {
         arm: is_decided.then(|| baseline.to_owned()),
-        scope: Scope::AnyRun,
+        scope: ChoiceScope::AnyRun,
         mechanism: Mechanism::Nothing,
         commands: Vec::new(),
         steps: Vec::new(),
@@ -415,7 +415,7 @@ pub fn dict() -> Answer {
         ],
         choice: Some(Choice {
             arm: Some("malloc=thp".to_owned()),
-            scope: Scope::BackToBack(4),
+            scope: ChoiceScope::BackToBack(4),
             mechanism: Mechanism::Program,
             conditions: Vec::new(),
             commands: vec![command(
@@ -429,7 +429,7 @@ pub fn dict() -> Answer {
             }],
             preference: Some(Preference::ChangesProgramAlone),
         }),
-        causes: vec![cause("malloc=thp", Outcome::Shown)],
+        causes: vec![cause("malloc=thp", CauseOutcome::Shown)],
         doubts: vec![Doubt::OnlyBackToBack {
             arm: "malloc=thp".to_owned(),
             claim: Some(ClaimId(1)),
@@ -531,7 +531,7 @@ pub fn redis() -> Answer {
             arm("as-is", ArmRole::Policy, Mechanism::Nothing, 0.0),
         ],
         choice: Some(keep(false, "thp=never")),
-        causes: vec![cause("thp=always", Outcome::Shown)],
+        causes: vec![cause("thp=always", CauseOutcome::Shown)],
         doubts: vec![
             Doubt::ControlWide { claim: ClaimId(2) },
             Doubt::LoadIsTheLimit {
@@ -652,11 +652,11 @@ pub fn same_pages() -> Answer {
         ],
         rows: vec![row(WALL, "wall time", &[("as-is", 0.5)])],
         choice: Some(keep(true, "as-is")),
-        causes: vec![cause("thp=always", Outcome::Shown)],
+        causes: vec![cause("thp=always", CauseOutcome::Shown)],
         next: vec![Next {
             step: NextStep::TryPolicy {
                 policy: "malloc=thp".to_owned(),
-                because: Reach::Allocator,
+                because: PageReach::Allocator,
             },
             minutes: None,
             command: Some(command("hugewise run --policy malloc=thp -- ./prog")),

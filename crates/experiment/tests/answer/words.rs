@@ -1,6 +1,6 @@
 //! The headline of every word, and one line for every doubt and next step.
 
-use hugewise_experiment::run::answer::{Answer, Call, ClaimId, Doubt, Needs, Scope, Word};
+use hugewise_experiment::run::answer::{Answer, Call, ChoiceScope, ClaimId, Doubt, Needs, Word};
 
 use super::everything::{doubts, everything, next};
 use super::fields::unprinted;
@@ -104,18 +104,18 @@ fn a_condition_and_a_price_follow_from_the_choice() {
         choice.prices = prices;
         headline(&answer)
     };
-    let limited = plain(Scope::BackToBack(4), vec![ClaimId(9)]);
+    let limited = plain(ChoiceScope::BackToBack(4), vec![ClaimId(9)]);
     assert!(
         limited.contains("within 4 s") && limited.contains("59 % more"),
         "{limited}"
     );
     assert!(limited.contains("0.3 % more peak memory"), "{limited}");
-    let priced = plain(Scope::AnyRun, vec![ClaimId(9)]);
+    let priced = plain(ChoiceScope::AnyRun, vec![ClaimId(9)]);
     assert!(
         priced.contains("0.3 % more peak memory") && !priced.contains("4 s"),
         "{priced}"
     );
-    let free = plain(Scope::AnyRun, Vec::new());
+    let free = plain(ChoiceScope::AnyRun, Vec::new());
     assert!(!free.contains("peak memory"), "{free}");
 }
 

@@ -1,7 +1,7 @@
 //! Causes of benches, each on a record in which it is planted, and on one in which it is not.
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::{Cause, CauseId, Kind, LargeShare, Outcome, causes};
+use hugewise_experiment::run::cause::{Cause, CauseId, CauseOutcome, Kind, LargeShare, causes};
 use hugewise_experiment::run::cells::Bench;
 use hugewise_experiment::run::compare::{self, Options};
 use hugewise_experiment::run::policy::Policy;
@@ -129,20 +129,20 @@ fn faults_and_zeroing_are_named_if_they_are_a_good_part() {
     let large = slab(0.15, 0.1165);
     assert_eq!(
         found(&large, CauseId::PageFaultBound),
-        (Outcome::Shown, 0.15)
+        (CauseOutcome::Shown, 0.15)
     );
     assert_eq!(
         found(&large, CauseId::ZeroingBound),
-        (Outcome::Shown, 0.1165)
+        (CauseOutcome::Shown, 0.1165)
     );
     let small = slab(0.03, 0.004);
     assert_eq!(
         found(&small, CauseId::PageFaultBound),
-        (Outcome::NotShown, 0.03)
+        (CauseOutcome::NotShown, 0.03)
     );
     assert_eq!(
         found(&small, CauseId::ZeroingBound),
-        (Outcome::NotShown, 0.004)
+        (CauseOutcome::NotShown, 0.004)
     );
 }
 

@@ -1,8 +1,8 @@
 //! Fewer faults, zeroing, refusals of huge pages, memory that was only read.
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::{CauseId, Outcome, Part, causes};
-use hugewise_experiment::run::compare::{Answer, Change, Table};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome, Part, causes};
+use hugewise_experiment::run::compare::{Change, PolicyAnswer, Table};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 
@@ -28,7 +28,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
     let faults = parts.faults.expect("faults");
     assert_eq!((faults.baseline, faults.arm), (51_200.0, 1_340.0));
     let fewer = parts.fewer_faults.expect("fewer faults");
-    assert_eq!(fewer.outcome, Outcome::Shown);
+    assert_eq!(fewer.outcome, CauseOutcome::Shown);
     near(fewer.saved_seconds, 0.390, 0.001);
     near(fewer.gained_seconds, 0.826, 0.001);
     let share = fewer.share.expect("one thread");
@@ -40,7 +40,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
     let same_kernel_time = with(&huge_pages(), &[("system_seconds", 0.58)]);
     let parts = figures!(judge(&always(same_kernel_time)), Breakdown, Shown);
     let fewer = parts.fewer_faults.expect("fewer faults");
-    assert_eq!((fewer.outcome, fewer.share), (Outcome::NotShown, None));
+    assert_eq!((fewer.outcome, fewer.share), (CauseOutcome::NotShown, None));
 
     let waits = with(&huge_pages(), &[("wall_seconds", 4.1)]);
     let parts = figures!(judge(&always(waits)), Breakdown, Shown);
@@ -61,7 +61,7 @@ fn threads_side_by_side_forbid_a_share() {
     ];
     let parts = figures!(judge(&sample::record(&arms, 12)), Breakdown, Shown);
     let fewer = parts.fewer_faults.expect("fewer faults");
-    assert_eq!((fewer.outcome, fewer.share), (Outcome::Shown, None));
+    assert_eq!((fewer.outcome, fewer.share), (CauseOutcome::Shown, None));
     near(fewer.saved_seconds, 0.390, 0.001);
     assert_eq!(
         parts.dominant,
@@ -75,11 +75,11 @@ fn a_cause_is_claimed_only_if_the_time_is_decided() {
     let record = always(huge_pages());
     let mut table = undecided(&record);
     let answers = &mut table.verdict.policies;
-    answers.insert("thp=always".to_owned(), Answer::NotDecided);
+    answers.insert("thp=always".to_owned(), PolicyAnswer::NotDecided);
     let parts = figures!(causes(&record, &table), Breakdown, Shown);
     assert_eq!((parts.dominant, parts.fewer_faults), (None, None));
     let lasting = parts.lasting.expect("kernel and user time are decided");
-    assert_eq!(lasting.outcome, Outcome::Shown);
+    assert_eq!(lasting.outcome, CauseOutcome::Shown);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn zeroing_ate_the_gain() {
     );
     let parts = figures!(judge(&always(slow.clone())), Breakdown, Shown);
     let made = parts.zeroing.expect("zeroing");
-    assert!(made.outcome == Outcome::Shown && made.is_dearer);
+    assert!(made.outcome == CauseOutcome::Shown && made.is_dearer);
     near_of(made.growth_per_huge_fault_seconds, 74.9e-6, 0.1e-6);
     assert_eq!(
         (made.huge_faults, made.compaction_stalls),
@@ -122,7 +122,10 @@ fn zeroing_ate_the_gain() {
         Breakdown,
         Shown
     );
-    assert_eq!(parts.zeroing.expect("zeroing").outcome, Outcome::NotShown);
+    assert_eq!(
+        parts.zeroing.expect("zeroing").outcome,
+        CauseOutcome::NotShown
+    );
     let parts = figures!(judge(&always(huge_pages())), Breakdown, Shown);
     assert_eq!(parts.zeroing, None);
 }

@@ -3,7 +3,7 @@
 
 use hugewise_base::host::Balloon;
 use hugewise_experiment::run::cause::facts::{Rested, rested};
-use hugewise_experiment::run::cause::{CauseId, HostColdMemory, Outcome};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome, HostColdMemory};
 use hugewise_experiment::run::plan::HostMemory;
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::{FirstTouch, Reading, Role};
@@ -52,7 +52,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
     assert!(
         found
             .uneven
-            .is_some_and(|it| it.outcome == Outcome::CannotTell)
+            .is_some_and(|it| it.outcome == CauseOutcome::CannotTell)
     );
 
     let mut bare_metal = with_cold_trials(always(quick()), 1.6);

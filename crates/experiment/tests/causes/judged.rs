@@ -1,7 +1,7 @@
 //! Helpers of every test: records, their causes, and the figures of one cause.
 
 use hugewise_experiment::run::cause::{self, Cause, CauseId};
-use hugewise_experiment::run::compare::{Answer, Table};
+use hugewise_experiment::run::compare::{PolicyAnswer, Table};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 
@@ -13,7 +13,7 @@ macro_rules! figures {
         let causes = $causes;
         let id = hugewise_experiment::run::cause::CauseId::$kind;
         let cause = crate::causes::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
-        let outcome = hugewise_experiment::run::cause::Outcome::$outcome;
+        let outcome = hugewise_experiment::run::cause::CauseOutcome::$outcome;
         assert_eq!(cause.outcome, outcome, "{cause:#?}");
         match cause.kind.clone() {
             hugewise_experiment::run::cause::Kind::$kind(figures) => figures,
@@ -28,7 +28,7 @@ macro_rules! unread {
         let causes = $causes;
         let id = hugewise_experiment::run::cause::CauseId::$kind;
         let cause = crate::causes::judged::of(&causes, id).unwrap_or_else(|| panic!("{causes:#?}"));
-        let outcome = hugewise_experiment::run::cause::Outcome::CannotTell;
+        let outcome = hugewise_experiment::run::cause::CauseOutcome::CannotTell;
         assert_eq!(cause.outcome, outcome, "{cause:#?}");
         match cause.kind.clone() {
             hugewise_experiment::run::cause::Kind::Unread { missing } => missing,
@@ -65,7 +65,7 @@ pub(super) fn no_effect(record: &Record, arm: &str) -> Table {
     table
         .verdict
         .policies
-        .insert(arm.to_owned(), Answer::NoEffect);
+        .insert(arm.to_owned(), PolicyAnswer::NoEffect);
     table
 }
 

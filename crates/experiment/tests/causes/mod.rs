@@ -27,14 +27,14 @@ use std::collections::BTreeSet;
 
 use self::judged::{always, judge};
 use crate::sample::{self, huge_pages, table, with};
-use hugewise_experiment::run::cause::{CauseId, Outcome, causes, explanations};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome, causes, explanations};
 
 #[test]
 fn causes_come_in_the_order_of_their_weight() {
     let causes = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
-    let outcomes: Vec<Outcome> = causes.iter().map(|cause| cause.outcome).collect();
+    let outcomes: Vec<CauseOutcome> = causes.iter().map(|cause| cause.outcome).collect();
     assert!(outcomes.is_sorted(), "{outcomes:?}");
-    assert!(outcomes.contains(&Outcome::Shown) && outcomes.contains(&Outcome::NotShown));
+    assert!(outcomes.contains(&CauseOutcome::Shown) && outcomes.contains(&CauseOutcome::NotShown));
 }
 
 #[test]
@@ -110,7 +110,10 @@ fn every_cause_is_tried_where_it_holds_and_where_it_does_not() {
         let is_own = |test: &&&str| named.iter().any(|name| test.contains(name.as_str()));
         let own: String = tests.iter().filter(is_own).copied().collect();
         let says = |words: &[&str]| words.iter().any(|word| own.contains(word));
-        assert!(says(&["Shown)", "Outcome::Shown"]), "{id:?} is never shown");
+        assert!(
+            says(&["Shown)", "CauseOutcome::Shown"]),
+            "{id:?} is never shown"
+        );
         let other = ["NotShown", "CannotTell", "is_none()", "is_silent"];
         assert!(says(&other), "{id:?} is only ever shown");
     }

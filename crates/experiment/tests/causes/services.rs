@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::facts::{Limit, load_limit};
-use hugewise_experiment::run::cause::{CauseId, GapsDoubt, Outcome};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome, GapsDoubt};
 use hugewise_experiment::run::plan::service::{
     CommandLine, Interleave, LoadPolicy, Service, StopSignal,
 };
@@ -72,13 +72,19 @@ fn faults_that_were_only_taken_earlier_are_named() {
     ];
     let parts = figures!(judge(&served(None, &early)), Breakdown, Shown);
     let start = parts.start.expect("a start");
-    assert_eq!((start.outcome, start.faults.arm), (Outcome::Shown, 4_000.0));
+    assert_eq!(
+        (start.outcome, start.faults.arm),
+        (CauseOutcome::Shown, 4_000.0)
+    );
     near(start.ready_seconds.arm, 3.1, 0.02);
     near(start.ready_seconds.baseline, 1.5, 0.01);
     assert_eq!(parts.lasting, None, "nothing of a load comes once");
     let saved = [("minor_faults_total", 4_000.0)];
     let parts = figures!(judge(&served(None, &saved)), Breakdown, Shown);
-    assert_eq!(parts.start.expect("a start").outcome, Outcome::NotShown);
+    assert_eq!(
+        parts.start.expect("a start").outcome,
+        CauseOutcome::NotShown
+    );
     let parts = figures!(judge(&always(huge_pages())), Breakdown, Shown);
     assert_eq!(parts.start, None);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::{Cause, CauseId, Kind, Outcome, SlowRequestsStalled};
+use hugewise_experiment::run::cause::{Cause, CauseId, CauseOutcome, Kind, SlowRequestsStalled};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Trial;
@@ -61,11 +61,11 @@ fn more_than_chance_is_shown_and_chance_is_not() {
     };
     assert_eq!(
         (shown.arm.as_deref(), shown.outcome),
-        (Some("thp=always"), Outcome::Shown)
+        (Some("thp=always"), CauseOutcome::Shown)
     );
     assert_eq!(
         (not_shown.arm.as_deref(), not_shown.outcome),
-        (Some("as-is"), Outcome::NotShown)
+        (Some("as-is"), CauseOutcome::NotShown)
     );
     let Kind::SlowRequestsStalled(SlowRequestsStalled::Held {
         slow,
@@ -92,13 +92,13 @@ fn one_trial_of_many_steps_is_enough_and_the_policies_share_their_error() {
     let outcomes = |record: &Record| said(record).iter().map(|it| it.outcome).collect::<Vec<_>>();
     // 4 % by itself is no longer below 5 % when two policies are looked at.
     let mut record = record(|_| Slowest::Held(held(40, &[(0, 997), (40, 3)])));
-    assert_eq!(outcomes(&record), [Outcome::Shown; 2]);
+    assert_eq!(outcomes(&record), [CauseOutcome::Shown; 2]);
     record.trials.truncate(3);
     for trial in &mut record.trials {
         let timeline = trial.timeline.as_mut().expect("there is one");
         timeline.slowest = Slowest::Held(held(40, &[(0, 960), (40, 40)]));
     }
-    assert_eq!(outcomes(&record), [Outcome::NotShown; 2]);
+    assert_eq!(outcomes(&record), [CauseOutcome::NotShown; 2]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn it_cannot_be_told_only_if_somebody_might_expect_it() {
     };
     assert_eq!(
         (only.arm.as_deref(), only.outcome),
-        (None, Outcome::CannotTell)
+        (None, CauseOutcome::CannotTell)
     );
     let kind = Kind::SlowRequestsStalled(SlowRequestsStalled::Unrelated { unrelated });
     assert_eq!(only.kind, kind);

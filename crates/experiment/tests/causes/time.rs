@@ -2,7 +2,7 @@
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cause::facts::prices;
-use hugewise_experiment::run::cause::{Breakdown, Kind, Outcome, Part, Seconds, Way, causes};
+use hugewise_experiment::run::cause::{Breakdown, CauseOutcome, Kind, Part, Seconds, Way, causes};
 use hugewise_experiment::run::compare::{self, Options};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::{self, Record};
@@ -66,7 +66,7 @@ fn what_comes_once_is_told_from_what_lasts() {
     );
     let same = [("user_seconds", 3.61), ("system_seconds", 0.58)];
     let neither = lasting(with(&huge_pages(), &same));
-    assert_eq!(neither.outcome, Outcome::NotShown);
+    assert_eq!(neither.outcome, CauseOutcome::NotShown);
 }
 
 /// The memory is in after half a second of 4.2 s.
@@ -221,14 +221,14 @@ fn stalls_explain_a_loss() {
     let found = parts(&two_arms(&STALLS, &slow(0.7)))
         .stalls
         .expect("a loss");
-    assert_eq!(found.outcome, Outcome::Shown);
+    assert_eq!(found.outcome, CauseOutcome::Shown);
     near(found.lost_seconds, 0.902, 0.001);
     near_of(found.compaction_seconds, 0.698, 0.001);
     assert!(found.share_of_loss > 0.5, "{found:?}");
     let few = parts(&two_arms(&STALLS, &slow(0.003)))
         .stalls
         .expect("a loss");
-    assert_eq!(few.outcome, Outcome::NotShown);
+    assert_eq!(few.outcome, CauseOutcome::NotShown);
     // Nothing was lost, or nothing was timed.
     assert_eq!(parts(&two_arms(&STALLS, &STALLS)).stalls, None);
     let slow = with(&huge_pages(), &[("wall_seconds", 5.1)]);

@@ -1,7 +1,7 @@
 //! Policies that a tracer or a preloaded library puts in force.
 
 use hugewise_experiment::run::cause::facts::{MechanismCost, MechanismFacts, mechanism};
-use hugewise_experiment::run::policy::realise::Tracer;
+use hugewise_experiment::run::policy::realise::TreeTracer;
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Tracing;
@@ -27,7 +27,10 @@ fn with_idle(idle: &str, slower: f64) -> Record {
 /// `thp=always` by tracing, and the idle tracer, which makes a run `slower` times as long.
 fn traced(slower: f64, beyond: &[&str]) -> Record {
     let mut record = with_idle("tracer=idle", slower);
-    for (policy, tracer) in [("thp=always", Tracer::Huge), ("tracer=idle", Tracer::Idle)] {
+    for (policy, tracer) in [
+        ("thp=always", TreeTracer::Huge),
+        ("tracer=idle", TreeTracer::Idle),
+    ] {
         let realisation = record.header.realisations.get_mut(policy);
         realisation.expect("a policy").tracer = tracer;
         for trial in record

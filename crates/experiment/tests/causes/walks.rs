@@ -1,7 +1,7 @@
 //! Page walks: what cheaper translation can save.
 
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::cause::{CauseId, Outcome, Part, WalksFell};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome, Part, WalksFell};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Reading;
@@ -85,7 +85,7 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
     let found = parts.walks.expect("walks");
     assert_eq!(
         (found.outcome, found.effect),
-        (Outcome::Shown, WalksFell::Cheaper)
+        (CauseOutcome::Shown, WalksFell::Cheaper)
     );
     assert_eq!((found.walks.baseline, found.walks.arm), (9e7, 2e6));
     // 0.11 of 12e9 less 0.02 of 10e9 are 1.12e9 of the 2e9 cycles gained.
@@ -98,14 +98,14 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
     let slow = walks(&huge_pages(), 2e6, 12e9, 0.02, 0.001);
     let no_gain = with(&slow, &[("wall_seconds", 4.21)]);
     let parts = figures!(judge(&two(baseline.clone(), no_gain)), Breakdown, Shown);
-    assert_eq!(parts.walks.expect("walks").outcome, Outcome::NotShown);
+    assert_eq!(parts.walks.expect("walks").outcome, CauseOutcome::NotShown);
 
     let elsewhere = walks(&huge_pages(), 9e7, 12e9, 0.11, 0.004);
     let parts = figures!(judge(&two(baseline, elsewhere)), Breakdown, Shown);
     let found = parts.walks.expect("walks");
     assert_eq!(
         (found.outcome, found.effect),
-        (Outcome::Shown, WalksFell::Elsewhere)
+        (CauseOutcome::Shown, WalksFell::Elsewhere)
     );
 }
 

@@ -1,7 +1,7 @@
 //! The choice and its commands, and next steps that reach more pages.
 
-use hugewise_experiment::run::answer::{Answer, Doubt, NextStep, Reach, Step, Word};
-use hugewise_experiment::run::compare::{Answer as Judgement, Why};
+use hugewise_experiment::run::answer::{Answer, Doubt, ManualStep, NextStep, PageReach, Word};
+use hugewise_experiment::run::compare::{PolicyAnswer as Judgement, Why};
 use hugewise_experiment::run::policy::realise::EnvChange;
 use hugewise_experiment::run::policy::{Need, Omission, Policy, Settings, Thp};
 use hugewise_experiment::run::record::Record;
@@ -123,7 +123,7 @@ fn without_effect(record: &Record, own: Option<&str>) -> Answer {
     report.answer().clone()
 }
 
-fn tried(answer: &Answer) -> Vec<(&str, Reach, &str)> {
+fn tried(answer: &Answer) -> Vec<(&str, PageReach, &str)> {
     let tried = steps(answer).into_iter();
     let tried = tried.filter_map(|(step, command)| match step {
         NextStep::TryPolicy { policy, because } => Some((policy.as_str(), *because, command?)),
@@ -187,12 +187,12 @@ fn policies_that_may_reach_more_memory_are_steps() {
     let answer = without_effect(&record, own);
     let collapse = (
         "collapse=every:250ms",
-        Reach::Collapse,
+        PageReach::Collapse,
         "hugewise run --policy=collapse=every:250ms -- sort -n numbers.txt",
     );
     let setting = (
         "args=--parallel=2",
-        Reach::OwnSetting,
+        PageReach::OwnSetting,
         "hugewise run --policy=args=--parallel=2 -- sort -n numbers.txt",
     );
     assert_eq!(tried(&answer), [collapse, setting]);
@@ -206,7 +206,7 @@ fn policies_that_may_reach_more_memory_are_steps() {
     assert!(
         tried(&found)
             .iter()
-            .all(|(_, because, _)| *because == Reach::Collapse)
+            .all(|(_, because, _)| *because == PageReach::Collapse)
     );
 
     // A policy that was tried in vain is no step again.
@@ -225,8 +225,8 @@ fn a_line_without_a_place_for_arguments_gets_none() {
     record.header.plan.shell = true;
     record.header.plan.command = vec!["sort -n x | uniq".to_owned()];
     let answer = without_effect(&record, Some("args=--parallel=2"));
-    let reaches: Vec<Reach> = tried(&answer).iter().map(|it| it.1).collect();
-    assert_eq!(reaches, [Reach::Collapse]);
+    let reaches: Vec<PageReach> = tried(&answer).iter().map(|it| it.1).collect();
+    assert_eq!(reaches, [PageReach::Collapse]);
 }
 
 /// A limit and a call of the parent are steps of their own, since no command does them.
@@ -243,7 +243,7 @@ fn a_call_that_the_parent_makes_is_a_step() {
     let table = table(&record, 0.004);
     let choice = answer_of(&record, table).choice.unwrap();
     let call = "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec".to_owned();
-    assert_eq!(choice.steps, [Step::Call(call)]);
+    assert_eq!(choice.steps, [ManualStep::Call(call)]);
     let lines: Vec<String> = choice.commands.into_iter().map(|it| it.line).collect();
     assert_eq!(
         lines,

@@ -2,10 +2,12 @@
 
 use expect_test::expect_file;
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::answer::{Against, Call, Doubt, Effect, Mechanism, Scope, Word};
-use hugewise_experiment::run::cause::{CauseId, Outcome};
+use hugewise_experiment::run::answer::{
+    Against, Call, ChoiceScope, Doubt, Effect, Mechanism, Word,
+};
+use hugewise_experiment::run::cause::{CauseId, CauseOutcome};
 use hugewise_experiment::run::compare::{
-    self, Answer as Judgement, Change, Comparison, Options, Scale, Statistic, Why,
+    self, Change, Comparison, Options, PolicyAnswer as Judgement, Scale, Statistic, Why,
 };
 use hugewise_experiment::run::metric::Better;
 use hugewise_experiment::run::plan::PrintedMetric;
@@ -36,7 +38,7 @@ fn a_clear_win_is_a_claim_a_choice_and_its_commands() {
     assert_eq!(choice.arm.as_deref(), Some("thp=always"));
     assert_eq!(
         (choice.scope, choice.mechanism),
-        (Scope::AnyRun, Mechanism::Machine)
+        (ChoiceScope::AnyRun, Mechanism::Machine)
     );
     let line = "echo always > /sys/kernel/mm/transparent_hugepage/enabled";
     assert_eq!(to_set(&answer), [line]);
@@ -132,7 +134,7 @@ fn no_effect_is_no_claim_about_speed() {
     let cause = &answer.causes[0];
     assert_eq!(
         (cause.id, cause.outcome),
-        (CauseId::SamePages, Outcome::Shown)
+        (CauseId::SamePages, CauseOutcome::Shown)
     );
     assert_eq!(cause.arm.as_deref(), Some("thp=always"));
     assert_eq!(chosen(&answer), Some("as-is"));

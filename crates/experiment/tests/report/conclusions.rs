@@ -1,7 +1,7 @@
 //! The word of an answer, from which pages the policies got and what their runs show.
 
 use hugewise_experiment::run::answer::{Answer, Call, Doubt, Word};
-use hugewise_experiment::run::compare::{Answer as Judgement, Why};
+use hugewise_experiment::run::compare::{PolicyAnswer as Judgement, Why};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::StopReason;
 

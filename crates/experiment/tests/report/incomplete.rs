@@ -3,7 +3,7 @@
 use hugewise_base::histogram::distribution::{Distribution, Grain};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::answer::{Answer, Call, Doubt, Row, Word};
-use hugewise_experiment::run::compare::{self, Answer as Judgement, Options, Statistic, Why};
+use hugewise_experiment::run::compare::{self, Options, PolicyAnswer as Judgement, Statistic, Why};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::{Removal, RemovalReason, StopReason};
 use hugewise_experiment::run::report::Report;

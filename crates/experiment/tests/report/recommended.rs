@@ -1,10 +1,10 @@
 //! The choice among equals, of arguments and of malloc, and what too few rounds and user time show.
 
 use hugewise_experiment::run::answer::{
-    Answer, Call, Covers, Doubt, Mechanism, NextStep, Step, Word,
+    Answer, Call, Covers, Doubt, ManualStep, Mechanism, NextStep, Word,
 };
 use hugewise_experiment::run::compare::Preference;
-use hugewise_experiment::run::policy::realise::{EnvChange, ThpPrctl, Tracer};
+use hugewise_experiment::run::policy::realise::{EnvChange, ThpPrctl, TreeTracer};
 use hugewise_experiment::run::policy::{Malloc, Policy, Settings, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::trial::Reading;
@@ -246,7 +246,7 @@ fn arguments_of_a_long_command_are_a_step() {
     let answer = answer(&told(&["memcached", &long], "args=-L -v"));
     let choice = answer.choice.unwrap();
     assert_eq!(choice.commands, []);
-    assert_eq!(choice.steps, [Step::Arguments("-L -v".to_owned())]);
+    assert_eq!(choice.steps, [ManualStep::Arguments("-L -v".to_owned())]);
 }
 
 /// `exec` would put them behind the shell.
@@ -259,7 +259,7 @@ fn a_traced_policy_has_its_arguments_in_the_command() {
     let realisation = realisation.expect("a realisation");
     realisation.files = Vec::new();
     realisation.prctl = ThpPrctl::Leave;
-    realisation.tracer = Tracer::Huge;
+    realisation.tracer = TreeTracer::Huge;
     let line = "hugewise exec --policy thp=always -- memcached -L -m 512";
     let answer = answer(&record);
     assert_eq!(to_set(&answer), [line]);
@@ -284,7 +284,7 @@ fn an_open_policy_that_needs_no_tracer_and_has_as_many_huge_pages_is_to_be_decid
         let always = record.header.realisations.get_mut("thp=always");
         let always = always.expect("a realisation");
         always.files = Vec::new();
-        always.tracer = Tracer::Huge;
+        always.tracer = TreeTracer::Huge;
         let answer = answer(&record);
         assert_eq!(chosen(&answer), Some("thp=always"));
         let steps = steps(&answer).into_iter();

@@ -2,7 +2,7 @@
 //! host takes free memory back, measured before trials were preceded by a touch of their memory.
 
 use hugewise_experiment::run::answer::{Call, Doubt, Word};
-use hugewise_experiment::run::compare::{self, Answer as Judgement, Options};
+use hugewise_experiment::run::compare::{self, Options, PolicyAnswer as Judgement};
 use hugewise_experiment::run::plan::JudgeBy;
 use hugewise_experiment::run::record::{self, Record};
 use hugewise_experiment::run::report::Report;

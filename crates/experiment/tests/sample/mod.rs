@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use hugewise_base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::compare::{
-    Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
+    Change, Comparison, Control, PolicyAnswer, Scale, Statistic, Table, Verdict,
 };
 use hugewise_experiment::run::plan::{Blocks, Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_experiment::run::policy::realise::{Realisation, ThpPrctl};
@@ -453,7 +453,7 @@ pub fn table(record: &Record, half: f64) -> Table {
                 .map(|policy| comparison(record, metric, &policy.name, half))
         })
         .collect();
-    let answers: BTreeMap<String, Answer> = comparisons
+    let answers: BTreeMap<String, PolicyAnswer> = comparisons
         .iter()
         .filter(|comparison| comparison.metric == "wall_seconds")
         .map(|comparison| (comparison.policy.clone(), answer(comparison.change)))
@@ -517,26 +517,26 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
     }
 }
 
-fn answer(change: Change) -> Answer {
+fn answer(change: Change) -> PolicyAnswer {
     match change {
-        Change::Higher => Answer::Worse,
-        Change::Lower => Answer::Better,
-        Change::NoDifference => Answer::NoDifference,
-        Change::CannotTell => Answer::NotDecided,
+        Change::Higher => PolicyAnswer::Worse,
+        Change::Lower => PolicyAnswer::Better,
+        Change::NoDifference => PolicyAnswer::NoDifference,
+        Change::CannotTell => PolicyAnswer::NotDecided,
     }
 }
 
 fn best(
     record: &Record,
     comparisons: &[Comparison],
-    answers: &BTreeMap<String, Answer>,
+    answers: &BTreeMap<String, PolicyAnswer>,
 ) -> Option<String> {
     if answers.is_empty() {
         return None;
     }
     comparisons
         .iter()
-        .filter(|c| c.metric == "wall_seconds" && answers[&c.policy] == Answer::Better)
+        .filter(|c| c.metric == "wall_seconds" && answers[&c.policy] == PolicyAnswer::Better)
         .min_by(|a, b| f64::total_cmp(&a.ratio.unwrap(), &b.ratio.unwrap()))
         .map(|comparison| comparison.policy.clone())
         .or_else(|| Some(record.header.plan.baseline.clone()))

@@ -16,7 +16,7 @@ use super::spending::Spending;
 use super::tally::{Tally, Unit};
 use crate::period::{GUARDRAILS, LATENCY, better};
 use crate::plan::{Moment, Plan};
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::compare::PolicyAnswer;
 use hugewise_experiment::run::metric::Better;
 use hugewise_experiment::run::stats::holm;
 
@@ -149,7 +149,7 @@ pub struct ArmReport {
     /// Its name.
     pub arm: String,
     /// The answer of the metric that decides.
-    pub answer: Answer,
+    pub answer: PolicyAnswer,
     /// Why it is not decided, where a check forbids an answer.
     pub reason: Option<String>,
     /// All metrics.
@@ -181,12 +181,12 @@ pub enum Word {
 impl Word {
     /// The answer of an arm by this metric.
     #[must_use]
-    pub fn answer(self) -> Answer {
+    pub fn answer(self) -> PolicyAnswer {
         match self {
-            Self::Better => Answer::Better,
-            Self::Worse => Answer::Worse,
-            Self::NoDifference => Answer::NoDifference,
-            Self::NotDecided | Self::Fact => Answer::NotDecided,
+            Self::Better => PolicyAnswer::Better,
+            Self::Worse => PolicyAnswer::Worse,
+            Self::NoDifference => PolicyAnswer::NoDifference,
+            Self::NotDecided | Self::Fact => PolicyAnswer::NotDecided,
         }
     }
 }
@@ -369,8 +369,8 @@ impl Analysis {
             };
             let decides = arm.metrics.iter().find(|it| it.metric == self.metric);
             arm.answer = match arm.reason {
-                Some(_) => Answer::NotDecided,
-                None => decides.map_or(Answer::NotDecided, |it| it.answer.answer()),
+                Some(_) => PolicyAnswer::NotDecided,
+                None => decides.map_or(PolicyAnswer::NotDecided, |it| it.answer.answer()),
             };
         }
     }

@@ -4,7 +4,7 @@ use super::analysis::{Analysis, ArmReport, Counts, MetricReport, Proofs, TURNS, 
 use super::foresight::Basis;
 use super::loss::{ALARM, Loss};
 use super::scale::Scale;
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::compare::PolicyAnswer;
 use hugewise_experiment::run::metric::Better;
 use hugewise_text::Tone;
 use hugewise_text::csv::{Csv, number, optional};
@@ -53,10 +53,10 @@ pub fn document(analysis: &Analysis) -> Document {
     document
 }
 
-fn tone(answer: Answer) -> Tone {
+fn tone(answer: PolicyAnswer) -> Tone {
     match answer {
-        Answer::Better => Tone::Good,
-        Answer::Worse => Tone::Bad,
+        PolicyAnswer::Better => Tone::Good,
+        PolicyAnswer::Worse => Tone::Bad,
         _ => Tone::Strong,
     }
 }
@@ -70,9 +70,9 @@ fn sentence(analysis: &Analysis, arm: &ArmReport) -> String {
     let size = report.and_then(with_interval);
     let size = size.map_or(String::new(), |size| format!(" by {size}"));
     match arm.answer {
-        Answer::Better => format!("{name} helps: it changes {metric}{size}."),
-        Answer::Worse => format!("{name} hurts: it changes {metric}{size}."),
-        Answer::NoDifference => {
+        PolicyAnswer::Better => format!("{name} helps: it changes {metric}{size}."),
+        PolicyAnswer::Worse => format!("{name} hurts: it changes {metric}{size}."),
+        PolicyAnswer::NoDifference => {
             let band = chosen_percent(analysis.band);
             match report.and_then(|it| it.base) {
                 Some(_) => format!(

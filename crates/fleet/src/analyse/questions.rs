@@ -15,7 +15,7 @@ use super::tally::{Tally, Time, Unit};
 use crate::Ending;
 use crate::period::{GUARDRAILS, OOM_KILLS};
 use crate::unit::UnitKind;
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::compare::PolicyAnswer;
 use hugewise_experiment::run::stats::holm;
 
 const SPILL_OVER_SEED: u64 = 0x7370_696c;
@@ -39,7 +39,7 @@ impl Asked<'_> {
         });
         ArmReport {
             arm: self.arm.to_owned(),
-            answer: Answer::NotDecided,
+            answer: PolicyAnswer::NotDecided,
             reason: None,
             metrics: metrics.collect(),
             losses: self.losses(),

@@ -457,7 +457,7 @@ fn treated_hosts_that_vanish_forbid_an_answer() {
         assert_eq!(kept.arms[0].reason, None);
         assert_eq!(
             kept.arms[0].answer,
-            hugewise_experiment::run::compare::Answer::Better
+            hugewise_experiment::run::compare::PolicyAnswer::Better
         );
         let reason = lost.arms[0].reason.as_deref();
         assert!(
@@ -466,7 +466,7 @@ fn treated_hosts_that_vanish_forbid_an_answer() {
         );
         assert_eq!(
             lost.arms[0].answer,
-            hugewise_experiment::run::compare::Answer::NotDecided
+            hugewise_experiment::run::compare::PolicyAnswer::NotDecided
         );
     }
 }

@@ -119,7 +119,7 @@ impl<'a> Rivals<'a> {
 mod tests {
     use std::path::Path;
 
-    use hugewise_experiment::run::policy::realise::Tracer;
+    use hugewise_experiment::run::policy::realise::TreeTracer;
     use hugewise_experiment::run::record::Record;
     use hugewise_experiment::run::trial::Reading;
 
@@ -129,7 +129,7 @@ mod tests {
     const MIB: f64 = 1_048_576.0;
 
     /// The usual policies of an ordinary user, `thp=always` by this means.
-    fn record(tracer: Tracer) -> Record {
+    fn record(tracer: TreeTracer) -> Record {
         let kept = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../docs/records/python-dict.jsonl"
@@ -154,7 +154,7 @@ mod tests {
     }
 
     /// What is spared where `thp=always` makes so many MiB huge, and `malloc=thp`.
-    fn spared(tracer: Tracer, always: f64, malloc: f64) -> Vec<String> {
+    fn spared(tracer: TreeTracer, always: f64, malloc: f64) -> Vec<String> {
         let record = record(tracer);
         let reach = UsualReach::default();
         let mut spared = Vec::new();
@@ -179,15 +179,18 @@ mod tests {
     #[test]
     fn a_tracer_is_spared_where_malloc_reaches_as_much() {
         let both = ["thp=always", "tracer=idle"];
-        assert_eq!(spared(Tracer::Huge, 26.0, 224.0), both);
-        assert_eq!(spared(Tracer::Huge, 224.0, 220.0), both);
-        assert!(spared(Tracer::Huge, 224.0, 26.0).is_empty());
-        assert!(spared(Tracer::Huge, 0.0, 0.0).is_empty());
+        assert_eq!(spared(TreeTracer::Huge, 26.0, 224.0), both);
+        assert_eq!(spared(TreeTracer::Huge, 224.0, 220.0), both);
+        assert!(spared(TreeTracer::Huge, 224.0, 26.0).is_empty());
+        assert!(spared(TreeTracer::Huge, 0.0, 0.0).is_empty());
     }
 
     #[test]
     fn malloc_alone_is_spared_where_the_setting_reaches_as_much() {
-        assert_eq!(spared(Tracer::None, 224.0, 226.0), ["thp=never,malloc=thp"]);
-        assert!(spared(Tracer::None, 26.0, 224.0).is_empty());
+        assert_eq!(
+            spared(TreeTracer::None, 224.0, 226.0),
+            ["thp=never,malloc=thp"]
+        );
+        assert!(spared(TreeTracer::None, 26.0, 224.0).is_empty());
     }
 }

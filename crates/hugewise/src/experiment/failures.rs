@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hugewise_experiment::run::policy::realise::{Realisation, Tracer};
+use hugewise_experiment::run::policy::realise::{Realisation, TreeTracer};
 use hugewise_experiment::run::policy::{Means, Policy};
 use hugewise_experiment::run::record::{Header, RemovalReason};
 use hugewise_experiment::run::trial::{Clash, Trial};
@@ -111,7 +111,7 @@ fn clash(realisation: &Realisation, trial: &Trial) -> Option<Clash> {
 
 /// The policy with another means, if a tracer breaks the command and the user did not ask for one.
 pub fn without_tracer(policy: &Policy, realisation: &Realisation, clash: Clash) -> Option<Policy> {
-    let may_change = policy.settings.means.is_none() && realisation.tracer == Tracer::Huge;
+    let may_change = policy.settings.means.is_none() && realisation.tracer == TreeTracer::Huge;
     (clash.is_about_tracing() && may_change).then(|| {
         let mut other = policy.clone();
         other.settings.means = Some(Means::Preload);

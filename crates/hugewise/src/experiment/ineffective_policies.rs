@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_experiment::run::policy::cannot_act::not_preloaded;
 use hugewise_experiment::run::policy::realise::Realisation;
-use hugewise_experiment::run::policy::{Executable, Policy, Program, Settings, cannot_act};
+use hugewise_experiment::run::policy::{Executable, ObservedProgram, Policy, Settings, cannot_act};
 use hugewise_experiment::run::record::{Header, Removal, RemovalReason};
 use hugewise_experiment::run::trial::Trial;
 use hugewise_linux::apply::executable::read_executable;
@@ -107,7 +107,7 @@ impl IdlePolicies {
         let realisation = |name: &str| header.realisations.get(name);
         let preloaded = realisation(&trial.policy).and_then(|set| set.preload.as_ref());
         let preloaded = preloaded.map(|path| std::fs::canonicalize(path).unwrap_or_default());
-        let program = Program {
+        let program = ObservedProgram {
             tree,
             executable: executable.as_ref(),
             preloaded: preloaded.as_deref().and_then(Path::to_str),

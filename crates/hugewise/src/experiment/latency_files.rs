@@ -12,7 +12,7 @@ use hugewise_base::glob::{fits, is_pattern};
 use hugewise_experiment::loadgen;
 use hugewise_experiment::loadgen::Reply;
 use hugewise_experiment::run::plan::service::Places;
-use hugewise_experiment::run::plan::{LatencySource, Place};
+use hugewise_experiment::run::plan::{LatencyPlace, LatencySource};
 use hugewise_linux::collect::service::LastLook;
 use hugewise_linux::file::read::{open_regular, read_within};
 
@@ -45,11 +45,11 @@ impl LatencyFiles {
     /// Looks before a trial. Relative paths are relative to the workload's directory.
     pub fn before(source: Option<&LatencySource>, directory: Option<&Path>) -> Self {
         match source.map(|source| &source.place) {
-            None | Some(Place::Stdout) => Self::Stdout,
-            Some(Place::Files(path)) if path.starts_with(FOLDER) => {
+            None | Some(LatencyPlace::Stdout) => Self::Stdout,
+            Some(LatencyPlace::Files(path)) if path.starts_with(FOLDER) => {
                 Self::Folder(TrialFolder::new(path.clone()))
             }
-            Some(Place::Files(path)) => Self::Changed(ChangedFiles::before(path, directory)),
+            Some(LatencyPlace::Files(path)) => Self::Changed(ChangedFiles::before(path, directory)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Metrics that the user names: those that do not exist are refused before anything runs.
 
 use anyhow::Result;
-use hugewise_experiment::run::gate::{Gate, Subject};
+use hugewise_experiment::run::gate::{Gate, GateSubject};
 use hugewise_experiment::run::metric::{self, MetricId};
 use hugewise_experiment::run::plan::{PrintedMetric, Program};
 use hugewise_text::suggest::nearest;
@@ -16,12 +16,12 @@ pub(super) fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
 /// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
 pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Program]) -> Result<()> {
     let exists = |gate: &&Gate| match gate.subject {
-        Subject::Metric => is_known(&gate.metric, printed),
-        Subject::Interaction => !programs.is_empty(),
+        GateSubject::Metric => is_known(&gate.metric, printed),
+        GateSubject::Interaction => !programs.is_empty(),
     };
     match gates.iter().find(|gate| !exists(gate)) {
         None => Ok(()),
-        Some(gate) if gate.subject == Subject::Interaction => Err(exit::usage(format!(
+        Some(gate) if gate.subject == GateSubject::Interaction => Err(exit::usage(format!(
             "--fail-if '{gate}': an interaction is one of programs and policies; name the programs \
              with --program"
         ))),

@@ -13,7 +13,8 @@ use hugewise_experiment::run::compare::fewest_rounds_of;
 use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::plan::service::CommandLine;
 use hugewise_experiment::run::plan::{
-    Blocks, Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, USUAL_TIME, arms,
+    Blocks, Bounds, Criterion, HostMemory, LatencyPlace, LatencySource, Plan, Program, USUAL_TIME,
+    arms,
 };
 use hugewise_experiment::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_experiment::run::policy::{
@@ -242,14 +243,14 @@ impl Options {
     }
 
     fn check_latency(&self) -> Result<()> {
-        let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
+        let from_stdout = |source: &LatencySource| source.place == LatencyPlace::Stdout;
         if self.output == Some(Streams::Show) && self.latency.as_ref().is_some_and(from_stdout) {
             return Err(exit::usage(
                 "--output show leaves no stdout for --latency to read; use --output keep",
             ));
         }
         match self.latency.as_ref().map(|source| &source.place) {
-            Some(Place::Files(path)) => self.check_latency_path(path),
+            Some(LatencyPlace::Files(path)) => self.check_latency_path(path),
             _ => Ok(()),
         }
     }

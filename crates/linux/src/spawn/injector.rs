@@ -6,7 +6,7 @@ use hugewise_experiment::run::trial::Tracing;
 
 use super::collapser::{Collapser, Schedule};
 use super::tracee::{Options, Stop};
-use super::tracer::Tracer;
+use super::tracer::TreeTracer;
 use super::wire::Order;
 
 /// The one that a policy asks for.
@@ -15,7 +15,7 @@ pub(super) enum Injector {
     /// Nobody.
     None,
     /// Advises memory when it is mapped.
-    Advice(Box<Tracer>),
+    Advice(Box<TreeTracer>),
     /// Makes memory and code huge that is in use.
     Collapse(Box<Collapser>),
 }
@@ -24,7 +24,7 @@ impl Injector {
     /// For the tree of `main`.
     pub(super) fn new(order: &Order, main: i32) -> Self {
         let schedule = Schedule::new(order.collapse, order.text);
-        match (Tracer::new(&order.tracer, main), schedule) {
+        match (TreeTracer::new(&order.tracer, main), schedule) {
             (Some(tracer), _) => Self::Advice(Box::new(tracer)),
             (None, Some(schedule)) => Self::Collapse(Box::new(Collapser::new(schedule, main))),
             (None, None) => Self::None,

@@ -21,7 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
+use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, TreeTracer};
 use hugewise_experiment::run::policy::{Collapse, Numa, Text, environment};
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ pub struct Launch {
     /// What is done with the per-process THP switch.
     pub prctl: ThpPrctl,
     /// Whether its tree is traced to advise its memory.
-    pub tracer: Tracer,
+    pub tracer: TreeTracer,
     /// When the memory that its tree has in use is made huge; not together with a tracer.
     pub collapse: Option<Collapse>,
     /// Whether its code is put into huge pages; not together with a tracer.
@@ -122,7 +122,7 @@ impl Launch {
             command,
             environment: Vec::new(),
             prctl: ThpPrctl::Leave,
-            tracer: Tracer::None,
+            tracer: TreeTracer::None,
             collapse: None,
             text: None,
             identity: None,

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use hugewise_base::host::ThpDisable;
 use hugewise_base::missing::Missing;
-use hugewise_experiment::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_experiment::run::policy::realise::{ThpPrctl, TreeTracer};
 use hugewise_experiment::run::policy::{Collapse, Numa, Text};
 use hugewise_experiment::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
@@ -40,7 +40,7 @@ pub(super) struct Order {
     pub(super) command: Vec<Vec<u8>>,
     pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) prctl: ThpPrctl,
-    pub(super) tracer: Tracer,
+    pub(super) tracer: TreeTracer,
     pub(super) numa: Option<Numa>,
     pub(super) cgroup: Option<CgroupPlan>,
     pub(super) collapse: Option<Collapse>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use hugewise_experiment::run::policy::realise::Tracer;
+use hugewise_experiment::run::policy::realise::TreeTracer;
 use hugewise_experiment::run::trial::{Clash, Outcome, Tracing};
 use hugewise_linux::spawn::{Launch, try_tracing};
 
@@ -39,7 +39,7 @@ fn can_advise(name: &str) -> bool {
     false
 }
 
-fn traced(tracer: Tracer, launch: Launch) -> Launch {
+fn traced(tracer: TreeTracer, launch: Launch) -> Launch {
     Launch { tracer, ..launch }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn untold_memory_becomes_huge() {
         return;
     }
     for identity in identities() {
-        let mut launch = traced(Tracer::Huge, lab(&["touch", "--pages", PAGES]));
+        let mut launch = traced(TreeTracer::Huge, lab(&["touch", "--pages", PAGES]));
         launch.identity = identity;
         let seen = all_huge(&launch);
         assert_eq!(said(&seen), "pages 23029 faults 545\n");
@@ -69,12 +69,12 @@ pub(super) fn an_idle_tracer_changes_nothing() {
         let seen = observe(&traced(tracer, lab(&["touch", "--pages", PAGES])));
         (said(&seen), seen.read_back.tracing)
     };
-    let (without, none) = tracing(Tracer::None);
+    let (without, none) = tracing(TreeTracer::None);
     assert_eq!(none, None);
-    let (idle, did) = tracing(Tracer::Idle);
+    let (idle, did) = tracing(TreeTracer::Idle);
     assert_eq!(idle, without);
     let stops = |tracing: Option<Tracing>| tracing.map(|did| (did.stops, did.ranges));
-    assert_eq!(stops(did), stops(tracing(Tracer::Huge).1));
+    assert_eq!(stops(did), stops(tracing(TreeTracer::Huge).1));
 }
 
 /// Children, threads and programs that are executed: each has its own memory advised, and what
@@ -91,7 +91,7 @@ pub(super) fn whole_trees_are_advised() {
         launch.environment.clone_from(&environment);
         observe(&launch)
     };
-    let seen = of(Tracer::Huge);
+    let seen = of(TreeTracer::Huge);
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
     assert_eq!(
         said(&seen).matches("faults 545\n").count(),
@@ -100,7 +100,7 @@ pub(super) fn whole_trees_are_advised() {
         said(&seen)
     );
     let faults = value(&seen, "minor_faults_total");
-    let plain = value(&of(Tracer::None), "minor_faults_total");
+    let plain = value(&of(TreeTracer::None), "minor_faults_total");
     let (saved, each) = (plain - faults, 44.0 * 511.0);
     let all_small = mode() == "madvise";
     assert!(
@@ -131,7 +131,7 @@ pub(super) fn signals_do_not_disturb_the_advice() {
     }
     for _ in 0..20 {
         let launch = command(&[&program.display().to_string()]);
-        let seen = observe(&traced(Tracer::Huge, launch));
+        let seen = observe(&traced(TreeTracer::Huge, launch));
         let tail = String::from_utf8_lossy(&seen.stderr_tail).into_owned();
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 }, "{tail}");
         assert_eq!(said(&seen), "64\n");
@@ -175,7 +175,7 @@ pub(super) fn a_killed_tracer_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let pids = folder.path().join("pids");
         let script = format!("exec >{}; {line}", pids.display());
-        let seen = attempt(&traced(Tracer::Huge, shell(&script)));
+        let seen = attempt(&traced(TreeTracer::Huge, shell(&script)));
         assert!(seen.is_err(), "the keeper was killed: {seen:?}");
         eventually("the tree is gone", || {
             let pids = std::fs::read_to_string(&pids).unwrap_or_default();
@@ -196,7 +196,7 @@ pub(super) fn a_program_with_its_own_filter_runs_on() {
     };
     for (before, ranges) in [("0", 0), ("1", 1)] {
         let words = [&program.display().to_string(), before];
-        let seen = observe(&traced(Tracer::Huge, command(&words)));
+        let seen = observe(&traced(TreeTracer::Huge, command(&words)));
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
         let did = seen.read_back.tracing.unwrap();
         assert_eq!(did.ranges, ranges, "memory before the filter is advised");
@@ -239,7 +239,7 @@ pub(super) fn what_tracing_takes_is_said() {
         return;
     }
     let beyond = |launch: &Launch| observe(launch).read_back.tracing.unwrap().beyond;
-    let mut launch = traced(Tracer::Huge, command(&["/bin/su", "--version"]));
+    let mut launch = traced(TreeTracer::Huge, command(&["/bin/su", "--version"]));
     if hugewise_linux::machine::identity::is_root() {
         assert_eq!(beyond(&launch), Vec::<String>::new(), "root loses nothing");
         launch.identity = Some(nobody());

@@ -6,7 +6,7 @@ use super::super::{Latency, Load, LoadReport, ReadError, lines, number};
 use super::decode;
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
-use crate::run::trial::{Interval, Pacing};
+use crate::run::trial::{Pacing, RequestInterval};
 
 /// What is written relative to the beginning of a log is less than it by this at least, in
 /// seconds (a year; `HistogramLogReader`).
@@ -119,11 +119,11 @@ impl<'a> Row<'a> {
         })
     }
 
-    fn interval(&self, base: f64, requests: Distribution) -> Interval {
+    fn interval(&self, base: f64, requests: Distribution) -> RequestInterval {
         let from = base + self.start;
         // Times before 1970 become its beginning, and so lie outside of every trial.
         let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
-        Interval {
+        RequestInterval {
             from_unix_ns: nanoseconds(from),
             to_unix_ns: nanoseconds(from + self.length),
             requests,

@@ -11,13 +11,13 @@ pub struct Choice {
     /// The arm; `None` when it is not decided, so that the baseline stays for now.
     pub arm: Option<String>,
     /// The runs that it is for.
-    pub scope: Scope,
+    pub scope: ChoiceScope,
     /// What it changes.
     pub mechanism: Mechanism,
     /// The commands that set it, in order. Empty when there is nothing to set.
     pub commands: Vec<Command>,
     /// What no command does.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ManualStep>,
     /// Settings of the machine that the baseline had too: conditions of the experiment, not its result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Command>,
@@ -32,7 +32,7 @@ pub struct Choice {
 /// The runs that a choice is for.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum ChoiceScope {
     /// All runs.
     AnyRun,
     /// Runs that follow each other within this many seconds.
@@ -71,7 +71,7 @@ pub struct Command {
 /// A step that no command does.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum ManualStep {
     /// A call that the parent makes before exec.
     Call(String),
     /// Limits of a cgroup, as `MemoryMax=1G`.

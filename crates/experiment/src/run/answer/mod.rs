@@ -37,13 +37,13 @@ pub use arm::{Applied, Arm, ArmRole, Pages};
 pub use build::pages::changed_no_page;
 pub use build::{Beside, Source, answer, describe, program_name};
 pub use cell_view::{CellRow, CellView};
-pub use choice::{Choice, Command, Mechanism, Scope, Step, Tie};
+pub use choice::{Choice, ChoiceScope, Command, ManualStep, Mechanism, Tie};
 pub use circumstances::{Circumstances, Disturbance, Machine};
 pub use claim::{
     Against, Budget, Call, Claim, ClaimId, Contrast, Covers, Effect, Interval, Needs, When,
 };
 pub use doubt::Doubt;
-pub use next::{Next, Reach, Step as NextStep};
+pub use next::{Next, NextStep, PageReach};
 pub use row::{Cell, MetricFacts, Row};
 pub use switchback::Switchback;
 

@@ -8,7 +8,7 @@ use super::{ClaimId, Command};
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Next {
     /// What it is for.
-    pub step: Step,
+    pub step: NextStep,
     /// About how many minutes it takes.
     pub minutes: Option<u64>,
     /// The command; `None` when there is none to give.
@@ -21,7 +21,7 @@ impl Next {
     pub fn goes_on(&self) -> bool {
         matches!(
             self.step,
-            Step::Decide { .. } | Step::MoreStarts { .. } | Step::Continue
+            NextStep::Decide { .. } | NextStep::MoreStarts { .. } | NextStep::Continue
         )
     }
 }
@@ -29,7 +29,7 @@ impl Next {
 /// The purpose of a next step.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "step")]
-pub enum Step {
+pub enum NextStep {
     /// More rounds decide an open claim, if the effect stays near its estimate.
     Decide {
         /// The claim.
@@ -66,7 +66,7 @@ pub enum Step {
         /// The policy.
         policy: String,
         /// Why it may.
-        because: Reach,
+        because: PageReach,
     },
     /// The same policy without its tracer or library.
     WithoutMechanism {
@@ -92,7 +92,7 @@ pub enum Step {
 /// Why a policy may reach pages which no other one reached.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum PageReach {
     /// All policies had as many huge pages; small pages are the contrast.
     SmallPages,
     /// Memory in use can be made huge while the program runs.

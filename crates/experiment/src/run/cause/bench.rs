@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::context::{MissingInput, Told, View};
-use super::{Kind, Outcome};
+use super::{CauseOutcome, Kind};
 use crate::run::cells::suite::HUGE;
-use crate::run::cells::{Bench, Cell};
+use crate::run::cells::{Bench, BenchCell};
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::cells::{CellMetric, PageKind, pages_name, pages_of};
@@ -48,9 +48,9 @@ pub(super) fn no_difference(view: &View<'_, '_>) -> Told {
         found.bound = found.bound.max((low - 1.0).abs()).max((high - 1.0).abs());
     }
     let outcome = match () {
-        () if found.differ > 0 => Outcome::NotShown,
-        () if found.bound <= WIDEST => Outcome::Shown,
-        () => Outcome::CannotTell,
+        () if found.differ > 0 => CauseOutcome::NotShown,
+        () if found.bound <= WIDEST => CauseOutcome::Shown,
+        () => CauseOutcome::CannotTell,
     };
     Ok(Some((outcome, Kind::NoDifference(found))))
 }
@@ -83,7 +83,7 @@ const RATE: &str = CellMetric::RateBytesPerSecond.name();
 pub(super) fn zero_page(view: &View<'_, '_>) -> Told {
     let cells = cells_of(view, "memory");
     let shares = cells.filter_map(|cell| Some((cell, zero_share(view, cell)?)));
-    let shares: Vec<(&Cell, f64)> = shares.collect();
+    let shares: Vec<(&BenchCell, f64)> = shares.collect();
     let zero = shares.iter().filter(|(_, share)| *share >= 0.5);
     let zero = zero.map(|(cell, _)| Misread::of(view, cell));
     let zero = zero.collect::<Result<Vec<Misread>, MissingInput>>()?;
@@ -94,18 +94,18 @@ pub(super) fn zero_page(view: &View<'_, '_>) -> Told {
         of_zero_page,
         worst: zero.into_iter().max_by(larger),
     };
-    let outcome = Outcome::shown_if(of_zero_page > 0);
+    let outcome = CauseOutcome::shown_if(of_zero_page > 0);
     Ok((reading > 0).then_some((outcome, Kind::ZeroPageSource(found))))
 }
 
 impl Misread {
-    fn of(view: &View<'_, '_>, cell: &Cell) -> Result<Self, MissingInput> {
+    fn of(view: &View<'_, '_>, cell: &BenchCell) -> Result<Self, MissingInput> {
         let words = cell.parts().map(|word| match word {
             "untouched" => "written",
             other => other,
         });
         let words: Vec<&str> = words.collect();
-        let written = Cell::of(&words).ok().filter(|written| written != cell);
+        let written = BenchCell::of(&words).ok().filter(|written| written != cell);
         let written = written.and_then(|written| view.here(written.reading(RATE)).ok());
         Ok(Self {
             cell: cell.to_string(),
@@ -123,7 +123,7 @@ impl Misread {
 
 /// Returns the part of a cell's source that was the zero page; `None` for a cell that reads nothing else than it writes,
 /// and when nobody could look.
-fn zero_share(view: &View<'_, '_>, cell: &Cell) -> Option<f64> {
+fn zero_share(view: &View<'_, '_>, cell: &BenchCell) -> Option<f64> {
     let length = cell.number(2)? as f64 * cell.number(4)? as f64;
     let sum = |kinds: &[PageKind]| -> Option<f64> {
         let names = kinds.iter().map(|&kind| pages_name("source", kind));
@@ -167,12 +167,12 @@ pub(super) fn prefault(view: &View<'_, '_>) -> Told {
         share,
         store_share,
     };
-    let outcome = Outcome::shown_if(share < 0.5);
+    let outcome = CauseOutcome::shown_if(share < 0.5);
     Ok(Some((outcome, Kind::ReadFirstPrefault(found))))
 }
 
 /// Returns the part of a buffer that huge pages mapped, of all that is known about it.
-fn huge_share(view: &View<'_, '_>, cell: &Cell, buffer: &str) -> Option<f64> {
+fn huge_share(view: &View<'_, '_>, cell: &BenchCell, buffer: &str) -> Option<f64> {
     let prefix = cell.reading("");
     let trial = arm_trials(view.context.record, view.arm).next()?;
     let (mut huge, mut all) = (0.0, 0.0);
@@ -214,11 +214,11 @@ pub(super) fn growth(view: &View<'_, '_>) -> Told {
     let Some(huge_page_bytes) = view.context.host().pmd_bytes() else {
         return Ok(None);
     };
-    let step = |cell: &Cell| cell.number(1).unwrap_or(0);
+    let step = |cell: &BenchCell| cell.number(1).unwrap_or(0);
     let cells = cells_of(view, "growth");
     let cells =
         cells.filter(|cell| cell.part(2) == Some("aligned") && cell.part(3) == Some("at-once"));
-    let (below, whole): (Vec<&Cell>, Vec<&Cell>) =
+    let (below, whole): (Vec<&BenchCell>, Vec<&BenchCell>) =
         cells.partition(|cell| step(cell) < huge_page_bytes);
     let (below, whole) = (each(view, below, HUGE)?, each(view, whole, HUGE)?);
     let much = whole.iter().filter(|(_, share)| *share >= MUCH);
@@ -236,7 +236,7 @@ pub(super) fn growth(view: &View<'_, '_>) -> Told {
         step_whole_bytes: step(best),
         share_whole,
     };
-    let outcome = Outcome::shown_if(share_below <= HARDLY && share_whole >= MUCH);
+    let outcome = CauseOutcome::shown_if(share_below <= HARDLY && share_whole >= MUCH);
     Ok(Some((outcome, Kind::GrowthBelowHugePage(found))))
 }
 
@@ -265,14 +265,14 @@ fn largest_part(view: &View<'_, '_>, metric: CellMetric) -> Told {
 
     let shares = each(view, cells_of(view, "slab"), metric.name())?;
     Ok(largest(&shares).map(|(cell, share)| {
-        let outcome = Outcome::shown_if(share >= GOOD_PART);
+        let outcome = CauseOutcome::shown_if(share >= GOOD_PART);
         let cell = cell.part(0).unwrap_or_default().to_owned();
         (outcome, Kind::LargeShare(LargeShare { share, cell }))
     }))
 }
 
 /// Returns the cells of an experiment with this suite; none for another.
-fn cells_of<'a>(view: &View<'_, 'a>, suite: &'a str) -> impl Iterator<Item = &'a Cell> {
+fn cells_of<'a>(view: &View<'_, 'a>, suite: &'a str) -> impl Iterator<Item = &'a BenchCell> {
     let bench: Option<&'a Bench> = view.context.record.header.plan.bench.as_ref();
     let bench = bench.filter(|bench| bench.suite == suite);
     bench.into_iter().flat_map(|bench| &bench.cells)
@@ -281,15 +281,15 @@ fn cells_of<'a>(view: &View<'_, 'a>, suite: &'a str) -> impl Iterator<Item = &'a
 /// Returns a metric of each cell under the arm, with the cell.
 fn each<'b>(
     view: &View<'_, '_>,
-    cells: impl IntoIterator<Item = &'b Cell>,
+    cells: impl IntoIterator<Item = &'b BenchCell>,
     metric: &str,
-) -> Result<Vec<(&'b Cell, f64)>, MissingInput> {
-    let read = |cell: &'b Cell| Ok((cell, view.here(cell.reading(metric))?));
+) -> Result<Vec<(&'b BenchCell, f64)>, MissingInput> {
+    let read = |cell: &'b BenchCell| Ok((cell, view.here(cell.reading(metric))?));
     cells.into_iter().map(read).collect()
 }
 
 /// Returns the cell with the largest value.
-fn largest<'b>(values: &[(&'b Cell, f64)]) -> Option<(&'b Cell, f64)> {
+fn largest<'b>(values: &[(&'b BenchCell, f64)]) -> Option<(&'b BenchCell, f64)> {
     let largest = values.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     largest.copied()
 }

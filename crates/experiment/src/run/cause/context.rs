@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::paired::PairedRounds;
-use super::{Kind, Outcome};
+use super::{CauseOutcome, Kind};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::run::compare::medians::Medians;
-use crate::run::compare::{Answer, Change, Comparison, Statistic, Table};
+use crate::run::compare::{Change, Comparison, PolicyAnswer, Statistic, Table};
 use crate::run::policy::defaults::mode_in_force;
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::Record;
@@ -52,7 +52,7 @@ impl Pair {
 }
 
 /// The result of a rule for one arm; `None` when the rule does not apply.
-pub(super) type Told = Result<Option<(Outcome, Kind)>, MissingInput>;
+pub(super) type Told = Result<Option<(CauseOutcome, Kind)>, MissingInput>;
 
 /// A rule for one arm.
 pub(super) type Ask = fn(&View<'_, '_>) -> Told;
@@ -105,7 +105,7 @@ impl<'a> Context<'a> {
         own.or_else(|| machine?.khugepaged.get(name).copied())
     }
 
-    pub(in crate::run) fn answer(&self, arm: &str) -> Option<Answer> {
+    pub(in crate::run) fn answer(&self, arm: &str) -> Option<PolicyAnswer> {
         self.table.verdict.policies.get(arm).copied()
     }
 
@@ -117,11 +117,11 @@ impl<'a> Context<'a> {
     }
 
     /// Asks a rule about one arm. The report counts failed trials, so no cause repeats them.
-    pub(super) fn ask(&self, arm: &'a str, ask: Ask) -> Option<(Outcome, Kind)> {
+    pub(super) fn ask(&self, arm: &'a str, ask: Ask) -> Option<(CauseOutcome, Kind)> {
         match ask(&View { context: self, arm }) {
             Ok(told) => told,
             Err(missing) if missing.is_of_failed_trials() => None,
-            Err(missing) => Some((Outcome::CannotTell, Kind::Unread { missing })),
+            Err(missing) => Some((CauseOutcome::CannotTell, Kind::Unread { missing })),
         }
     }
 }

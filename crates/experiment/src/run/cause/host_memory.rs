@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::context::{MissingInput, Told, View};
 use super::paired::{PairedRounds, good_trials};
-use super::{Kind, Outcome};
+use super::{CauseOutcome, Kind};
 use crate::base::units::MIB;
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Comparison, after_idle};
@@ -43,7 +43,7 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
     let price = first_touch(record).filter(|_| rested.is_some());
     // The price of a start decides what to set; that trials differ is the same memory of the host.
     let outcome = match (&rested, uneven) {
-        (Some(_), _) => Outcome::Shown,
+        (Some(_), _) => CauseOutcome::Shown,
         (None, Some(uneven)) => uneven.outcome,
         (None, None) => return Ok(None),
     };
@@ -82,7 +82,7 @@ fn first_touch(record: &Record) -> Option<TouchPrice> {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Uneven {
     /// Shown, or cannot be told because the machine also compacted or reclaimed memory.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Kernel time in the middle of the fastest quarter of trials, in seconds.
     pub fast_seconds: f64,
     /// Kernel time in the middle of the slowest quarter of trials, in seconds.
@@ -116,8 +116,8 @@ fn uneven(view: &View<'_, '_>, huge_bytes: f64) -> Result<Option<Uneven>, Missin
     let more = slow_seconds - fast_seconds;
     Ok(Some(Uneven {
         outcome: match stalls > 0.0 {
-            true => Outcome::CannotTell,
-            false => Outcome::Shown,
+            true => CauseOutcome::CannotTell,
+            false => CauseOutcome::Shown,
         },
         fast_seconds,
         slow_seconds,

@@ -47,7 +47,7 @@ pub struct Cause {
     /// The arm that it is about; `None` for the whole experiment.
     pub arm: Option<String>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Its name.
     #[serde(rename = "cause")]
     pub id: CauseId,
@@ -59,7 +59,7 @@ pub struct Cause {
 /// The result of looking for a cause. The order is that in which causes are listed.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CauseOutcome {
     /// The evidence is there.
     Shown,
     /// The evidence could not be read.
@@ -68,7 +68,7 @@ pub enum Outcome {
     NotShown,
 }
 
-impl Outcome {
+impl CauseOutcome {
     /// Returns the outcome of evidence that was read.
     fn shown_if(is_there: bool) -> Self {
         match is_there {

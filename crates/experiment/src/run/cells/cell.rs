@@ -14,9 +14,9 @@ const LONGEST: usize = 120;
 /// of a metric, an argument of a command line and a column of CSV as it stands.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(try_from = "String", into = "String")]
-pub struct Cell(String);
+pub struct BenchCell(String);
 
-impl Cell {
+impl BenchCell {
     /// The cell of these words.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Cell {
     }
 }
 
-impl FromStr for Cell {
+impl FromStr for BenchCell {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -81,7 +81,7 @@ impl FromStr for Cell {
     }
 }
 
-impl TryFrom<String> for Cell {
+impl TryFrom<String> for BenchCell {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -89,13 +89,13 @@ impl TryFrom<String> for Cell {
     }
 }
 
-impl From<Cell> for String {
-    fn from(cell: Cell) -> Self {
+impl From<BenchCell> for String {
+    fn from(cell: BenchCell) -> Self {
         cell.0
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for BenchCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_its_words() {
-        let cell: Cell = "copy/libc/1048576/written/1".parse().unwrap();
+        let cell: BenchCell = "copy/libc/1048576/written/1".parse().unwrap();
         assert_eq!(cell.part(1), Some("libc"));
         assert_eq!((cell.number(2), cell.number(0)), (Some(1 << 20), None));
         assert_eq!(cell.part(5), None);
@@ -116,21 +116,24 @@ mod tests {
             cell.reading("rate_bytes_per_second"),
             "bench/copy/libc/1048576/written/1/rate_bytes_per_second"
         );
-        assert_eq!(Cell::of(&["copy", "libc"]).unwrap().as_str(), "copy/libc");
+        assert_eq!(
+            BenchCell::of(&["copy", "libc"]).unwrap().as_str(),
+            "copy/libc"
+        );
     }
 
     #[test]
     fn what_is_no_cell_is_refused() {
         for text in ["", "/", "a//b", "a b", "A", "ü", "a/b/c/d/e/f/g/h/i"] {
-            assert!(text.parse::<Cell>().is_err(), "{text}");
+            assert!(text.parse::<BenchCell>().is_err(), "{text}");
         }
-        assert!("a".repeat(121).parse::<Cell>().is_err());
+        assert!("a".repeat(121).parse::<BenchCell>().is_err());
     }
 
     proptest! {
         #[test]
         fn any_text_is_a_cell_that_reads_as_itself_or_none(text in ".*") {
-            if let Ok(cell) = text.parse::<Cell>() {
+            if let Ok(cell) = text.parse::<BenchCell>() {
                 prop_assert_eq!(cell.to_string(), text);
             }
         }

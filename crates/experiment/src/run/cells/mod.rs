@@ -10,7 +10,7 @@ pub mod cell;
 pub mod processor;
 pub mod suite;
 
-pub use cell::Cell;
+pub use cell::BenchCell;
 pub use suite::{SUITES, Suite};
 
 /// What a plan says of its bench.
@@ -20,7 +20,7 @@ pub struct Bench {
     /// Name of the suite, one of [`SUITES`].
     pub suite: String,
     /// The cells, in the order in which every trial goes through them.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<BenchCell>,
     /// What the processor says of itself, where that is held against what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<processor::Processor>,
@@ -39,7 +39,7 @@ impl Bench {
     /// The cell whose metric is the verdict: the first, and of latencies the last, because pages
     /// make a difference where the footprint is large.
     #[must_use]
-    pub fn deciding(&self) -> Option<&Cell> {
+    pub fn deciding(&self) -> Option<&BenchCell> {
         if self.suite == "latency" {
             self.cells.last()
         } else {

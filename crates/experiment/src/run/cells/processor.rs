@@ -29,7 +29,7 @@ pub struct Cache {
 
 /// How much memory one structure of a processor remembers, and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct TlbReach {
     /// Its name for people.
     pub name: String,
     /// Bytes of memory; with so much in use it is full.
@@ -42,19 +42,19 @@ impl Processor {
     /// What should show in a curve of loads: the caches, and for each level of buffers the
     /// pages of this size that they remember.
     #[must_use]
-    pub fn reaches(&self, page_bytes: Option<u64>) -> Vec<Reach> {
-        let caches = self.caches.iter().flatten().map(|cache| Reach {
+    pub fn reaches(&self, page_bytes: Option<u64>) -> Vec<TlbReach> {
+        let caches = self.caches.iter().flatten().map(|cache| TlbReach {
             name: format!("L{} cache", cache.level),
             bytes: cache.bytes,
             translates: false,
         });
         let buffers = page_bytes.into_iter().flat_map(|page| self.buffers(page));
-        let mut reaches: Vec<Reach> = caches.chain(buffers).collect();
+        let mut reaches: Vec<TlbReach> = caches.chain(buffers).collect();
         reaches.sort_by_key(|reach| reach.bytes);
         reaches
     }
 
-    fn buffers(&self, page_bytes: u64) -> Vec<Reach> {
+    fn buffers(&self, page_bytes: u64) -> Vec<TlbReach> {
         let Ok(tlb) = &self.tlb else {
             return Vec::new();
         };
@@ -69,7 +69,7 @@ impl Processor {
         levels
             .map(|level| {
                 let entries: u64 = fitting(level).map(|one| u64::from(one.entries)).sum();
-                Reach {
+                TlbReach {
                     name: format!("L{level} TLB, {entries} entries"),
                     bytes: entries * page_bytes,
                     translates: true,

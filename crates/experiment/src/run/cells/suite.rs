@@ -6,7 +6,7 @@ pub struct Suite {
     /// The word after `hugewise bench`, and after `hugewise-lab bench`.
     pub name: &'static str,
     /// What the words of a cell mean, in order.
-    pub axes: &'static [Axis],
+    pub axes: &'static [CellAxis],
     /// The metrics that are shown, the one that decides first.
     pub metrics: &'static [&'static str],
     /// What the numbers count, and what is in them: a sentence below the table.
@@ -15,7 +15,7 @@ pub struct Suite {
 
 /// What one word of a cell means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct CellAxis {
     /// What it is called.
     pub name: &'static str,
     /// What its words are.
@@ -64,8 +64,8 @@ impl Suite {
 /// The metric that says what came out huge.
 pub const HUGE: &str = "huge_ratio";
 
-const fn axis(name: &'static str, words: Words, place: Place) -> Axis {
-    Axis { name, words, place }
+const fn axis(name: &'static str, words: Words, place: Place) -> CellAxis {
+    CellAxis { name, words, place }
 }
 
 /// All suites.

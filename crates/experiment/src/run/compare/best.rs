@@ -12,7 +12,7 @@ use crate::run::compare::decision::Question;
 use crate::run::compare::effect::{Draws, one_sided};
 use crate::run::compare::rounds::Arm;
 use crate::run::compare::verdict::Evidence;
-use crate::run::compare::{Answer, Change, Comparison, Scale, Statistic, Verdict};
+use crate::run::compare::{Change, Comparison, PolicyAnswer, Scale, Statistic, Verdict};
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::is_count_of_failures;
 use crate::run::plan::JudgeBy;
@@ -63,7 +63,7 @@ impl Evidence<'_> {
     pub(super) fn choose(&self, verdict: &mut Verdict, rows: &[Comparison]) {
         let better: Vec<&str> = self
             .policies()
-            .filter(|policy| verdict.policies.get(*policy) == Some(&Answer::Better))
+            .filter(|policy| verdict.policies.get(*policy) == Some(&PolicyAnswer::Better))
             .filter(|policy| !self.record.header.plan.is_overhead_control(policy))
             .filter(|policy| !fails_more_requests(rows, policy))
             .collect();
@@ -71,7 +71,7 @@ impl Evidence<'_> {
             let plan = &self.record.header.plan;
             let mut answers = verdict.policies.iter();
             let is_open = answers.any(|(name, answer)| {
-                *answer == Answer::NotDecided && !plan.is_overhead_control(name)
+                *answer == PolicyAnswer::NotDecided && !plan.is_overhead_control(name)
             });
             let settled = !verdict.policies.is_empty() && !is_open;
             verdict.best = settled.then(|| self.baseline.name.clone());
@@ -108,7 +108,7 @@ impl Evidence<'_> {
         let mut policies = self.record.header.plan.policies.iter();
         let policy = policies.find(|it| it.name == policy)?;
         let pair = self.beside_malloc(policy)?;
-        let hurt = pair.judge().answer == Answer::Worse;
+        let hurt = pair.judge().answer == PolicyAnswer::Worse;
         hurt.then(|| pair.malloc_alone().name.clone())
     }
 

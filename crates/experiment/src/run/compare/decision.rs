@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::compare::effect::{Draws, Effect, limit, needed_of_single_runs, one_sided};
 use crate::run::compare::verdict::word;
-use crate::run::compare::{Answer, Change, Scale};
+use crate::run::compare::{Change, PolicyAnswer, Scale};
 use crate::run::metric::Better;
 use crate::run::plan::{Blocks, JudgeBy, Plan, asks_of_pages, claims};
 use crate::run::policy::Policy;
@@ -44,7 +44,7 @@ pub struct Runs {
 /// One policy, judged.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
-    pub(super) answer: Answer,
+    pub(super) answer: PolicyAnswer,
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Runs,
@@ -99,7 +99,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
     if question.judge_by == JudgeBy::Mean {
         let answer = by_mean(&runs, question);
         return Some(Decision {
-            is_settled: answer != Answer::NotDecided,
+            is_settled: answer != PolicyAnswer::NotDecided,
             answer,
             runs,
             effect: None,
@@ -116,17 +116,17 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
 }
 
 /// The answer of the mean alone.
-fn by_mean(runs: &Runs, question: Question) -> Answer {
+fn by_mean(runs: &Runs, question: Question) -> PolicyAnswer {
     let ends = runs.mean_low.zip(runs.mean_high);
     let most = 1.0 + question.threshold;
     let up = question.gain() == Side::Above;
     match ends {
-        Some((low, high)) if low >= 1.0 / most && high <= most => Answer::NoDifference,
-        Some((low, _)) if low > 1.0 && up => Answer::Better,
-        Some((low, _)) if low > 1.0 => Answer::Worse,
-        Some((_, high)) if high < 1.0 && up => Answer::Worse,
-        Some((_, high)) if high < 1.0 => Answer::Better,
-        _ => Answer::NotDecided,
+        Some((low, high)) if low >= 1.0 / most && high <= most => PolicyAnswer::NoDifference,
+        Some((low, _)) if low > 1.0 && up => PolicyAnswer::Better,
+        Some((low, _)) if low > 1.0 => PolicyAnswer::Worse,
+        Some((_, high)) if high < 1.0 && up => PolicyAnswer::Worse,
+        Some((_, high)) if high < 1.0 => PolicyAnswer::Better,
+        _ => PolicyAnswer::NotDecided,
     }
 }
 
@@ -216,7 +216,7 @@ impl Case {
         may_show.then(|| Effect::untested(draws, claims)).flatten()
     }
 
-    fn answer(&self, effect: Option<&Effect>) -> Answer {
+    fn answer(&self, effect: Option<&Effect>) -> PolicyAnswer {
         let change = effect.map_or(Change::CannotTell, |it| it.by_interval(self.limit));
         let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
@@ -230,14 +230,14 @@ impl Case {
         with_single_runs(typical, some_gain >= needed, some_loss >= needed)
     }
 
-    fn is_settled(&self, answer: Answer, runs: &Runs) -> bool {
+    fn is_settled(&self, answer: PolicyAnswer, runs: &Runs) -> bool {
         match answer {
-            Answer::Mixed | Answer::RarelyWorse => true,
+            PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse => true,
             // A policy that is worse is not chosen, however its rare runs are.
-            Answer::Worse => true,
-            Answer::Better if self.question.judge_by != JudgeBy::Shape => true,
-            Answer::Better => runs.worse == 0 || runs.worse_at_most <= UNSEEN,
-            Answer::NoDifference => runs.worse_at_most <= UNSEEN,
+            PolicyAnswer::Worse => true,
+            PolicyAnswer::Better if self.question.judge_by != JudgeBy::Shape => true,
+            PolicyAnswer::Better => runs.worse == 0 || runs.worse_at_most <= UNSEEN,
+            PolicyAnswer::NoDifference => runs.worse_at_most <= UNSEEN,
             _ => false,
         }
     }
@@ -245,11 +245,13 @@ impl Case {
 
 /// The answer, if the typical run gives `typical` and single runs were shown to gain or to lose. A shift of all
 /// runs is both the typical run and some runs.
-fn with_single_runs(typical: Answer, some_gain: bool, some_loss: bool) -> Answer {
+fn with_single_runs(typical: PolicyAnswer, some_gain: bool, some_loss: bool) -> PolicyAnswer {
     match (typical, some_gain, some_loss) {
-        (_, true, true) | (Answer::Better, _, true) | (Answer::Worse, true, _) => Answer::Mixed,
-        (Answer::NoDifference, true, false) => Answer::Mixed,
-        (Answer::NoDifference, false, true) => Answer::RarelyWorse,
+        (_, true, true) | (PolicyAnswer::Better, _, true) | (PolicyAnswer::Worse, true, _) => {
+            PolicyAnswer::Mixed
+        }
+        (PolicyAnswer::NoDifference, true, false) => PolicyAnswer::Mixed,
+        (PolicyAnswer::NoDifference, false, true) => PolicyAnswer::RarelyWorse,
         _ => typical,
     }
 }

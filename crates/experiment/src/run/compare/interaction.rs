@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::decision::{Decision, Question, decide, is_within_reach};
 use super::effect::{Draws, Effect};
 use super::rounds::Rounds;
-use super::{Answer, Scale};
+use super::{PolicyAnswer, Scale};
 use crate::run::metric::Better;
 use crate::run::plan::{JudgeBy, Plan, Program};
 use crate::run::record::RemovalReason;
@@ -157,9 +157,9 @@ impl Judge<'_> {
             policy: pair.policy.to_owned(),
             baseline: pair.baseline.to_owned(),
             gain: match answer.map(|decision| decision.answer) {
-                Some(Answer::Better) => Gain::More,
-                Some(Answer::Worse) => Gain::Less,
-                Some(Answer::NoDifference) => Gain::Alike,
+                Some(PolicyAnswer::Better) => Gain::More,
+                Some(PolicyAnswer::Worse) => Gain::Less,
+                Some(PolicyAnswer::NoDifference) => Gain::Alike,
                 _ => Gain::NotDecided,
             },
             points: effect.map(|effect| self.points(effect.estimate)),

@@ -4,7 +4,7 @@
 use super::decision::{Decision, decide};
 use super::effect::Effect;
 use super::verdict::Evidence;
-use super::{Answer, Why};
+use super::{PolicyAnswer, Why};
 use crate::run::policy::{Policy, Preload, Tracer, realise};
 use crate::run::stats::Side;
 
@@ -15,7 +15,7 @@ impl Evidence<'_> {
     pub(super) fn worse_by_means(&self, policy: &Policy) -> Option<Why> {
         let idle = self.overhead_control(policy)?;
         let is_worse = |decision: Option<Decision>| {
-            decision.is_some_and(|decision| decision.answer == Answer::Worse)
+            decision.is_some_and(|decision| decision.answer == PolicyAnswer::Worse)
         };
         let beside_means = Evidence {
             baseline: idle,
@@ -56,7 +56,7 @@ impl Evidence<'_> {
         let own = self.record.header.realisations.get(&policy.name)?;
         let policies = &self.record.header.plan.policies;
         let idle = |is_it: fn(&Policy) -> bool| policies.iter().find(|it| is_it(it));
-        if own.tracer == realise::Tracer::Huge {
+        if own.tracer == realise::TreeTracer::Huge {
             let idle = idle(|it| it.settings.tracer == Some(Tracer::Idle))?;
             return Some(idle);
         }

@@ -67,7 +67,7 @@ use table::Judged;
 pub use table::{Options, deciding, table};
 pub use warning::Warning;
 pub use why::Why;
-pub use windows::{FEWEST_WINDOWS, Windows, windows};
+pub use windows::{FEWEST_WINDOWS, MetricWindows, windows};
 
 /// Why records cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -244,7 +244,7 @@ pub struct Verdict {
     /// The smallest effect of interest that was judged by, as a share.
     pub threshold: f64,
     /// The answer for each policy other than the baseline.
-    pub policies: BTreeMap<String, Answer>,
+    pub policies: BTreeMap<String, PolicyAnswer>,
     /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
     /// `not_decided`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -275,7 +275,7 @@ pub struct Verdict {
     /// The direction of user time, by policy, where what is judged is not decided and user time for the
     /// same work is clear: a claim of its own, whose error all judged policies share.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub user_time: BTreeMap<String, Answer>,
+    pub user_time: BTreeMap<String, PolicyAnswer>,
     /// What the rounds of a policy show where they are fewer than can decide: of the verdict metric,
     /// and of user time beside it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -285,7 +285,7 @@ pub struct Verdict {
 /// The answer for one policy.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum PolicyAnswer {
     /// Better than the baseline.
     Better,
     /// Worse than the baseline.
@@ -304,7 +304,7 @@ pub enum Answer {
     NotDecided,
 }
 
-impl Answer {
+impl PolicyAnswer {
     /// Whether it is a difference that was shown.
     #[must_use]
     pub fn is_shown(self) -> bool {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::rows::Estimate;
 use super::verdict::{Evidence, Judgement};
-use super::{Answer, Change, Comparison};
+use super::{Change, Comparison, PolicyAnswer};
 use crate::run::compare::decision::{Question, is_within_reach};
 use crate::run::policy::Policy;
 
@@ -15,7 +15,7 @@ use crate::run::policy::Policy;
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct PagesAlone {
     /// What they do.
-    pub answer: Answer,
+    pub answer: PolicyAnswer,
     /// The policy against malloc alone ([`crate::run::plan::Plan::malloc_alone`]), which is the baseline here.
     pub comparison: Comparison,
 }
@@ -69,10 +69,10 @@ impl BesideMalloc<'_> {
     /// Its answer. That there is no difference needs the whole interval: it is the first sentence, with that beside it.
     pub(super) fn judge(&self) -> Judgement {
         let judgement = self.evidence.judge(&self.policy.name);
-        let is_same = judgement.answer == Answer::NoDifference;
+        let is_same = judgement.answer == PolicyAnswer::NoDifference;
         match is_same && self.comparison().change != Change::NoDifference {
             true => Judgement {
-                answer: Answer::NotDecided,
+                answer: PolicyAnswer::NotDecided,
                 is_settled: false,
                 ..judgement
             },

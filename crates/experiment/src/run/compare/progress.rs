@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::host::Host;
 use crate::run::compare::effect::{Effect, limit};
 use crate::run::compare::verdict::Judgement;
-use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
+use crate::run::compare::{CompareError, Comparison, Judged, PolicyAnswer, programs};
 use crate::run::metric::MetricId;
 use crate::run::plan::Bounds;
 use crate::run::policy::Policy;
@@ -80,7 +80,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
 /// Whether the rounds of a policy tell what to set. Those of an overhead control do not; neither does it that huge pages by way of malloc
 /// are worse, where malloc may be the reason. What huge pages do by themselves is no such answer as long as the policy is open
 /// that gives them.
-fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
+fn says_something(judged: &Judged, policy: &Policy, answer: PolicyAnswer) -> bool {
     if judged.record.header.plan.is_overhead_control(&policy.name) {
         return false;
     }
@@ -89,8 +89,8 @@ fn says_something(judged: &Judged, policy: &Policy, answer: Answer) -> bool {
         .changes_malloc_too(&judged.baseline.settings);
     let evidence = judged.evidence();
     let pages = evidence.beside_malloc(policy).map(|it| it.judge().answer);
-    let is_of_pages = !is_by_malloc || answer != Answer::Worse;
-    answer.is_shown() && (is_of_pages || pages.is_some_and(Answer::is_shown))
+    let is_of_pages = !is_by_malloc || answer != PolicyAnswer::Worse;
+    answer.is_shown() && (is_of_pages || pages.is_some_and(PolicyAnswer::is_shown))
 }
 
 /// Malloc alone runs as long as the policy that it stands beside, and has no question of its own.
@@ -157,11 +157,11 @@ pub(super) fn reason_to_drop(
             return None;
         }
         // What cannot change a page does so in no start.
-        let is_of_starts = judgement.answer != Answer::NoEffect;
+        let is_of_starts = judgement.answer != PolicyAnswer::NoEffect;
         let is_told = !is_of_starts || has_starts_enough(judged.record, &policy.name);
         return is_told.then_some(RemovalReason::Decided);
     }
-    let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
+    let is_open = judgement.answer == PolicyAnswer::NotDecided && judgement.reason.is_none();
     if !is_open || judged.rounds.whole < FORETELLING || rounds_left == 0 {
         return None;
     }
@@ -219,7 +219,7 @@ fn narrows(judged: &Judged, judgement: &Judgement, rounds_left: u32) -> bool {
 
 /// Whether more rounds may tell what the huge pages of a policy do that changes malloc too. Where one of pages alone shows
 /// the same as it does, that has told it.
-fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u32) -> bool {
+fn awaits_pages(judged: &Judged, policy: &Policy, answer: PolicyAnswer, rounds_left: u32) -> bool {
     let evidence = judged.evidence();
     let Some(pages) = evidence.beside_malloc(policy) else {
         return false;
@@ -229,13 +229,13 @@ fn awaits_pages(judged: &Judged, policy: &Policy, answer: Answer, rounds_left: u
         .policies()
         .filter(|it| it.settings.changes_pages_alone(baseline));
     let shows_the_same = |it: &Policy| evidence.judge(&it.name).answer == answer;
-    let is_asked = answer != Answer::NoEffect
+    let is_asked = answer != PolicyAnswer::NoEffect
         && !(answer.is_shown() && of_pages.any(shows_the_same))
         && judged
             .record
             .is_run(&pages.malloc_alone().name, judged.record.next_round());
     let judgement = pages.judge();
-    let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
+    let is_open = judgement.answer == PolicyAnswer::NotDecided && judgement.reason.is_none();
     let is_early = judged.rounds.whole < FORETELLING;
     let is_within_reach = || is_early || pages.is_within_reach(rounds_left);
     // The fewest rounds that can decide are run in any case.

@@ -26,8 +26,8 @@ fn texts(warnings: &[Warning]) -> Vec<String> {
 #[test]
 fn a_plain_experiment_has_a_plain_answer() {
     let table = the_table(&record_of(plan(), 25, fast));
-    assert_eq!(table.verdict.policies["always"], Answer::Better);
-    assert_eq!(table.verdict.policies["again"], Answer::NoDifference);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::Better);
+    assert_eq!(table.verdict.policies["again"], PolicyAnswer::NoDifference);
     assert_eq!(table.verdict.best.as_deref(), Some("always"));
     assert!(
         table.verdict.reasons.is_empty(),
@@ -122,7 +122,7 @@ fn more_is_better_where_the_user_says_so() {
         ..Options::default()
     };
     let table = table(&record, &options).expect("a printed metric");
-    assert_eq!(table.verdict.policies["always"], Answer::Better);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::Better);
     let of_ops = table
         .comparisons
         .iter()
@@ -183,7 +183,7 @@ fn what_does_not_exist_is_named() {
 #[test]
 fn an_empty_record_is_told_as_such() {
     let table = the_table(&record_of(plan(), 0, fast));
-    assert_eq!(table.verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::NotDecided);
     assert_eq!(table.verdict.reasons["always"], Why::NoRound);
     assert_eq!(
         progress(&record_of(plan(), 0, fast), 40)

@@ -8,7 +8,7 @@ use crate::run::compare::effect::{Draws, Effect};
 use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
-use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict, Why};
+use crate::run::compare::{Change, Comparison, PolicyAnswer, Statistic, Verdict, Why};
 use crate::run::metric::requests::{is_count_of_requests, suffix_metric};
 use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
@@ -28,7 +28,7 @@ pub(super) struct Evidence<'a> {
 
 /// A policy with its answer.
 pub(super) struct Judgement {
-    pub(super) answer: Answer,
+    pub(super) answer: PolicyAnswer,
     pub(super) reason: Option<Why>,
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
@@ -64,7 +64,7 @@ impl Evidence<'_> {
             };
             let answer = with_order(judged, &name(), order);
             verdict.policies.insert(name(), answer);
-            if answer == Answer::NotDecided && judgement.reason.is_none() {
+            if answer == PolicyAnswer::NotDecided && judgement.reason.is_none() {
                 let shown = self.provisional(&name());
                 verdict.provisional.extend(shown.map(|it| (name(), it)));
                 let user = self.user_time(&name(), comparisons);
@@ -80,7 +80,7 @@ impl Evidence<'_> {
     }
 
     /// The answer of the 95th percentile, as one of the claims.
-    fn by_p95(&self, comparisons: &[Comparison], policy: &str) -> Answer {
+    fn by_p95(&self, comparisons: &[Comparison], policy: &str) -> PolicyAnswer {
         let mut rows = comparisons.iter();
         let row = rows.find(|row| {
             row.metric == self.metric
@@ -89,7 +89,7 @@ impl Evidence<'_> {
         });
         let level = ALPHA / f64::from(self.question.claims);
         let clear = row.filter(|row| row.p.is_some_and(|p| p <= level));
-        clear.map_or(Answer::NotDecided, |row| {
+        clear.map_or(PolicyAnswer::NotDecided, |row| {
             word(row.change, self.question.better)
         })
     }
@@ -114,7 +114,7 @@ impl Evidence<'_> {
         let same = policy.and_then(|p| no_effect(self.record, self.rounds, self.baseline, p));
         if let Some(reason) = same {
             return Judgement {
-                answer: Answer::NoEffect,
+                answer: PolicyAnswer::NoEffect,
                 reason: Some(reason),
                 is_settled: pairs.n() >= ROUNDS_WITHOUT_EFFECT,
                 runs: None,
@@ -127,7 +127,7 @@ impl Evidence<'_> {
         let Some(decision) = decide(&pairs.centers(), self.question) else {
             return Judgement::undecided(Why::NoRound);
         };
-        let by_means = policy.filter(|_| decision.answer == Answer::Worse);
+        let by_means = policy.filter(|_| decision.answer == PolicyAnswer::Worse);
         if let Some(reason) = by_means.and_then(|policy| self.worse_by_means(policy)) {
             return Judgement {
                 is_settled: decision.is_settled,
@@ -155,7 +155,7 @@ impl Evidence<'_> {
                     .pairs_of(MetricId::UserSeconds.name(), policy)
                     .centers();
                 let decision = decide(&user, self.question);
-                decision.is_some_and(|it| it.answer == Answer::NotDecided)
+                decision.is_some_and(|it| it.answer == PolicyAnswer::NotDecided)
                     && is_within_reach(&user, self.question, rounds)
             }
     }
@@ -170,13 +170,13 @@ impl Evidence<'_> {
 
     /// Whether user time is clear where the judged metric is not: it often is, because waiting and most
     /// of the kernel's work are not in it. A claim of its own, with 5 % over the judged policies.
-    fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<Answer> {
+    fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<PolicyAnswer> {
         let mut rows = deciding(comparisons, MetricId::UserSeconds.name());
         let row = rows.find(|row| row.policy == policy && self.is_same_work())?;
         let level = ALPHA / f64::from(self.question.claims);
         let answer = word(row.change, Better::Lower);
         let is_clear = row.p.is_some_and(|p| p <= level);
-        (is_clear && matches!(answer, Answer::Better | Answer::Worse)).then_some(answer)
+        (is_clear && matches!(answer, PolicyAnswer::Better | PolicyAnswer::Worse)).then_some(answer)
     }
 
     /// What the rounds show where they are too few to decide; `None` where they are enough.
@@ -289,34 +289,35 @@ fn deciding<'a>(
     comparisons.iter().filter(is_deciding)
 }
 
-pub(super) fn word(change: Change, better: Better) -> Answer {
+pub(super) fn word(change: Change, better: Better) -> PolicyAnswer {
     match (change, better) {
-        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Answer::Better,
-        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Answer::Worse,
-        (Change::NoDifference, _) => Answer::NoDifference,
-        (Change::CannotTell, _) | (_, Better::Neither) => Answer::NotDecided,
+        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => PolicyAnswer::Better,
+        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => PolicyAnswer::Worse,
+        (Change::NoDifference, _) => PolicyAnswer::NoDifference,
+        (Change::CannotTell, _) | (_, Better::Neither) => PolicyAnswer::NotDecided,
     }
 }
 
 /// Where the order matters so much that a policy is better after one kind of trial and worse
 /// after another, neither word is the program's. Where no word was found, both have to be shown: this is a claim then, and
 /// takes none back.
-fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
+fn with_order(answer: PolicyAnswer, policy: &str, order: Option<&Order>) -> PolicyAnswer {
     let sensitive =
         order.filter(|order| order.matters() && order.policies.iter().any(|it| it == policy));
     let ends = sensitive.and_then(Order::ends);
     match (answer, ends) {
-        (Answer::Mixed | Answer::RarelyWorse | Answer::NoEffect, _) | (_, None) => answer,
+        (PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse | PolicyAnswer::NoEffect, _)
+        | (_, None) => answer,
         (_, Some((first, last))) if (first < 1.0) == (last < 1.0) => answer,
-        (Answer::NotDecided, _) if !order.is_some_and(Order::shows_both_ways) => answer,
-        _ => Answer::DependsOnOrder,
+        (PolicyAnswer::NotDecided, _) if !order.is_some_and(Order::shows_both_ways) => answer,
+        _ => PolicyAnswer::DependsOnOrder,
     }
 }
 
 impl Judgement {
     fn undecided(reason: Why) -> Self {
         Self {
-            answer: Answer::NotDecided,
+            answer: PolicyAnswer::NotDecided,
             reason: Some(reason),
             is_settled: false,
             runs: None,

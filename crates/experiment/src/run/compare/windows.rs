@@ -12,7 +12,7 @@ use crate::run::metric::Better;
 
 /// The windows of one metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Windows {
+pub struct MetricWindows {
     /// Name of the metric.
     pub metric: String,
     /// Which direction is good.
@@ -34,7 +34,7 @@ const AFTER: &str = "after";
 /// Compares each metric after with the same before: the Mann–Whitney shift with its interval, each
 /// metric by itself. `threshold` is the smallest effect of interest, as a share.
 #[must_use]
-pub fn windows(samples: &[Windows], threshold: f64) -> Vec<Comparison> {
+pub fn windows(samples: &[MetricWindows], threshold: f64) -> Vec<Comparison> {
     let compared = samples.iter().map(|one| {
         let mut comparison = row(one).finish(threshold);
         if is_unsteady(&one.before, threshold) {
@@ -46,7 +46,7 @@ pub fn windows(samples: &[Windows], threshold: f64) -> Vec<Comparison> {
     compared.collect()
 }
 
-fn row(one: &Windows) -> Estimate {
+fn row(one: &MetricWindows) -> Estimate {
     let effect = Effect::of_samples(&one.before, &one.after);
     Estimate {
         metric: one.metric.clone(),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn compared(before: Vec<f64>, after: Vec<f64>) -> Comparison {
-        let one = Windows {
+        let one = MetricWindows {
             metric: "cpu_share_ratio".to_owned(),
             better: Better::Lower,
             before,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, History};
 use crate::run::compare::labels::effect_of_ratio;
-use crate::run::compare::{Answer, host_differences};
+use crate::run::compare::{PolicyAnswer, host_differences};
 use crate::run::record::{Header, Record};
 use crate::run::stats::median;
 use crate::text::number::counted;
@@ -102,11 +102,11 @@ fn answers(all: &[&Entry], policy: &str) -> String {
         answers.filter(|it| *it == Some(&answer)).count()
     };
     let words = [
-        (Answer::Better, "better"),
-        (Answer::Worse, "worse"),
-        (Answer::Mixed, "mixed"),
-        (Answer::RarelyWorse, "worse in rare runs"),
-        (Answer::NoDifference, "no difference"),
+        (PolicyAnswer::Better, "better"),
+        (PolicyAnswer::Worse, "worse"),
+        (PolicyAnswer::Mixed, "mixed"),
+        (PolicyAnswer::RarelyWorse, "worse in rare runs"),
+        (PolicyAnswer::NoDifference, "no difference"),
     ];
     let counted = words.map(|(answer, word)| (count(answer), word));
     let counted = counted.iter().filter(|(count, _)| *count > 0);

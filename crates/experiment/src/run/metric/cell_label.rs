@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use crate::base::units::bytes_text;
 use crate::run::cells::suite::{Suite, Words};
-use crate::run::cells::{Bench, Cell};
+use crate::run::cells::{Bench, BenchCell};
 use crate::run::metric;
 use crate::run::metric::Metric;
 use crate::run::metric::cells::{of_cell, split};
 
 /// The words of a cell that are not the same in all, and its first.
-pub fn of(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
+pub fn of(bench: &Bench, suite: &Suite, cell: &BenchCell) -> String {
     let words: Vec<String> = (0..suite.axes.len())
         .filter(|&axis| axis == 0 || varies(bench, axis))
         .filter_map(|axis| word(suite, cell, axis))
@@ -26,7 +26,7 @@ pub fn varies(bench: &Bench, axis: usize) -> bool {
 }
 
 /// One word of a cell; `None` for what goes without saying.
-pub fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
+pub fn word(suite: &Suite, cell: &BenchCell, axis: usize) -> Option<String> {
     let word = cell.part(axis)?;
     let number = cell.number(axis);
     Some(match (suite.axes.get(axis)?.words, number) {

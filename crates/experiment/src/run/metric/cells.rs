@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::base::units::Unit;
-use crate::run::cells::Cell;
+use crate::run::cells::BenchCell;
 use crate::run::metric::{Better, Metric, Scope, Shown};
 
 #[rustfmt::skip]
@@ -168,7 +168,7 @@ pub fn of_cell(name: &str) -> Option<&'static Metric> {
 /// A metric of the family by its whole name.
 pub fn find(name: &str) -> Option<Metric> {
     let (cell, last) = split(name)?;
-    cell.parse::<Cell>().ok()?;
+    cell.parse::<BenchCell>().ok()?;
     let found = of_cell(last).cloned().or_else(|| pages_metric(last))?;
     Some(Metric {
         name: Cow::Owned(name.to_owned()),

@@ -16,12 +16,12 @@ pub struct LatencySource {
     /// The options of a table or of lines of JSON.
     pub rows: Rows,
     /// What is read.
-    pub place: Place,
+    pub place: LatencyPlace,
 }
 
 /// What is read after every trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LatencyPlace {
     /// What the workload wrote to stdout.
     Stdout,
     /// Files that the trial wrote: a path, whose last part may hold `*` and `?`.
@@ -157,7 +157,7 @@ impl LatencySource {
             reader,
             unit,
             rows: Rows::default(),
-            place: Place::Stdout,
+            place: LatencyPlace::Stdout,
         })
     }
 
@@ -221,8 +221,8 @@ impl FromStr for LatencySource {
         };
         let source = Self {
             place: match rest {
-                None | Some("stdout") => Place::Stdout,
-                Some(path) => Place::Files(checked(path)?),
+                None | Some("stdout") => LatencyPlace::Stdout,
+                Some(path) => LatencyPlace::Files(checked(path)?),
             },
             reader,
             unit,
@@ -303,8 +303,8 @@ impl fmt::Display for LatencySource {
         }
         write!(f, "{}", self.rows)?;
         match &self.place {
-            Place::Stdout => Ok(()),
-            Place::Files(path) => write!(f, ":{path}"),
+            LatencyPlace::Stdout => Ok(()),
+            LatencyPlace::Files(path) => write!(f, ":{path}"),
         }
     }
 }
@@ -347,7 +347,7 @@ mod tests {
             assert_eq!(source.to_string(), text);
         }
         let source: LatencySource = "wrk:stdout".parse().expect("good");
-        assert_eq!(source.place, Place::Stdout);
+        assert_eq!(source.place, LatencyPlace::Stdout);
         assert_eq!(
             "csv:a_us".parse::<LatencySource>().map(|s| s.unit()),
             Ok(TimeUnit::Micros)

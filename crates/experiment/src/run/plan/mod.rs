@@ -30,7 +30,7 @@ mod time_unit;
 
 pub use blocks::Blocks;
 pub use host_memory::HostMemory;
-pub use latency_source::{LatencySource, Place, Reader};
+pub use latency_source::{LatencyPlace, LatencySource, Reader};
 pub use live::{HUGE, Live, SMALL, Skip, Skipped, Work, live_policies};
 pub use overhead_control::{asks_of_pages, claims};
 pub use printed::PrintedMetric;

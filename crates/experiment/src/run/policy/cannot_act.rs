@@ -8,7 +8,7 @@ use crate::run::trial::{Process, ProcessTree};
 
 /// What is known of a program once it ran in a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Program<'a> {
+pub struct ObservedProgram<'a> {
     /// Its processes.
     pub tree: &'a ProcessTree,
     /// The file that its largest process executes; `None` where that could not be read.
@@ -89,7 +89,7 @@ impl Executable {
             largest,
             ..ProcessTree::default()
         };
-        let program = Program {
+        let program = ObservedProgram {
             tree: &tree,
             executable: Some(self),
             preloaded: None,
@@ -106,7 +106,7 @@ impl Executable {
 /// Why nothing that `settings` sets can act on a program, with what would; `None` where something
 /// may act, or where that is not known.
 #[must_use]
-pub fn cannot_act(settings: &Settings, program: &Program<'_>) -> Option<String> {
+pub fn cannot_act(settings: &Settings, program: &ObservedProgram<'_>) -> Option<String> {
     let others = Settings {
         malloc: None,
         text: None,
@@ -130,7 +130,7 @@ pub fn cannot_act(settings: &Settings, program: &Program<'_>) -> Option<String> 
 
 /// Why a policy did not act in a trial of its own: the library that it preloads was not mapped.
 #[must_use]
-pub fn not_preloaded(expected: &Realisation, program: &Program<'_>) -> String {
+pub fn not_preloaded(expected: &Realisation, program: &ObservedProgram<'_>) -> String {
     if expected.library.is_some() {
         return program.ignores_library();
     }
@@ -142,7 +142,7 @@ pub fn not_preloaded(expected: &Realisation, program: &Program<'_>) -> String {
     )
 }
 
-impl Program<'_> {
+impl ObservedProgram<'_> {
     /// The file that is executed, or the name of the process where that is another: a link or a script
     /// has the name that was typed.
     fn path(&self) -> String {

@@ -18,7 +18,7 @@ use super::words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer, Word,
 };
 use crate::base::units::KIB;
-use crate::run::site::Choice;
+use crate::run::site::SiteChoice;
 use crate::text::wrap::quoted_words;
 
 /// What a policy sets; everything absent stays as the machine has it.
@@ -87,7 +87,7 @@ pub struct Settings {
     pub text: Option<Text>,
     /// `sites=`: which mapping sites are huge, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sites: Option<Choice>,
+    pub sites: Option<SiteChoice>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Collapse, Malloc, Numa, Policy, Text};
 use crate::base::host::Host;
 use crate::base::setting;
-use crate::run::site::Choice;
+use crate::run::site::SiteChoice;
 pub use crate::run::trial::MemoryLimits;
 pub(crate) use malloc::BIND_NOW;
 
@@ -43,8 +43,8 @@ pub struct Realisation {
     /// What is done with `PR_SET_THP_DISABLE` in the child before it becomes the workload.
     pub prctl: ThpPrctl,
     /// Whether its memory is advised from outside, by tracing its calls.
-    #[serde(default, skip_serializing_if = "Tracer::is_none")]
-    pub tracer: Tracer,
+    #[serde(default, skip_serializing_if = "TreeTracer::is_none")]
+    pub tracer: TreeTracer,
     /// When the memory that it has in use is made huge from outside, by tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
@@ -147,7 +147,7 @@ pub enum ThpPrctl {
 /// What a tracer of the whole tree does where the tree maps memory that can hold a huge page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Tracer {
+pub enum TreeTracer {
     /// There is none.
     #[default]
     None,
@@ -156,10 +156,10 @@ pub enum Tracer {
     /// It makes the tree call `madvise(MADV_HUGEPAGE)`.
     Huge,
     /// The same for memory of chosen sites, and `madvise(MADV_NOHUGEPAGE)` for that of all others.
-    Sites(Choice),
+    Sites(SiteChoice),
 }
 
-impl Tracer {
+impl TreeTracer {
     /// Whether there is none.
     #[must_use]
     pub fn is_none(&self) -> bool {

@@ -20,14 +20,14 @@ pub enum Chosen {
 /// A choice of sites, by one identity: `mapping:1-64m+2-16m`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
-pub struct Choice {
+pub struct SiteChoice {
     /// By what sites are told apart.
     pub by: Identity,
     /// Those that are huge.
     pub huge: Chosen,
 }
 
-impl Choice {
+impl SiteChoice {
     /// These sites.
     #[must_use]
     pub fn of(by: Identity, huge: impl IntoIterator<Item = Site>) -> Self {
@@ -56,7 +56,7 @@ impl Choice {
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for SiteChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = match &self.huge {
             Chosen::All => "all".to_owned(),
@@ -70,7 +70,7 @@ impl fmt::Display for Choice {
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for SiteChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -95,7 +95,7 @@ impl FromStr for Choice {
     }
 }
 
-impl Choice {
+impl SiteChoice {
     /// A site that the other identity names.
     fn foreign(&self) -> Option<Site> {
         let Chosen::These(sites) = &self.huge else {
@@ -113,13 +113,13 @@ impl Choice {
     }
 }
 
-impl From<Choice> for String {
-    fn from(choice: Choice) -> Self {
+impl From<SiteChoice> for String {
+    fn from(choice: SiteChoice) -> Self {
         choice.to_string()
     }
 }
 
-impl TryFrom<String> for Choice {
+impl TryFrom<String> for SiteChoice {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn choices_are_told_by_their_identity() {
-        let choice: Choice = "mapping:1-64m+heap".parse().expect("a choice");
+        let choice: SiteChoice = "mapping:1-64m+heap".parse().expect("a choice");
         assert!(choice.has(Site::Heap) && !choice.has(Site::Data));
         for wrong in [
             "1-64m",
@@ -149,10 +149,10 @@ mod tests {
             "mapping:1-64m.1",
             "library:1-64m",
         ] {
-            assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+            assert!(wrong.parse::<SiteChoice>().is_err(), "{wrong}");
         }
         for (text, has_heap) in [("site:none", false), ("site:all", true)] {
-            let choice: Choice = text.parse().expect("a choice");
+            let choice: SiteChoice = text.parse().expect("a choice");
             assert_eq!(choice.has(Site::Heap), has_heap, "{text}");
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             "library:l0000beef+heap",
             "chunk-64m:heap.2+1-1g.1+1-1g.16",
         ] {
-            let choice: Choice = text.parse().expect("a choice");
+            let choice: SiteChoice = text.parse().expect("a choice");
             assert_eq!(choice.to_string().parse(), Ok(choice), "{text}");
         }
     }
@@ -173,7 +173,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text: String) {
-            let _ = text.parse::<Choice>();
+            let _ = text.parse::<SiteChoice>();
         }
     }
 }

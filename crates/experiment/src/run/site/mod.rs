@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 mod choice;
 mod identity;
 
-pub use choice::{Choice, Chosen};
+pub use choice::{Chosen, SiteChoice};
 pub use identity::Identity;
 
 /// Memory that is cut into parts.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::join::{TrialSeconds, within};
 use crate::base::histogram::distribution::{Distribution, Grain};
-use crate::run::trial::Interval;
+use crate::run::trial::RequestInterval;
 use crate::run::trial::timeline::{Requests, Timeline, Unrelated};
 
 /// An interval that is longer belongs to no second, in nanoseconds: logs that are written once a
@@ -29,9 +29,9 @@ impl Placed<'_> {
 pub(super) fn add(
     timeline: &mut Timeline,
     seen: &TrialSeconds,
-    intervals: &[Interval],
+    intervals: &[RequestInterval],
 ) -> Result<(), Unrelated> {
-    let lengths = intervals.iter().map(Interval::length_ns);
+    let lengths = intervals.iter().map(RequestInterval::length_ns);
     let longest = lengths.max().unwrap_or(0);
     if longest > LONGEST_NS {
         let longest_ms = longest / 1_000_000;
@@ -55,12 +55,12 @@ pub(super) fn add(
 
 fn placed<'a>(
     seen: &TrialSeconds,
-    intervals: &'a [Interval],
+    intervals: &'a [RequestInterval],
 ) -> Result<Vec<Placed<'a>>, Unrelated> {
     if seen.clock.was_set() {
         return Err(Unrelated::ClockSet);
     }
-    let place = |interval: &'a Interval| {
+    let place = |interval: &'a RequestInterval| {
         let placed = Placed {
             from: seen.clock.monotonic(interval.from_unix_ns)?,
             to: seen.clock.monotonic(interval.to_unix_ns)?,
@@ -113,13 +113,13 @@ mod tests {
     use crate::run::trial::timeline::Slowest;
 
     /// From so many milliseconds after the beginning of the trial, requests of these lengths.
-    fn interval(begin_ms: u64, length_ms: u64, took_ns: &[u64]) -> Interval {
+    fn interval(begin_ms: u64, length_ms: u64, took_ns: &[u64]) -> RequestInterval {
         let from_unix_ns = OFFSET + 100 * SECOND + begin_ms * 1_000_000;
         let mut requests = Distribution::new(Grain::Bucket, 1);
         for took in took_ns {
             requests.add(*took, 1);
         }
-        Interval {
+        RequestInterval {
             from_unix_ns,
             to_unix_ns: from_unix_ns + length_ms * 1_000_000,
             requests,
@@ -162,7 +162,7 @@ mod tests {
             why_not(&timeline),
             &Unrelated::LongIntervals { longest_ms: 5000 }
         );
-        let early = Interval {
+        let early = RequestInterval {
             from_unix_ns: 5,
             to_unix_ns: SECOND,
             ..interval(0, 0, &[5, 5])

@@ -33,7 +33,7 @@ pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use reading::Reading;
 pub use readings::Readings;
-pub use requests::{Interval, Pacing, Timed, Times};
+pub use requests::{Pacing, RequestInterval, Timed, Times};
 pub use self_disabled_thp::{OwnAct, remedy};
 pub use tracing::{Clash, Collapsing, Tracing};
 

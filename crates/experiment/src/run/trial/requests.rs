@@ -20,12 +20,12 @@ pub enum Times {
     /// Each for itself.
     Requests(Vec<Timed>),
     /// Those of a stretch of time together.
-    Intervals(Vec<Interval>),
+    Intervals(Vec<RequestInterval>),
 }
 
 /// The requests of a stretch of time; times in nanoseconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
+pub struct RequestInterval {
     /// Its beginning.
     pub from_unix_ns: u64,
     /// Its end.
@@ -34,7 +34,7 @@ pub struct Interval {
     pub requests: Distribution,
 }
 
-impl Interval {
+impl RequestInterval {
     /// How long it is, in nanoseconds.
     #[must_use]
     pub fn length_ns(&self) -> u64 {

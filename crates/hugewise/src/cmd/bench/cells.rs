@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hugewise_bench::arms;
-use hugewise_experiment::run::cells::{Bench, Cell};
+use hugewise_experiment::run::cells::{Bench, BenchCell};
 
 use crate::exit;
 use hugewise_text::suggest::hint;
@@ -38,10 +38,10 @@ pub(super) fn flag_text(bytes: u64) -> String {
 
 /// A suite's cells, which are never none and none twice.
 pub(super) fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
-    let mut found: Vec<Cell> = Vec::new();
+    let mut found: Vec<BenchCell> = Vec::new();
     for words in cells {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let cell = Cell::of(&words).map_err(exit::usage)?;
+        let cell = BenchCell::of(&words).map_err(exit::usage)?;
         if !found.contains(&cell) {
             found.push(cell);
         }

@@ -9,7 +9,7 @@ use hugewise_base::host::Host;
 use hugewise_base::units::KIB;
 use hugewise_bench::arms;
 use hugewise_bench::arms::Arms;
-use hugewise_experiment::run::cells::{Bench, Cell, suite};
+use hugewise_experiment::run::cells::{Bench, BenchCell, suite};
 use hugewise_experiment::run::plan::{Criterion, HostMemory};
 use hugewise_experiment::run::policy::Policy;
 use hugewise_experiment::run::policy::realise::Reach;
@@ -116,7 +116,7 @@ impl BenchFlags {
     /// its blocks are gone by then.
     pub(super) fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
-        let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
+        let cells: Vec<&str> = bench.cells.iter().map(BenchCell::as_str).collect();
         let words = ["bench", &bench.suite, "--cells", &cells.join(",")];
         let mut command = vec![paths::laboratory()?.into_os_string()];
         command.extend(words.map(Into::into));

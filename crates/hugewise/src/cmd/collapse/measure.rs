@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_experiment::run::compare::{FEWEST_WINDOWS, Windows, windows};
+use hugewise_experiment::run::compare::{FEWEST_WINDOWS, MetricWindows, windows};
 use hugewise_experiment::run::metric::rates::RateMetric;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
@@ -87,14 +87,14 @@ impl Measurement {
     pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> BeforeAfter {
         let windows_of = |&metric: &RateMetric| {
             let column = |side: &[Rates]| side.iter().map(|rates| value(metric, rates)).collect();
-            Windows {
+            MetricWindows {
                 metric: metric.to_string(),
                 better: metric.metric().better,
                 before: column(before),
                 after: column(after),
             }
         };
-        let samples: Vec<Windows> = RateMetric::ALL.iter().map(windows_of).collect();
+        let samples: Vec<MetricWindows> = RateMetric::ALL.iter().map(windows_of).collect();
         BeforeAfter {
             windows: u32::try_from(before.len().min(after.len())).unwrap_or(u32::MAX),
             window_seconds: self.window.as_secs_f64(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_experiment::run::compare;
-use hugewise_experiment::run::compare::Answer;
+use hugewise_experiment::run::compare::PolicyAnswer;
 use hugewise_experiment::run::plan::{Plan, Slot};
 use hugewise_experiment::run::record::{FIRST_WAIT, IdleRun, Record, StopReason};
 use hugewise_experiment::run::trial::Role;
@@ -104,7 +104,7 @@ fn asked(record: &Record) -> Result<Option<String>> {
         let answer = verdict.policies.get(*policy);
         matches!(
             answer,
-            Some(Answer::Mixed | Answer::RarelyWorse | Answer::DependsOnOrder)
+            Some(PolicyAnswer::Mixed | PolicyAnswer::RarelyWorse | PolicyAnswer::DependsOnOrder)
         )
     });
     let best = verdict.best.clone();

@@ -151,8 +151,9 @@ impl Rounds<'_> {
 
     /// All but the command and what a policy does to it.
     fn surroundings(&self, plan: &Plan) -> Launch {
-        let from_stdout =
-            |source: &LatencySource| source.place == hugewise_experiment::run::plan::Place::Stdout;
+        let from_stdout = |source: &LatencySource| {
+            source.place == hugewise_experiment::run::plan::LatencyPlace::Stdout
+        };
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
         let keep =
             reads || self.trial_output.is_some() || plan.latency.as_ref().is_some_and(from_stdout);

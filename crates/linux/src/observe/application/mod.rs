@@ -9,7 +9,7 @@ use hugewise_advise::condition::Truth;
 use hugewise_advise::fact::{Facts, HIDING};
 use hugewise_advise::knowledge::Knowledge;
 use hugewise_advise::observed::service;
-use hugewise_advise::subject::{Kind, Subject};
+use hugewise_advise::subject::{Subject, SubjectKind};
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
@@ -172,7 +172,7 @@ fn concerns(subject: &Subject, facts: &Facts) -> Truth {
         .and_then(|detect| detect.when.as_ref());
     match condition {
         Some(condition) => condition.holds(facts, subject.order),
-        None => (subject.kind == Kind::Kernel).into(),
+        None => (subject.kind == SubjectKind::Kernel).into(),
     }
 }
 

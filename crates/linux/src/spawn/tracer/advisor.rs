@@ -1,6 +1,6 @@
 //! What memory is advised: all of it the same, or each site for itself.
 
-use hugewise_experiment::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::policy::realise::TreeTracer as Advice;
 use hugewise_experiment::run::trial::MappedSite;
 
 use super::range::Range;
@@ -122,7 +122,7 @@ impl Advisor {
     }
 }
 
-impl super::Tracer {
+impl super::TreeTracer {
     /// What is to be told of its tree.
     pub(in crate::spawn) fn options(&self) -> Options {
         self.advice.options()

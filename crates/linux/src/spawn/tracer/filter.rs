@@ -5,7 +5,7 @@
 
 use std::io;
 
-use hugewise_experiment::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::policy::realise::TreeTracer as Advice;
 
 use super::call::Call;
 

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use hugewise_experiment::run::policy::realise::Tracer as Advice;
+use hugewise_experiment::run::policy::realise::TreeTracer as Advice;
 use hugewise_experiment::run::trial::{Clash, Tracing};
 
 use super::filters::Filters;
@@ -54,7 +54,7 @@ pub(super) fn block_bytes() -> u64 {
 
 /// The tracer of one tree.
 #[derive(Debug)]
-pub(super) struct Tracer {
+pub(super) struct TreeTracer {
     advice: Advisor,
     block: u64,
     main: i32,
@@ -64,7 +64,7 @@ pub(super) struct Tracer {
     pub(super) tracing: Tracing,
 }
 
-impl Tracer {
+impl TreeTracer {
     /// A tracer of the tree below `main`; `None` where the tree is not to be traced.
     pub(super) fn new(advice: &Advice, main: i32) -> Option<Self> {
         let block = block_bytes();

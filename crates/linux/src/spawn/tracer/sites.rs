@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hugewise_experiment::run::site::{Arena, Choice, Identity, Site, size_class};
+use hugewise_experiment::run::site::{Arena, Identity, Site, SiteChoice, size_class};
 use hugewise_experiment::run::trial::{MappedSite, SiteMemory};
 
 use super::advisor::Origin;
@@ -18,7 +18,7 @@ const MOST_LOOKS: u32 = 16;
 /// The sites of one tree.
 #[derive(Debug)]
 pub(super) struct Sites {
-    choice: Choice,
+    choice: SiteChoice,
     block: u64,
     processes: HashMap<i32, Space>,
     mapped: Vec<MappedSite>,
@@ -30,7 +30,7 @@ pub(super) struct Sites {
 
 impl Sites {
     /// Huge pages have `block` bytes.
-    pub(super) fn new(choice: Choice, block: u64) -> Self {
+    pub(super) fn new(choice: SiteChoice, block: u64) -> Self {
         Self {
             choice,
             block,

@@ -5,7 +5,7 @@ use super::pages::{huge_bytes, more_huge_bytes};
 use crate::run::answer::{Applied, Arm, ArmRole, Call, Mechanism, Pages};
 use crate::run::cause::facts::{self, InForce};
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Answer, Why};
+use crate::run::compare::{PolicyAnswer, Why};
 use crate::run::policy::Policy;
 use crate::run::policy::Settings;
 use crate::run::policy::realise::Realisation;
@@ -91,10 +91,15 @@ fn applied(work: &Work<'_>, policy: &str) -> Applied {
 }
 
 /// The call of a policy that has a reason in place of an answer.
-pub(super) fn without_answer(work: &Work<'_>, policy: &str, answer: Answer, why: &Why) -> Call {
+pub(super) fn without_answer(
+    work: &Work<'_>,
+    policy: &str,
+    answer: PolicyAnswer,
+    why: &Why,
+) -> Call {
     let why = why.clone();
     match (&why, answer) {
-        (_, Answer::NoEffect) => Call::SamePages(why),
+        (_, PolicyAnswer::NoEffect) => Call::SamePages(why),
         (Why::ReadBackDiffers { .. }, _) => {
             let mut acts = arm_trials(work.record(), policy);
             let act = acts.find_map(|trial| trial.read_back.own_act().map(|it| it.to_string()));

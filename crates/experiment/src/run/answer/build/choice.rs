@@ -6,7 +6,7 @@ use super::word::Decision;
 use super::{Work, arms};
 use crate::base::host::ThpDisable;
 use crate::run::answer::{
-    Against, Choice, Claim, ClaimId, Command, Mechanism, Scope, Tie, When, Word,
+    Against, Choice, ChoiceScope, Claim, ClaimId, Command, Mechanism, Tie, When, Word,
 };
 use crate::run::cause::facts;
 use crate::run::plan::{HUGE, Live};
@@ -51,7 +51,7 @@ fn switch(live: &Live, best: &str) -> Choice {
     let commands = make_huge.into_iter().chain((!is_set).then_some(settings));
     Choice {
         arm: Some(best.to_owned()),
-        scope: Scope::AnyRun,
+        scope: ChoiceScope::AnyRun,
         mechanism: match is_set {
             true => Mechanism::Nothing,
             false => Mechanism::Switch,
@@ -71,7 +71,7 @@ fn keep(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_decided: bool
     let is_little = matches!(decision.word, Word::Little | Word::NoDifference);
     Choice {
         arm: (is_decided || alone_decided || is_little).then(|| work.baseline.to_owned()),
-        scope: Scope::AnyRun,
+        scope: ChoiceScope::AnyRun,
         mechanism: Mechanism::Nothing,
         commands: Vec::new(),
         steps: Vec::new(),
@@ -127,12 +127,12 @@ fn set(work: &Work<'_>, claims: &[Claim], best: &str) -> Choice {
 }
 
 /// The runs that a policy is for.
-pub(super) fn scope(work: &Work<'_>, policy: &str) -> Scope {
+pub(super) fn scope(work: &Work<'_>, policy: &str) -> ChoiceScope {
     let rested = facts::rested(work.record(), work.baseline, policy);
     let limited = rested.is_some_and(|it| it.is_for_back_to_back_runs());
     match limited && work.record().header.plan.service.is_none() {
-        true => Scope::BackToBack(COLD_REST.as_secs()),
-        false => Scope::AnyRun,
+        true => ChoiceScope::BackToBack(COLD_REST.as_secs()),
+        false => ChoiceScope::AnyRun,
     }
 }
 

@@ -10,8 +10,8 @@ use crate::run::cause::facts;
 use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
-    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
-    Why, idle_states, starts,
+    Change, Comparison, Gain, Interaction, PolicyAnswer, Provisional, Rival, Scale, Starts,
+    Statistic, Why, idle_states, starts,
 };
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::metric::{Better, MetricId};
@@ -40,7 +40,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
 /// The judged metric of every policy.
 fn verdicts<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let names = work.table().verdict.policies.iter();
-    let in_order: BTreeMap<usize, (&String, &Answer)> = names
+    let in_order: BTreeMap<usize, (&String, &PolicyAnswer)> = names
         .map(|(name, answer)| {
             let mut policies = work.record().header.plan.policies.iter();
             let at = policies.position(|policy| policy.name == *name);
@@ -78,7 +78,7 @@ fn provisional<'a>(work: &Work<'a>, policy: &str, metric: &str) -> Option<&'a Pr
 }
 
 /// What may be said of a policy.
-fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison) -> Call {
+fn verdict_call(work: &Work<'_>, policy: &str, answer: PolicyAnswer, row: &Comparison) -> Call {
     let verdict = &work.table().verdict;
     if has_same_pages(work, row) {
         return Call::SamePages(Why::SameInCell);
@@ -88,12 +88,12 @@ fn verdict_call(work: &Work<'_>, policy: &str, answer: Answer, row: &Comparison)
     }
     let runs = verdict.runs.get(policy);
     match (answer, runs, &verdict.order) {
-        (Answer::Better, ..) => Call::Better,
-        (Answer::Worse, ..) => Call::Worse,
-        (Answer::NoDifference, ..) => Call::Same,
-        (Answer::RarelyWorse, Some(runs), _) => Call::RareSlow(runs.clone()),
-        (Answer::Mixed, Some(runs), _) => Call::Mixed(runs.clone()),
-        (Answer::DependsOnOrder, _, Some(order)) => Call::DependsOnOrder {
+        (PolicyAnswer::Better, ..) => Call::Better,
+        (PolicyAnswer::Worse, ..) => Call::Worse,
+        (PolicyAnswer::NoDifference, ..) => Call::Same,
+        (PolicyAnswer::RarelyWorse, Some(runs), _) => Call::RareSlow(runs.clone()),
+        (PolicyAnswer::Mixed, Some(runs), _) => Call::Mixed(runs.clone()),
+        (PolicyAnswer::DependsOnOrder, _, Some(order)) => Call::DependsOnOrder {
             p: order.p,
             strata: order.strata.clone(),
         },
@@ -106,9 +106,9 @@ fn pages_alone<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     work.table().pages_alone.iter().map(|it| {
         let row = &it.comparison;
         let call = match it.answer {
-            Answer::Better => Call::Better,
-            Answer::Worse => Call::Worse,
-            Answer::NoDifference => Call::Same,
+            PolicyAnswer::Better => Call::Better,
+            PolicyAnswer::Worse => Call::Worse,
+            PolicyAnswer::NoDifference => Call::Same,
             _ => Call::Open(Needs::default()),
         };
         let mut claim = of_row(work, row, Budget::Own, Covers::Verdict, call);

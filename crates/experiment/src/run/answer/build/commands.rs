@@ -1,10 +1,10 @@
 //! Commands to paste into a shell. Every word that comes from a record is quoted here.
 
 use crate::base::shell;
-use crate::run::answer::{Command, Step};
+use crate::run::answer::{Command, ManualStep};
 use crate::run::plan::service::CommandLine;
 use crate::run::policy::realise::{
-    EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
+    EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, TreeTracer,
 };
 use crate::run::policy::{Numa, Settings, environment};
 use crate::run::record::{Header, Record};
@@ -28,20 +28,23 @@ impl Command {
 }
 
 /// The commands that put a policy in force by hand, and the steps that no command does.
-pub(super) fn by_hand(record: &Record, realisation: &Realisation) -> (Vec<Command>, Vec<Step>) {
+pub(super) fn by_hand(
+    record: &Record,
+    realisation: &Realisation,
+) -> (Vec<Command>, Vec<ManualStep>) {
     let files = realisation.files.iter().map(of_machine);
     let arguments = &realisation.arguments;
     let placed = (!arguments.is_empty())
         .then(|| written(record, arguments))
         .flatten();
     let left = (placed.is_none() && !arguments.is_empty())
-        .then(|| Step::Arguments(quoted_words(arguments)));
+        .then(|| ManualStep::Arguments(quoted_words(arguments)));
     let variables = environment(&realisation.environment, |_| None);
     let mut words = shell::environment(variables.iter().map(|(name, value)| (&**name, &**value)));
     let has_command = !words.is_empty() || placed.is_some();
     words.push(workload(record, arguments));
     let command = (has_command && !realisation.is_traced()).then(|| Command::new(words.join(" ")));
-    let call = prctl(realisation.prctl).map(|call| Step::Call(call.to_owned()));
+    let call = prctl(realisation.prctl).map(|call| ManualStep::Call(call.to_owned()));
     let steps = call
         .into_iter()
         .chain(surroundings(realisation))
@@ -168,11 +171,11 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .map(str::to_owned)
         .collect();
     steps.extend(surroundings(realisation).map(|step| match step {
-        Step::CgroupLimits(limits) => format!(
+        ManualStep::CgroupLimits(limits) => format!(
             "a cgroup of its own, as by systemd-run --scope -p {}",
             limits.join(" -p ")
         ),
-        Step::Call(text) | Step::Prefix(text) | Step::Arguments(text) => text,
+        ManualStep::Call(text) | ManualStep::Prefix(text) | ManualStep::Arguments(text) => text,
     }));
     steps.extend(later(realisation));
     steps.extend(realisation.environment.iter().map(variable));
@@ -189,7 +192,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
 }
 
 /// What bounds the program's memory, and the nodes it lies on.
-fn surroundings(realisation: &Realisation) -> impl Iterator<Item = Step> {
+fn surroundings(realisation: &Realisation) -> impl Iterator<Item = ManualStep> {
     let MemoryLimits {
         max_bytes,
         high_bytes,
@@ -197,12 +200,12 @@ fn surroundings(realisation: &Realisation) -> impl Iterator<Item = Step> {
     let max = max_bytes.map(|bytes| format!("MemoryMax={bytes}"));
     let high = high_bytes.map(|bytes| format!("MemoryHigh={bytes}"));
     let limits: Vec<String> = [max, high].into_iter().flatten().collect();
-    let group = (!limits.is_empty()).then_some(Step::CgroupLimits(limits));
+    let group = (!limits.is_empty()).then_some(ManualStep::CgroupLimits(limits));
     let numa = realisation
         .numa
         .as_ref()
         .map(Numa::numactl)
-        .map(Step::Prefix);
+        .map(ManualStep::Prefix);
     group.into_iter().chain(numa)
 }
 
@@ -219,14 +222,14 @@ fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
     }
 }
 
-fn tracer(tracer: &Tracer) -> Option<&'static str> {
+fn tracer(tracer: &TreeTracer) -> Option<&'static str> {
     match tracer {
-        Tracer::None => None,
-        Tracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
-        Tracer::Huge => {
+        TreeTracer::None => None,
+        TreeTracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
+        TreeTracer::Huge => {
             Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
         }
-        Tracer::Sites(_) => Some("madvise(2) after the mmap of each site, by a tracer"),
+        TreeTracer::Sites(_) => Some("madvise(2) after the mmap of each site, by a tracer"),
     }
 }
 

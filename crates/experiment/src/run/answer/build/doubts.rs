@@ -6,10 +6,12 @@ use super::Work;
 use super::pages::{is_malloc_without_pages, more_huge_bytes};
 use super::word::Decision;
 use crate::run::answer::{
-    Against, Budget, Call, Choice, Claim, ClaimId, Doubt, Effect, Interval, Scope, When, Word,
+    Against, Budget, Call, Choice, ChoiceScope, Claim, ClaimId, Doubt, Effect, Interval, When, Word,
 };
 use crate::run::cause::facts;
-use crate::run::compare::{Answer, ControlOutcome, Runs, Statistic, Warning, host_differences};
+use crate::run::compare::{
+    ControlOutcome, PolicyAnswer, Runs, Statistic, Warning, host_differences,
+};
 use crate::run::metric::requests::suffix_metric;
 use crate::run::policy::advice_by_chance;
 use crate::run::policy::realise::Realisation;
@@ -100,7 +102,8 @@ fn smallest_effect(work: &Work<'_>) -> Option<f64> {
     let plan = &work.record().header.plan;
     let policies = work.table().verdict.policies.iter();
     let decided = policies.filter(|(name, answer)| {
-        matches!(answer, Answer::Better | Answer::Worse) && !plan.is_overhead_control(name)
+        matches!(answer, PolicyAnswer::Better | PolicyAnswer::Worse)
+            && !plan.is_overhead_control(name)
     });
     let effects = decided.filter_map(|(name, _)| work.judged(name)?.least_distance());
     effects.min_by(f64::total_cmp)
@@ -177,7 +180,7 @@ fn without_changed_pages(work: &Work<'_>, claims: &[Claim]) -> Vec<Doubt> {
 
 fn only_back_to_back(claims: &[Claim], choice: Option<&Choice>) -> Option<Doubt> {
     let choice = choice?;
-    let Scope::BackToBack(seconds) = choice.scope else {
+    let ChoiceScope::BackToBack(seconds) = choice.scope else {
         return None;
     };
     let arm = choice.arm.clone()?;
@@ -216,7 +219,7 @@ fn few_starts(claims: &[Claim]) -> Option<Doubt> {
 fn order(work: &Work<'_>) -> Option<Doubt> {
     let verdict = &work.table().verdict;
     let order = verdict.order.as_ref().filter(|order| order.matters())?;
-    let open = |name: &&String| verdict.policies.get(*name) == Some(&Answer::NotDecided);
+    let open = |name: &&String| verdict.policies.get(*name) == Some(&PolicyAnswer::NotDecided);
     let arm = order.policies.iter().find(open)?;
     Some(Doubt::MayDependOnOrder {
         arm: arm.clone(),
@@ -283,7 +286,7 @@ fn maybe_small(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
 fn some_runs_worse(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
     let verdict = &work.table().verdict;
     let arm = decision.arm.as_ref()?;
-    let is_better = verdict.policies.get(arm) == Some(&Answer::Better);
+    let is_better = verdict.policies.get(arm) == Some(&PolicyAnswer::Better);
     let runs = verdict.runs.get(arm).filter(|_| is_better)?;
     let many = runs.worse >= 2 && f64::from(runs.worse) > FEW * f64::from(runs.of);
     many.then(|| Doubt::SomeRunsWorse {
@@ -425,7 +428,12 @@ fn objection(work: &Work<'_>, choice: Option<&Choice>) -> Option<Doubt> {
 
 fn nothing_decided(work: &Work<'_>, decision: &Decision) -> Option<Doubt> {
     let answers = &work.table().verdict.policies;
-    let is_open = |answer: &Answer| matches!(answer, Answer::NotDecided | Answer::DependsOnOrder);
+    let is_open = |answer: &PolicyAnswer| {
+        matches!(
+            answer,
+            PolicyAnswer::NotDecided | PolicyAnswer::DependsOnOrder
+        )
+    };
     let is_open = answers.values().all(is_open) && decision.word != Word::Little;
     let is_nothing = !answers.is_empty() && is_open;
     is_nothing.then_some(Doubt::NothingDecided)

@@ -6,12 +6,12 @@ use super::doubts::STARTS;
 use super::pages::{more_huge_bytes, same_huge_bytes};
 use super::word::{Decision, best_end, smallness};
 use super::{Work, program_name, verdict_of};
-use crate::run::answer::next::{Reach, Step};
+use crate::run::answer::next::{NextStep, PageReach};
 use crate::run::answer::{Against, Call, Choice, Claim, ClaimId, Command, Needs, Next, When, Word};
 use crate::run::cause::facts::not_reached;
-use crate::run::cause::{Cause, CauseId, Outcome, facts};
+use crate::run::cause::{Cause, CauseId, CauseOutcome, facts};
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Answer, Comparison, Scale, fewest_rounds_of_single_runs};
+use crate::run::compare::{Comparison, PolicyAnswer, Scale, fewest_rounds_of_single_runs};
 use crate::run::metric::MetricId;
 use crate::run::plan::arguments::in_line;
 use crate::run::plan::{HostMemory, USUAL_TIME};
@@ -62,7 +62,7 @@ pub(super) fn next(
     }
     if !steps
         .iter()
-        .any(|it: &Next| matches!(it.step, Step::Decide { .. }))
+        .any(|it: &Next| matches!(it.step, NextStep::Decide { .. }))
     {
         steps.extend(go_on(work));
     }
@@ -71,7 +71,7 @@ pub(super) fn next(
     steps
 }
 
-fn step(step: Step, minutes: Option<u64>, command: Option<Command>) -> Next {
+fn step(step: NextStep, minutes: Option<u64>, command: Option<Command>) -> Next {
     Next {
         step,
         minutes,
@@ -100,8 +100,9 @@ fn decide(work: &Work<'_>, claims: &[Claim], decision: &Decision, is_set: bool) 
 /// Returns true when the program keeps huge pages from its memory, and no policy reaches it.
 fn is_shut_out(work: &Work<'_>) -> bool {
     let causes = crate::run::cause::causes(work.record(), work.table());
-    let is_it =
-        |cause: &Cause| cause.id == CauseId::ProgramDisablesThp && cause.outcome == Outcome::Shown;
+    let is_it = |cause: &Cause| {
+        cause.id == CauseId::ProgramDisablesThp && cause.outcome == CauseOutcome::Shown
+    };
     causes.iter().any(is_it) && work.table().verdict.reasons.len() == work.policies().count()
 }
 
@@ -117,7 +118,7 @@ fn other_memory(work: &Work<'_>, decision: &Decision) -> Option<Next> {
         seconds => format!("--host-memory=rest:{seconds}s"),
     };
     let line = rerun_without(&header.made_by, &["--host-memory"], &[&flag]);
-    let next = Step::OtherMemory { idle_seconds };
+    let next = NextStep::OtherMemory { idle_seconds };
     (decision.word == Word::DependsOnOrder)
         .then(|| step(next, None, Some(with_input(header, line))))
 }
@@ -142,7 +143,8 @@ fn untraced(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Optio
 
 fn is_undecided(work: &Work<'_>, arm: &str) -> bool {
     let verdict = &work.table().verdict;
-    verdict.policies.get(arm) == Some(&Answer::NotDecided) && !verdict.reasons.contains_key(arm)
+    verdict.policies.get(arm) == Some(&PolicyAnswer::NotDecided)
+        && !verdict.reasons.contains_key(arm)
 }
 
 /// Of the open policies that of which most may be gained, and not less than may be lost.
@@ -167,7 +169,7 @@ fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) ->
     let needs = missing_seconds(work, claim, row).filter(|_| is_of_interest(work, claim, row))?;
     let minutes = ((needs / 60.0).ceil() as u64).max(2);
     if minutes > MOST_MINUTES {
-        return Some(step(Step::TooLong { claim: id }, Some(minutes), None));
+        return Some(step(NextStep::TooLong { claim: id }, Some(minutes), None));
     }
     let command = match continued(work) {
         Some(command) => Command::new(format!("{command} --max-time {minutes}m")),
@@ -178,7 +180,7 @@ fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) ->
         }
     };
     Some(step(
-        Step::Decide { claim: id },
+        NextStep::Decide { claim: id },
         Some(minutes),
         Some(command),
     ))
@@ -257,7 +259,7 @@ fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     let command = command.map(|it| Command::new(format!("{it} --max-time {minutes}m")));
     let claim = ClaimId(at);
     Some(step(
-        Step::MoreStarts { claim, starts },
+        NextStep::MoreStarts { claim, starts },
         Some(minutes),
         command,
     ))
@@ -267,7 +269,7 @@ fn go_on(work: &Work<'_>) -> Option<Next> {
     let end = work.record().end.as_ref();
     let is_cut = end.is_some_and(|end| end.reason == StopReason::Interrupted);
     let command = continued(work).filter(|_| is_cut)?;
-    Some(step(Step::Continue, None, Some(Command::new(command))))
+    Some(step(NextStep::Continue, None, Some(Command::new(command))))
 }
 
 /// Runs after idle that were not measured, or left it open.
@@ -287,7 +289,7 @@ fn after_idle(work: &Work<'_>, claims: &[Claim], choice: Option<&Choice>) -> Opt
         .record()
         .time_of_more_cold_trials(arm)
         .filter(|_| runs < ENOUGH_RUNS);
-    let next = Step::AfterIdle {
+    let next = NextStep::AfterIdle {
         arm: arm.to_owned(),
     };
     if let (Some(time), Some(command)) = (time, continued(work)) {
@@ -302,7 +304,7 @@ fn minutes(seconds: f64) -> u64 {
 }
 
 /// An experiment of its own whose runs all come after idle.
-fn measured_after_idle(work: &Work<'_>, arm: &str, next: Step) -> Next {
+fn measured_after_idle(work: &Work<'_>, arm: &str, next: NextStep) -> Next {
     let header = &work.record().header;
     let wall = work
         .context
@@ -336,7 +338,7 @@ fn judge_typical(work: &Work<'_>, decision: &Decision) -> Option<Next> {
     let goes_both_ways = matches!(decision.word, Word::RareSlow | Word::Mixed);
     goes_both_ways.then(|| {
         let line = format!("hugewise report --judge-by typical {word}");
-        step(Step::JudgeTypical, None, Some(Command::new(line)))
+        step(NextStep::JudgeTypical, None, Some(Command::new(line)))
     })
 }
 
@@ -378,7 +380,7 @@ fn pages_alone(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     let flags: Vec<String> = settings.iter().map(|it| format!("--policy={it}")).collect();
     let words: Vec<&str> = flags.iter().map(String::as_str).collect();
     let line = rerun_without(&header.made_by, &POLICIES, &words);
-    let next = Step::PagesAlone {
+    let next = NextStep::PagesAlone {
         arm: arm.to_owned(),
     };
     let minutes = experiment_minutes(work, settings.len());
@@ -410,9 +412,9 @@ fn leave_on(work: &Work<'_>) -> Option<Next> {
         return None;
     }
     let line = rerun_without(&header.made_by, &POLICIES, &[&format!("--policy={found}")]);
-    let next = Step::TryPolicy {
+    let next = NextStep::TryPolicy {
         policy: found.to_string(),
-        because: Reach::LeavesOn,
+        because: PageReach::LeavesOn,
     };
     Some(step(
         next,
@@ -444,7 +446,7 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
     }
     let header = &work.record().header;
     let try_it = |because, flag: &str, policy: &str| {
-        let next = Step::TryPolicy {
+        let next = NextStep::TryPolicy {
             policy: policy.to_owned(),
             because,
         };
@@ -455,7 +457,11 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
         )
     };
     if same_huge_bytes(work.context).is_some() {
-        return vec![try_it(Reach::SmallPages, "--policy=thp=never", "thp=never")];
+        return vec![try_it(
+            PageReach::SmallPages,
+            "--policy=thp=never",
+            "thp=never",
+        )];
     }
     let mut steps = Vec::new();
     if header.plan.not_tried.is_none() {
@@ -466,7 +472,7 @@ fn more_reach(work: &Work<'_>, decision: &Decision) -> Vec<Next> {
     }
     if let Some(own) = own_setting(work) {
         steps.push(try_it(
-            Reach::OwnSetting,
+            PageReach::OwnSetting,
             &format!("--policy={own}"),
             &own.to_string(),
         ));
@@ -485,7 +491,7 @@ fn own_setting<'a>(work: &Work<'a>) -> Option<&'a Policy> {
         .then_some(policy)
 }
 
-fn other_policy(record: &Record) -> Option<(Reach, String, String)> {
+fn other_policy(record: &Record) -> Option<(PageReach, String, String)> {
     let header = &record.header;
     let mut policies = header.plan.policies.iter();
     // It reaches all private memory: when it found nothing, no other setting does.
@@ -498,7 +504,7 @@ fn other_policy(record: &Record) -> Option<(Reach, String, String)> {
     let is_closed = names.any(|name| not_reached(record, name).is_some());
     if !is_closed && realise(&later, &header.host, Means::Process).is_ok() {
         return Some((
-            Reach::Collapse,
+            PageReach::Collapse,
             format!("--policy={later}"),
             later.to_string(),
         ));
@@ -506,7 +512,7 @@ fn other_policy(record: &Record) -> Option<(Reach, String, String)> {
     let mut realisations = header.realisations.values();
     if realisations.any(|realisation| !realisation.tracer.is_none()) {
         return Some((
-            Reach::System,
+            PageReach::System,
             "--system".to_owned(),
             "thp=always".to_owned(),
         ));
@@ -514,7 +520,7 @@ fn other_policy(record: &Record) -> Option<(Reach, String, String)> {
     let has_no_malloc = policies.all(|policy| policy.settings.malloc.is_none());
     has_no_malloc.then(|| {
         (
-            Reach::Allocator,
+            PageReach::Allocator,
             "--policy=malloc=thp".to_owned(),
             "malloc=thp".to_owned(),
         )
@@ -548,7 +554,7 @@ fn without_mechanism(work: &Work<'_>, claims: &[Claim]) -> Option<Next> {
         }
         None => line,
     };
-    let next = Step::WithoutMechanism {
+    let next = NextStep::WithoutMechanism {
         arm: "thp=always".to_owned(),
     };
     Some(step(next, None, Some(as_root(with_input(header, line)))))
@@ -570,7 +576,7 @@ fn not_tried(work: &Work<'_>) -> Option<Next> {
         return None;
     }
     let line = omission.command(&header.made_by);
-    let next = Step::TryPolicies {
+    let next = NextStep::TryPolicies {
         policies: omission.policies.clone(),
         impossible: line.is_none(),
     };
@@ -594,5 +600,5 @@ fn verbose(work: &Work<'_>) -> Option<Next> {
         (None, None) => work.word().map(quoted).into_iter().collect(),
     };
     let line = format!("hugewise report -v {}", names.join(" "));
-    (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))
+    (!names.is_empty()).then(|| step(NextStep::Verbose, None, Some(Command::new(line))))
 }

@@ -1,7 +1,7 @@
 //! Which policies gave a program more huge pages than the baseline, and which fewer.
 
 use crate::run::cause::Context;
-use crate::run::compare::Answer;
+use crate::run::compare::PolicyAnswer;
 use crate::run::compare::coverage::{FAULTS, MANY_PAGES, huge_kinds};
 use crate::run::metric::MetricId;
 use crate::run::trial::{A_GOOD_PART, huge_memory};
@@ -14,7 +14,7 @@ const ALIKE: f64 = 0.1;
 /// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is
 /// known: from the faults, or else from the settings. `None` where nothing tells.
 pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
-    if context.answer(policy) == Some(Answer::NoEffect) {
+    if context.answer(policy) == Some(PolicyAnswer::NoEffect) {
         return Some(0.0);
     }
     sampled(context, policy).or_else(|| by_settings(context, policy))
@@ -24,8 +24,8 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
 /// baseline.
 pub fn changed_no_page(context: &Context<'_>, policy: &str) -> bool {
     match context.answer(policy) {
-        Some(Answer::NoEffect) => true,
-        Some(Answer::NotDecided) if !context.table.verdict.reasons.contains_key(policy) => {
+        Some(PolicyAnswer::NoEffect) => true,
+        Some(PolicyAnswer::NotDecided) if !context.table.verdict.reasons.contains_key(policy) => {
             more_huge_bytes(context, policy) == Some(0.0)
         }
         _ => false,

@@ -7,8 +7,8 @@ use super::pages::{is_malloc_without_pages, is_telling, more_huge_bytes};
 use super::{Work, verdict_of};
 use crate::run::answer::{Against, Call, Claim, ClaimId, Effect, Needs, When, Word};
 use crate::run::cause::facts;
-use crate::run::cells::Cell;
-use crate::run::compare::{Answer, Comparison, Statistic, Why};
+use crate::run::cells::BenchCell;
+use crate::run::compare::{Comparison, PolicyAnswer, Statistic, Why};
 use crate::run::metric::{Better, MetricId};
 use crate::run::policy::Policy;
 use crate::run::record::StopReason;
@@ -34,7 +34,7 @@ pub(super) struct Decision {
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     policy: &'a str,
-    answer: Answer,
+    answer: PolicyAnswer,
     /// Bytes more in huge pages than under the baseline.
     more: f64,
     /// The distance from the baseline, in either direction.
@@ -153,7 +153,7 @@ fn beside_malloc<'a>(work: &Work<'_>, arm: &Arm<'a>) -> Option<Arm<'a>> {
 /// The verdict of a policy that was shown to change something, and whose pages differ.
 fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision> {
     let best = work.table().verdict.best.as_deref();
-    let largest = |wanted: &[Answer], sign: f64| {
+    let largest = |wanted: &[PolicyAnswer], sign: f64| {
         let fitting = arms
             .iter()
             .filter(|arm| wanted.contains(&arm.answer) && arm.more * sign > 0.0);
@@ -165,12 +165,16 @@ fn shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Decision
         })
     };
     let of = |word, arm: &Arm<'_>| Decision::of(word, arm.policy.to_owned());
-    let both = [Answer::Mixed, Answer::RarelyWorse, Answer::DependsOnOrder];
-    largest(&[Answer::Better], 1.0)
+    let both = [
+        PolicyAnswer::Mixed,
+        PolicyAnswer::RarelyWorse,
+        PolicyAnswer::DependsOnOrder,
+    ];
+    largest(&[PolicyAnswer::Better], 1.0)
         .map(|arm| of(Word::Help, arm))
-        .or_else(|| largest(&[Answer::Worse], -1.0).map(|arm| of(Word::Help, arm)))
-        .or_else(|| largest(&[Answer::Better], -1.0).map(|arm| of(Word::Hurt, arm)))
-        .or_else(|| largest(&[Answer::Worse], 1.0).map(|arm| of(Word::Hurt, arm)))
+        .or_else(|| largest(&[PolicyAnswer::Worse], -1.0).map(|arm| of(Word::Help, arm)))
+        .or_else(|| largest(&[PolicyAnswer::Better], -1.0).map(|arm| of(Word::Hurt, arm)))
+        .or_else(|| largest(&[PolicyAnswer::Worse], 1.0).map(|arm| of(Word::Hurt, arm)))
         .or_else(|| {
             let arm = largest(&both, 1.0).or_else(|| largest(&both, -1.0))?;
             Some(of(either_way(claims, arm.policy), arm))
@@ -191,9 +195,9 @@ fn either_way(claims: &[Claim], arm: &str) -> Word {
 fn shown_beside_malloc(arms: &[Arm<'_>]) -> Option<Decision> {
     let shown = arms.iter().filter_map(|arm| {
         let word = match arm.answer {
-            Answer::Better => Word::Help,
-            Answer::Worse => Word::Hurt,
-            Answer::NoDifference => Word::NoDifference,
+            PolicyAnswer::Better => Word::Help,
+            PolicyAnswer::Worse => Word::Hurt,
+            PolicyAnswer::NoDifference => Word::NoDifference,
             _ => return None,
         };
         Some((word, arm))
@@ -230,8 +234,8 @@ fn not_shown(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Option<Deci
             .then(a.2.total_cmp(&b.2))
     })?;
     let word = match farthest.answer {
-        Answer::NoDifference => Word::NoDifference,
-        Answer::NotDecided if is_little(work, farthest) => Word::Little,
+        PolicyAnswer::NoDifference => Word::NoDifference,
+        PolicyAnswer::NotDecided if is_little(work, farthest) => Word::Little,
         _ => open(claims, farthest.policy),
     };
     Some(Decision::of(word, farthest.policy.to_owned()))
@@ -297,7 +301,7 @@ fn without_pages(work: &Work<'_>, claims: &[Claim], arms: &[Arm<'_>]) -> Decisio
         .into_iter()
         .filter(|arm| is_telling(work.context, arm.more));
     let telling: Vec<Arm<'_>> = telling.collect();
-    let undecided = [Answer::NotDecided, Answer::NoDifference];
+    let undecided = [PolicyAnswer::NotDecided, PolicyAnswer::NoDifference];
     let shown = telling
         .iter()
         .filter(|arm| !undecided.contains(&arm.answer));
@@ -358,7 +362,7 @@ fn with_more_than_pages(
     let idle = |best: &str| pages.arm.is_some() && is_malloc_without_pages(work.context, best);
     let best = best.filter(|best| !idle(best));
     let changing = changing(work).map(|it| &it.name);
-    let worse = |name: &&String| verdict.policies.get(*name) == Some(&Answer::Worse);
+    let worse = |name: &&String| verdict.policies.get(*name) == Some(&PolicyAnswer::Worse);
     let found = match (best, &pages.arm) {
         (Some(best), Some(_)) => Some(best),
         (Some(best), None) => changing.filter(|it| *it == best),
@@ -383,7 +387,7 @@ fn changing<'a>(work: &Work<'a>) -> Option<&'a Policy> {
     });
     found.min_by_key(|policy| {
         let is_best = verdict.best.as_ref() == Some(&policy.name);
-        let is_worse = verdict.policies.get(&policy.name) == Some(&Answer::Worse);
+        let is_worse = verdict.policies.get(&policy.name) == Some(&PolicyAnswer::Worse);
         (!is_best, !is_worse)
     })
 }
@@ -398,13 +402,13 @@ fn not_about_pages(work: &Work<'_>, claims: &[Claim]) -> Decision {
         .filter(|best| **best != verdict.baseline);
     let is_judged = |it: &&Policy| !work.record().header.plan.is_overhead_control(&it.name);
     let mut policies = work.policies().filter(is_judged);
-    let first = |answer: Answer| {
+    let first = |answer: PolicyAnswer| {
         let mut all = work.policies().filter(is_judged).map(|it| &it.name);
         all.find(|name| verdict.policies.get(*name) == Some(&answer))
     };
     let told = best
-        .or_else(|| first(Answer::Worse))
-        .or_else(|| first(Answer::Better));
+        .or_else(|| first(PolicyAnswer::Worse))
+        .or_else(|| first(PolicyAnswer::Better));
     match told {
         Some(arm) => Decision::of(Word::NotAboutPages, arm.clone()),
         None => match policies.next() {
@@ -481,7 +485,7 @@ fn differing_cells(work: &Work<'_>, claims: &[Claim]) -> Vec<ClaimId> {
     let Some((bench, suite)) = bench.and_then(|bench| Some((bench, bench.suite()?))) else {
         return Vec::new();
     };
-    let primary = |cell: &Cell| cell.reading(suite.primary());
+    let primary = |cell: &BenchCell| cell.reading(suite.primary());
     let cells: BTreeSet<String> = bench.cells.iter().map(primary).collect();
     let distance = |claim: &Claim| match claim.effect {
         Some(Effect::Ratio(ratio)) => ratio.ln().abs(),

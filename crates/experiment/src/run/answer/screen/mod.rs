@@ -2,7 +2,7 @@
 //! next step, always in this order.
 
 use super::{Answer, Choice, Claim, NextStep, SubjectKind, Word, words};
-use crate::run::cause::{Cause, Outcome};
+use crate::run::cause::{Cause, CauseOutcome};
 use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::{Style, Tone, to_text};
 
@@ -230,7 +230,7 @@ fn why(answer: &Answer, most: usize) -> Vec<Field> {
     let shown = answer
         .causes
         .iter()
-        .filter(|it| it.outcome == Outcome::Shown);
+        .filter(|it| it.outcome == CauseOutcome::Shown);
     let mut shown: Vec<&Cause> = shown.collect();
     shown.sort_by_key(|cause| cause.arm.as_ref() != named);
     let shown: Vec<String> = shown.into_iter().map(words::cause::brief).collect();

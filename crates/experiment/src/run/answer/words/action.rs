@@ -1,7 +1,9 @@
 //! Words of the actions: what to set, and what to run next.
 
 use super::{base, change, interval, list};
-use crate::run::answer::{Answer, Choice, Command, Mechanism, Next, NextStep, Reach, Scope, Step};
+use crate::run::answer::{
+    Answer, Choice, ChoiceScope, Command, ManualStep, Mechanism, Next, NextStep, PageReach,
+};
 use crate::run::compare::Preference;
 
 /// Returns the line for a choice without commands and steps.
@@ -58,8 +60,8 @@ pub(in crate::run::answer) fn set_for_machine(choice: &Choice) -> String {
 
 fn condition(choice: &Choice) -> &'static str {
     match choice.scope {
-        Scope::AnyRun => "",
-        Scope::BackToBack(_) => " (only if runs follow each other)",
+        ChoiceScope::AnyRun => "",
+        ChoiceScope::BackToBack(_) => " (only if runs follow each other)",
     }
 }
 
@@ -87,12 +89,12 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
 }
 
 /// Returns a step that no command does.
-pub(in crate::run::answer) fn step(step: &Step) -> String {
+pub(in crate::run::answer) fn step(step: &ManualStep) -> String {
     match step {
-        Step::Call(call) => format!("the parent process calls {call}"),
-        Step::CgroupLimits(limits) => format!("set in its cgroup: {}", limits.join(" ")),
-        Step::Prefix(prefix) => format!("start it with {prefix}"),
-        Step::Arguments(words) => format!("add to its arguments: {words}"),
+        ManualStep::Call(call) => format!("the parent process calls {call}"),
+        ManualStep::CgroupLimits(limits) => format!("set in its cgroup: {}", limits.join(" ")),
+        ManualStep::Prefix(prefix) => format!("start it with {prefix}"),
+        ManualStep::Arguments(words) => format!("add to its arguments: {words}"),
     }
 }
 
@@ -204,13 +206,13 @@ fn purpose(answer: &Answer, step: &NextStep) -> String {
 }
 
 /// Returns the reason why a policy may change pages that no other one changed.
-fn reach(reach: Reach) -> &'static str {
+fn reach(reach: PageReach) -> &'static str {
     match reach {
-        Reach::SmallPages => "all had the same huge pages; small pages are the contrast",
-        Reach::Collapse => "it makes memory huge while the program runs",
-        Reach::System => "the machine's setting reaches all memory",
-        Reach::Allocator => "the allocator can ask for huge pages",
-        Reach::OwnSetting => "the program has a setting of its own",
-        Reach::LeavesOn => "the program switches huge pages off; this leaves them on",
+        PageReach::SmallPages => "all had the same huge pages; small pages are the contrast",
+        PageReach::Collapse => "it makes memory huge while the program runs",
+        PageReach::System => "the machine's setting reaches all memory",
+        PageReach::Allocator => "the allocator can ask for huge pages",
+        PageReach::OwnSetting => "the program has a setting of its own",
+        PageReach::LeavesOn => "the program switches huge pages off; this leaves them on",
     }
 }

@@ -3,8 +3,8 @@
 use crate::base::units::Unit;
 use crate::run::cause::facts::{NothingMade, Rested};
 use crate::run::cause::{
-    Breakdown, Cause, CauseId, HostColdMemory, Kind, NothingHuge, Outcome, Pair, Part, SamePages,
-    SlowRequestsStalled, WalksFell,
+    Breakdown, Cause, CauseId, CauseOutcome, HostColdMemory, Kind, NothingHuge, Pair, Part,
+    SamePages, SlowRequestsStalled, WalksFell,
 };
 use crate::run::metric;
 use crate::text::ends::percent_ends;
@@ -14,10 +14,10 @@ use crate::text::wrap::capitalised;
 /// Returns one clause: `malloc=thp: 57,000 page faults fell to 18,000`.
 pub(in crate::run) fn brief(cause: &Cause) -> String {
     let clause = match (cause.outcome, cause.id) {
-        (Outcome::Shown, _) => shown(cause),
+        (CauseOutcome::Shown, _) => shown(cause),
         (_, CauseId::Breakdown) => "no part of the time changed for certain".to_owned(),
-        (Outcome::CannotTell, id) => format!("cannot tell if {}", statement(id)),
-        (Outcome::NotShown, id) => format!("no sign that {}", statement(id)),
+        (CauseOutcome::CannotTell, id) => format!("cannot tell if {}", statement(id)),
+        (CauseOutcome::NotShown, id) => format!("no sign that {}", statement(id)),
     };
     match &cause.arm {
         Some(arm) => format!("{arm}: {clause}"),
@@ -156,7 +156,7 @@ fn breakdown(it: &Breakdown) -> String {
 
 /// Returns the first claim of a breakdown without a dominant part.
 fn without_part(it: &Breakdown) -> String {
-    let is_shown = |outcome: Option<Outcome>| outcome == Some(Outcome::Shown);
+    let is_shown = |outcome: Option<CauseOutcome>| outcome == Some(CauseOutcome::Shown);
     let found = it.walks.filter(|it| is_shown(Some(it.outcome)));
     match &it.zeroing {
         Some(made) if is_shown(Some(made.outcome)) => {
@@ -422,7 +422,7 @@ mod tests {
                 arm: "as-is".to_owned(),
                 reason: Missing::NoHardware,
             };
-            for outcome in [Outcome::CannotTell, Outcome::NotShown] {
+            for outcome in [CauseOutcome::CannotTell, CauseOutcome::NotShown] {
                 assert_short(&Cause {
                     arm: Some("malloc=thp".to_owned()),
                     outcome,
@@ -449,7 +449,7 @@ mod tests {
             let table = table(&record, &Options::default()).expect("a sound plan");
             for cause in causes(&record, &table) {
                 assert_short(&cause);
-                shown += usize::from(cause.outcome == Outcome::Shown);
+                shown += usize::from(cause.outcome == CauseOutcome::Shown);
             }
         }
         assert!(shown > 4, "{shown}");

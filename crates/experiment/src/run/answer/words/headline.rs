@@ -4,7 +4,9 @@ use super::{
     against, base, by, change, change_with_interval, effect, interval, less, metric, seconds, why,
 };
 use crate::base::units::Unit;
-use crate::run::answer::{Against, Answer, Call, Claim, Effect, Scope, SubjectKind, When, Word};
+use crate::run::answer::{
+    Against, Answer, Call, ChoiceScope, Claim, Effect, SubjectKind, When, Word,
+};
 use crate::run::compare::{Runs, Stratum, Why};
 use crate::run::metric::Better;
 use crate::run::metric::requests::is_count_of_failures;
@@ -89,7 +91,7 @@ fn decided(answer: &Answer, claim: &Claim, verb: &str) -> Vec<String> {
     let prices = super::list(&prices);
     let head = format!("Huge pages {verb}: {what} {by}");
     match (choice.map(|choice| choice.scope), prices.is_empty()) {
-        (Some(Scope::BackToBack(seconds)), no_price) => {
+        (Some(ChoiceScope::BackToBack(seconds)), no_price) => {
             let head = format!("{head}, if each run starts within {seconds} s of the last.");
             let price = (!no_price).then(|| format!("Price: {prices}."));
             let sentences = [Some(head), Some(idle(answer, arm, seconds)), price];

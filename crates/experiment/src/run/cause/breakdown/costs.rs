@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::context::View;
-use super::super::{Outcome, Pair};
+use super::super::{CauseOutcome, Pair};
 use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::{Counter, MetricId};
@@ -12,7 +12,7 @@ use crate::run::metric::{Counter, MetricId};
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Zeroing {
     /// Shown when kernel time did not fall all the same; not shown when it fell and the time did not.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Returns true when kernel time rose: making them cost more than the faults that they saved.
     pub is_dearer: bool,
     /// Mean kernel time, in seconds.
@@ -45,10 +45,10 @@ pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
     let system_seconds = view.means(MetricId::SystemSeconds)?;
     let change = view.change(MetricId::SystemSeconds);
     let outcome = match change {
-        Some(Change::NoDifference | Change::Higher) => Outcome::Shown,
+        Some(Change::NoDifference | Change::Higher) => CauseOutcome::Shown,
         Some(Change::Lower) if view.fell(MetricId::WallSeconds) => return Ok(None),
-        Some(Change::Lower) => Outcome::NotShown,
-        Some(Change::CannotTell) | None => Outcome::CannotTell,
+        Some(Change::Lower) => CauseOutcome::NotShown,
+        Some(Change::CannotTell) | None => CauseOutcome::CannotTell,
     };
     let here = |metric: MetricId| view.here(metric).ok();
     let huge_faults = here(MetricId::Counter(Counter::ThpFaultAlloc));
@@ -74,7 +74,7 @@ pub(super) fn zeroing(view: &View<'_, '_>) -> PartTold<Zeroing> {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Stalls {
     /// Shown from a tenth of the loss.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Wall time that was lost, in seconds.
     pub lost_seconds: f64,
     /// Growth of direct compaction, in seconds; `None` when it was not timed.
@@ -113,7 +113,7 @@ pub(super) fn stalls(view: &View<'_, '_>) -> PartTold<Stalls> {
     }
     let [compaction_seconds, reclaim_seconds, cgroup_reclaim_seconds] = risen;
     Ok(Some(Stalls {
-        outcome: Outcome::shown_if(stalled >= WORTH * lost_seconds),
+        outcome: CauseOutcome::shown_if(stalled >= WORTH * lost_seconds),
         lost_seconds,
         compaction_seconds,
         reclaim_seconds,
@@ -126,7 +126,7 @@ pub(super) fn stalls(view: &View<'_, '_>) -> PartTold<Stalls> {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct MovedToStart {
     /// Shown when the service is ready later and its load has fewer faults.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Seconds until the service is ready.
     pub ready_seconds: Pair,
     /// Minor faults while the load runs.
@@ -141,7 +141,7 @@ pub(super) fn start(view: &View<'_, '_>) -> PartTold<MovedToStart> {
     let faults = view.both(MetricId::MinorFaultsTotal)?;
     let is_later = view.rose(MetricId::ServiceReadySeconds);
     Ok(Some(MovedToStart {
-        outcome: Outcome::shown_if(is_later && view.fell(MetricId::MinorFaultsTotal)),
+        outcome: CauseOutcome::shown_if(is_later && view.fell(MetricId::MinorFaultsTotal)),
         ready_seconds,
         faults,
     }))

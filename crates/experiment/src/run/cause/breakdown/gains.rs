@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::super::context::{MissingInput, View};
 use super::super::coverage::is_more_huge;
 use super::super::paired::{Times, baseline_runs, good_trials};
-use super::super::{Outcome, Pair};
+use super::super::{CauseOutcome, Pair};
 use super::PartTold;
 use crate::base::missing::Missing;
-use crate::run::compare::{Answer, Change};
+use crate::run::compare::{Change, PolicyAnswer};
 use crate::run::metric::MetricId;
 use crate::run::stats::{ALPHA, Draw, mean_ratio, median};
 use crate::run::trial::Trial;
@@ -17,7 +17,7 @@ use crate::run::trial::Trial;
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct FewerFaults {
     /// Not shown when kernel time did not fall.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Mean wall time that was gained, in seconds.
     pub gained_seconds: f64,
     /// Mean kernel time that was saved, in seconds.
@@ -49,7 +49,7 @@ impl Share {
 
 pub(super) fn fewer_faults(view: &View<'_, '_>) -> PartTold<FewerFaults> {
     // Of mixed runs, half of the story would be told.
-    let is_mixed = view.context.answer(view.arm) == Some(Answer::Mixed);
+    let is_mixed = view.context.answer(view.arm) == Some(PolicyAnswer::Mixed);
     let gained = view.fell(MetricId::WallSeconds) && view.fell(MetricId::MinorFaultsTotal);
     if is_mixed || !gained {
         return Ok(None);
@@ -63,7 +63,7 @@ pub(super) fn fewer_faults(view: &View<'_, '_>) -> PartTold<FewerFaults> {
         interval: interval(view),
     });
     Ok(Some(FewerFaults {
-        outcome: Outcome::shown_if(is_shown),
+        outcome: CauseOutcome::shown_if(is_shown),
         gained_seconds,
         saved_seconds,
         share,
@@ -115,7 +115,7 @@ fn runs_alone(view: &View<'_, '_>) -> bool {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Walks {
     /// Not shown when wall time did not fall.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Their meaning.
     pub effect: WalksFell,
     /// Data page walks in a typical run.
@@ -143,13 +143,13 @@ pub(super) fn walks(view: &View<'_, '_>) -> PartTold<Walks> {
     let is_gain = view.fell(MetricId::WallSeconds);
     match view.change(MetricId::DtlbWalksTotal) {
         Some(Change::Lower) => Ok(Some(Walks {
-            outcome: Outcome::shown_if(is_gain),
+            outcome: CauseOutcome::shown_if(is_gain),
             effect: WalksFell::Cheaper,
             walks,
             part_of_gain_at_most: part_of_gain(view).filter(|_| is_gain),
         })),
         Some(Change::NoDifference) => Ok(is_more_huge(view)?.then_some(Walks {
-            outcome: Outcome::Shown,
+            outcome: CauseOutcome::Shown,
             effect: WalksFell::Elsewhere,
             walks,
             part_of_gain_at_most: None,
@@ -211,7 +211,7 @@ fn pages_alone_are_the_reason(view: &View<'_, '_>) -> Result<bool, MissingInput>
     let context = view.context;
     let baseline = context.settings(context.baseline());
     let is_alike = context.settings(view.arm).is_sibling_of(&baseline);
-    if !is_alike || context.answer(view.arm) != Some(Answer::Better) {
+    if !is_alike || context.answer(view.arm) != Some(PolicyAnswer::Better) {
         return Ok(false);
     }
     is_more_huge(view)

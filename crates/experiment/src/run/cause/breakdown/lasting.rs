@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::context::View;
-use super::super::{Outcome, Pair};
+use super::super::{CauseOutcome, Pair};
 use super::PartTold;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -12,7 +12,7 @@ use crate::run::metric::MetricId;
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct Lasting {
     /// Not shown when neither changed, or one is not known well enough.
-    pub outcome: Outcome,
+    pub outcome: CauseOutcome,
     /// Which way kernel time changed: it comes once.
     pub once: Option<Way>,
     /// Which way user time changed: it lasts.
@@ -76,7 +76,7 @@ pub(super) fn lasting(view: &View<'_, '_>) -> PartTold<Lasting> {
     let is_shown = ways.is_some_and(|ways| ways != (Way::Same, Way::Same));
     let is_opposed = matches!(ways, Some((Way::More, Way::Less) | (Way::Less, Way::More)));
     Ok(Some(Lasting {
-        outcome: Outcome::shown_if(is_shown),
+        outcome: CauseOutcome::shown_if(is_shown),
         once,
         lasting,
         once_seconds,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::context::{MissingInput, Told, View};
 use super::rules::program::is_vain;
-use super::{Kind, Outcome, Pair};
+use super::{CauseOutcome, Kind, Pair};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
@@ -119,18 +119,18 @@ impl<'g, 'a> Parts<'_, 'g, 'a> {
 
 impl Breakdown {
     /// Returns the best of the outcomes of its parts; `None` without any part.
-    fn outcome(&self) -> Option<Outcome> {
+    fn outcome(&self) -> Option<CauseOutcome> {
         let parts = [
-            self.dominant.map(|_| Outcome::Shown),
+            self.dominant.map(|_| CauseOutcome::Shown),
             self.fewer_faults.map(|it| it.outcome),
             self.walks.map(|it| it.outcome),
-            self.user_time.as_ref().map(|_| Outcome::Shown),
+            self.user_time.as_ref().map(|_| CauseOutcome::Shown),
             self.zeroing.as_ref().map(|it| it.outcome),
             self.stalls.map(|it| it.outcome),
             self.start.map(|it| it.outcome),
             self.lasting.map(|it| it.outcome),
-            self.missing.first().map(|_| Outcome::CannotTell),
-            self.seconds.map(|_| Outcome::NotShown),
+            self.missing.first().map(|_| CauseOutcome::CannotTell),
+            self.seconds.map(|_| CauseOutcome::NotShown),
         ];
         parts.into_iter().flatten().min()
     }
@@ -165,12 +165,12 @@ impl Breakdown {
     }
 
     fn has_cheaper_walks(&self) -> bool {
-        let walks = self.walks.filter(|it| it.outcome == Outcome::Shown);
+        let walks = self.walks.filter(|it| it.outcome == CauseOutcome::Shown);
         walks.is_some_and(|it| it.effect == WalksFell::Cheaper)
     }
 
     fn within_kernel(&self, seconds: &Seconds, sign: f64) -> Part {
-        let is_shown = |outcome: Outcome| outcome == Outcome::Shown;
+        let is_shown = |outcome: CauseOutcome| outcome == CauseOutcome::Shown;
         if sign < 0.0 && self.fewer_faults.is_some_and(|it| is_shown(it.outcome)) {
             return Part::PageFaults;
         }

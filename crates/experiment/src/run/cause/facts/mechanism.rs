@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::Context;
 use crate::run::compare::Table;
 use crate::run::compare::medians::arm_trials;
-use crate::run::policy::realise::Tracer;
+use crate::run::policy::realise::TreeTracer;
 use crate::run::policy::{Policy, Thp};
 use crate::run::record::Record;
 use crate::run::stats::median;
@@ -55,7 +55,7 @@ pub struct MechanismCost {
 pub fn mechanism(record: &Record, table: &Table, arm: &str) -> Option<MechanismFacts> {
     let context = Context::new(record, table);
     let set = record.header.realisations.get(arm)?;
-    if set.tracer == Tracer::Huge {
+    if set.tracer == TreeTracer::Huge {
         return traced(&context, arm);
     }
     let is_preloaded = context.settings(arm).thp == Some(Thp::Always) && set.library.is_some();
@@ -78,7 +78,7 @@ fn traced(context: &Context<'_>, arm: &str) -> Option<MechanismFacts> {
     let realisations = &context.record.header.realisations;
     let is_idle = |it: &Policy| {
         let realisation = realisations.get(&it.name);
-        realisation.is_some_and(|it| it.tracer == Tracer::Idle)
+        realisation.is_some_and(|it| it.tracer == TreeTracer::Idle)
     };
     Some(MechanismFacts::Tracing {
         stops: typical(&seen, |it| it.stops)?,

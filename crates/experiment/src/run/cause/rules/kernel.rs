@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::context::{Told, View};
-use super::super::{Kind, Outcome, Pair};
+use super::super::{CauseOutcome, Kind, Pair};
 use crate::run::compare::Change;
 use crate::run::metric::{Counter, MetricId};
 use crate::run::policy::realise::Realisation;
@@ -46,7 +46,7 @@ pub(in super::super) fn fell_back(view: &View<'_, '_>) -> Told {
         at_cgroup_limit: read(MetricId::Counter(Counter::ThpFaultFallbackCharge)),
         free_before: read(MetricId::FreeHugePagesBeforeTotal),
     };
-    let outcome = Outcome::shown_if(found.share >= NOTABLE);
+    let outcome = CauseOutcome::shown_if(found.share >= NOTABLE);
     Ok((of > 0.0).then_some((outcome, Kind::HugeAllocationFellBack(found))))
 }
 
@@ -98,7 +98,7 @@ pub(in super::super) fn khugepaged(view: &View<'_, '_>) -> Told {
         run_seconds: view.here(MetricId::WallSeconds)?,
         is_traced: realisation.is_some_and(Realisation::is_traced),
     };
-    let outcome = Outcome::shown_if(found.needed_seconds > found.run_seconds);
+    let outcome = CauseOutcome::shown_if(found.needed_seconds > found.run_seconds);
     Ok(Some((outcome, Kind::KhugepagedHadNoTime(found))))
 }
 
@@ -130,8 +130,8 @@ pub(in super::super) fn zero_page(view: &View<'_, '_>) -> Told {
         false => many_splits(view).filter(|_| a_write_splits(&view.context.host().kernel)),
     };
     let outcome = match (is_mapped, splits) {
-        (true, _) => Outcome::Shown,
-        (false, Some(_)) => Outcome::CannotTell,
+        (true, _) => CauseOutcome::Shown,
+        (false, Some(_)) => CauseOutcome::CannotTell,
         (false, None) => return Ok(None),
     };
     let zero_bytes = zero?;
@@ -194,9 +194,9 @@ pub(in super::super) fn after_fork(view: &View<'_, '_>) -> Told {
         splits: view.both(SPLITS)?,
     };
     let outcome = match view.change(SPLITS) {
-        Some(Change::Higher) => Outcome::Shown,
-        Some(Change::CannotTell) | None => Outcome::CannotTell,
-        Some(Change::NoDifference | Change::Lower) => Outcome::NotShown,
+        Some(Change::Higher) => CauseOutcome::Shown,
+        Some(Change::CannotTell) | None => CauseOutcome::CannotTell,
+        Some(Change::NoDifference | Change::Lower) => CauseOutcome::NotShown,
     };
     Ok(Some((outcome, Kind::CopyOnWriteAfterFork(found))))
 }

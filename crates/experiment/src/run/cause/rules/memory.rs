@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::context::{MissingInput, Told, View};
-use super::super::{Kind, Outcome, Pair};
+use super::super::{CauseOutcome, Kind, Pair};
 use crate::base::missing::Missing;
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
@@ -53,9 +53,9 @@ pub(in super::super) fn limit(view: &View<'_, '_>) -> Told {
         killed: sum(|group| group.killed),
     };
     let outcome = match (found.read, found.reached) {
-        (0, _) => Outcome::CannotTell,
-        (_, 0) => Outcome::NotShown,
-        _ => Outcome::Shown,
+        (0, _) => CauseOutcome::CannotTell,
+        (_, 0) => CauseOutcome::NotShown,
+        _ => CauseOutcome::Shown,
     };
     Ok(Some((outcome, Kind::MemoryLimitReached(found))))
 }
@@ -100,17 +100,17 @@ pub(in super::super) fn bloat(view: &View<'_, '_>) -> Told {
     };
     // Growth that can only come with so much more huge memory.
     let by_pages = |growth: f64| match more < growth {
-        true => (Outcome::CannotTell, None, true),
-        false => (Outcome::Shown, Some(growth), false),
+        true => (CauseOutcome::CannotTell, None, true),
+        false => (CauseOutcome::Shown, Some(growth), false),
     };
     let (outcome, by_huge_pages_bytes, is_beyond) = match &sibling {
-        _ if more <= 0.0 => (Outcome::NotShown, None, false),
+        _ if more <= 0.0 => (CauseOutcome::NotShown, None, false),
         _ if is_of_pages => by_pages(growth_bytes),
-        None => (Outcome::CannotTell, None, more < growth_bytes),
+        None => (CauseOutcome::CannotTell, None, more < growth_bytes),
         Some(it) if is_larger(view, &it.name) => by_pages(growth_bytes - it.growth_bytes),
         Some(it) => match view.context.comparison(PEAK, &it.name).map(|it| it.change) {
-            Some(Change::Higher) => (Outcome::NotShown, None, false),
-            _ => (Outcome::CannotTell, None, false),
+            Some(Change::Higher) => (CauseOutcome::NotShown, None, false),
+            _ => (CauseOutcome::CannotTell, None, false),
         },
     };
     let found = MemoryBloat {
@@ -197,12 +197,12 @@ pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
     let told = |outcome, found| Ok(Some((outcome, Kind::KhugepagedFilledGaps(found))));
     let Some(gaps) = found.max_ptes_none else {
         found.doubt = Some(GapsDoubt::UnknownSetting);
-        return told(Outcome::CannotTell, found);
+        return told(CauseOutcome::CannotTell, found);
     };
     let peak = view.both(PEAK)?;
     found.peak_bytes = Some(peak);
     if gaps == 0 || !view.rose(PEAK) {
-        return told(Outcome::NotShown, found);
+        return told(CauseOutcome::NotShown, found);
     }
     let faults = view.both(MetricId::Counter(Counter::ThpFaultAlloc))?;
     found.huge_faults = Some(faults);
@@ -214,8 +214,8 @@ pub(in super::super) fn gaps(view: &View<'_, '_>) -> Told {
         found.doubt = Some(GapsDoubt::HugeFaults);
     }
     match found.doubt {
-        Some(_) => told(Outcome::CannotTell, found),
-        None => told(Outcome::Shown, found),
+        Some(_) => told(CauseOutcome::CannotTell, found),
+        None => told(CauseOutcome::Shown, found),
     }
 }
 
@@ -247,11 +247,11 @@ pub(in super::super) fn stacks(view: &View<'_, '_>) -> Told {
     let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     let grew = view.rose(STACKS) && found.stack_bytes.change() >= huge_page;
     let outcome = match (grew, view.rose(MetricId::ThreadsTotal)) {
-        (false, _) => Outcome::NotShown,
-        (true, true) => Outcome::CannotTell,
-        (true, false) => Outcome::Shown,
+        (false, _) => CauseOutcome::NotShown,
+        (true, true) => CauseOutcome::CannotTell,
+        (true, false) => CauseOutcome::Shown,
     };
-    if outcome == Outcome::Shown {
+    if outcome == CauseOutcome::Shown {
         found.huge_bytes = Some(view.here(MetricId::ThreadStacksHugeBytes)?);
     }
     Ok(Some((outcome, Kind::ThreadStacksGrew(found))))

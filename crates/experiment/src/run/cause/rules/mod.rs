@@ -1,7 +1,7 @@
 //! The rules, in the order in which their causes are listed. Each opens with the claim; `explain.toml` has the evidence.
 
 use super::context::Ask;
-use super::{Cause, CauseId, Context, Kind, Outcome};
+use super::{Cause, CauseId, CauseOutcome, Context, Kind};
 use super::{bench, breakdown, host_memory};
 use CauseId as Id;
 use program::is_vain;
@@ -41,7 +41,7 @@ enum Of {
 }
 
 /// A result with its arm; `None` for the whole experiment.
-pub(super) type Found = (Option<String>, Outcome, Kind);
+pub(super) type Found = (Option<String>, CauseOutcome, Kind);
 
 /// The rules about programs.
 static PROGRAM_RULES: &[Rule] = &[

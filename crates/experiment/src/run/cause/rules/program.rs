@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::context::{MissingInput, Told, View};
-use super::super::{Context, Kind, Outcome};
+use super::super::{CauseOutcome, Context, Kind};
 use crate::base::missing::Missing;
 use crate::run::compare::coverage::MANY_PAGES;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
-use crate::run::policy::realise::Tracer;
+use crate::run::policy::realise::TreeTracer;
 use crate::run::policy::{Malloc, Settings, Thp};
 use crate::run::record::Record;
 use crate::run::trial::{OwnAct, Trial};
@@ -68,7 +68,7 @@ pub(in super::super) fn own_act(view: &View<'_, '_>) -> Told {
         in_vain: shut().filter(sets).map(str::to_owned).collect(),
         earlier_huge_bytes: shut().filter_map(earlier).collect(),
     };
-    Ok(Some((Outcome::Shown, Kind::ProgramDisablesThp(found))))
+    Ok(Some((CauseOutcome::Shown, Kind::ProgramDisablesThp(found))))
 }
 
 /// Returns true when the program kept huge pages from its memory under an arm, or under the baseline beside it.
@@ -94,8 +94,8 @@ fn is_shut_out(record: &Record, arm: &str) -> bool {
 fn acts<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = OwnAct<'a>> {
     let realisation = record.header.realisations.get(arm);
     // These are acts of the policy: a tracer keeps other sites small, a setting of the allocator all memory.
-    let is_chosen =
-        realisation.is_some_and(|it| matches!(it.tracer, Tracer::Sites(_)) || it.asks_for_none());
+    let is_chosen = realisation
+        .is_some_and(|it| matches!(it.tracer, TreeTracer::Sites(_)) || it.asks_for_none());
     let trials = arm_trials(record, arm).filter(move |_| !is_chosen);
     trials.filter_map(|trial| trial.read_back.own_act())
 }
@@ -122,7 +122,7 @@ pub(in super::super) fn too_short(view: &View<'_, '_>) -> Told {
         is_very_short: wall_seconds < 0.01,
         samples: view.here(MetricId::SamplesTotal).ok(),
     };
-    Ok(Some((Outcome::Shown, Kind::WorkloadTooShort(found))))
+    Ok(Some((CauseOutcome::Shown, Kind::WorkloadTooShort(found))))
 }
 
 /// Huge memory by malloc beside that of the whole machine's setting.
@@ -158,7 +158,7 @@ pub(in super::super) fn heap_steps(view: &View<'_, '_>) -> Told {
         always: always.name.clone(),
         always_huge_bytes: there,
     };
-    Ok(is_more.then_some((Outcome::Shown, Kind::HeapGrewInSteps(found))))
+    Ok(is_more.then_some((CauseOutcome::Shown, Kind::HeapGrewInSteps(found))))
 }
 
 /// The cost of address translation under the baseline.
@@ -210,8 +210,8 @@ pub(in super::super) fn translation(view: &View<'_, '_>) -> Told {
         walks_per_1000_instructions: walks.zip(instructions).map(rate),
     };
     let outcome = match at_most {
-        Some(_) => Outcome::Shown,
-        None => Outcome::CannotTell,
+        Some(_) => CauseOutcome::Shown,
+        None => CauseOutcome::CannotTell,
     };
     Ok(Some((outcome, Kind::Translation(found))))
 }

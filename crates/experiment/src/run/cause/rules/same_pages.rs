@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::super::context::{MissingInput, Told, View};
 use super::super::facts::{NothingMade, not_reached, pool_bytes, why_nothing};
-use super::super::{Kind, Outcome, Pair, coverage};
+use super::super::{CauseOutcome, Kind, Pair, coverage};
 use crate::base::host::ThpDisable;
-use crate::run::compare::Answer;
+use crate::run::compare::PolicyAnswer;
 use crate::run::compare::coverage::huge_kinds;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::{Counter, MetricId};
@@ -96,7 +96,7 @@ pub enum NothingHuge {
 }
 
 pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
-    if view.context.answer(view.arm) != Some(Answer::NoEffect) {
+    if view.context.answer(view.arm) != Some(PolicyAnswer::NoEffect) {
         return Ok(None);
     }
     let huge_bytes = coverage::huge_bytes(view)?;
@@ -107,7 +107,7 @@ pub(in super::super) fn ask(view: &View<'_, '_>) -> Told {
         huge_bytes,
         nothing_huge: is_none.then(|| reason(view)).transpose()?,
     });
-    Ok(Some((Outcome::Shown, kind)))
+    Ok(Some((CauseOutcome::Shown, kind)))
 }
 
 fn reason(view: &View<'_, '_>) -> Result<NothingHuge, MissingInput> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::paired::good_trials;
-use super::super::{Context, Kind, Outcome};
+use super::super::{CauseOutcome, Context, Kind};
 use super::Found;
 use crate::run::stats::{ALPHA, holm};
 use crate::run::timeline::{Pooled, pool};
@@ -51,7 +51,11 @@ pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     if held.is_empty() {
         let why = why_not(context).map(|unrelated| {
             let found = SlowRequestsStalled::Unrelated { unrelated };
-            (None, Outcome::CannotTell, Kind::SlowRequestsStalled(found))
+            (
+                None,
+                CauseOutcome::CannotTell,
+                Kind::SlowRequestsStalled(found),
+            )
         });
         return why.into_iter().collect();
     }
@@ -59,7 +63,7 @@ pub(in super::super) fn check(context: &Context<'_>) -> Vec<Found> {
     let held = held.into_iter().zip(holm(&p));
     let found = held.map(|((arm, held, pooled), p)| {
         let kind = Kind::SlowRequestsStalled(figures(&held, &pooled, p));
-        (Some(arm), Outcome::shown_if(p <= ALPHA), kind)
+        (Some(arm), CauseOutcome::shown_if(p <= ALPHA), kind)
     });
     found.collect()
 }

@@ -73,7 +73,7 @@ fn no_gain_is_worth_failed_requests() {
     assert_eq!(recommended(&record).as_deref(), Some("never"));
     assert_eq!(
         the_table(&record).verdict.policies["always"],
-        Answer::Better
+        PolicyAnswer::Better
     );
 }
 
@@ -87,7 +87,7 @@ fn a_policy_whose_requests_fail_has_no_answer() {
         };
     }
     let verdict = the_table(&record).verdict;
-    assert_eq!(verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(verdict.policies["always"], PolicyAnswer::NotDecided);
     let first = "12479 of 12479 requests failed".to_owned();
     assert_eq!(verdict.reasons["always"], Why::EveryTrialFailed { first });
     assert_eq!(verdict.best.as_deref(), Some("malloc"));

@@ -33,8 +33,8 @@ fn traced_in(rounds: u32, always: f64, idle: f64) -> Record {
         read(trial, "wall_seconds", wobble(trial) * slower);
     });
     for (name, tracer) in [
-        ("always", realise::Tracer::Huge),
-        ("tracer=idle", realise::Tracer::Idle),
+        ("always", realise::TreeTracer::Huge),
+        ("tracer=idle", realise::TreeTracer::Idle),
     ] {
         let realisation = Realisation {
             tracer,
@@ -46,7 +46,7 @@ fn traced_in(rounds: u32, always: f64, idle: f64) -> Record {
     record
 }
 
-fn always(record: &Record) -> (Answer, Option<Why>) {
+fn always(record: &Record) -> (PolicyAnswer, Option<Why>) {
     let verdict = the_table(record).verdict;
     (
         verdict.policies["always"],
@@ -57,26 +57,28 @@ fn always(record: &Record) -> (Answer, Option<Why>) {
 #[test]
 fn what_the_tracer_costs_is_not_what_huge_pages_cost() {
     let (answer, reason) = always(&traced(1.3, 1.5));
-    assert_eq!(answer, Answer::NotDecided);
+    assert_eq!(answer, PolicyAnswer::NotDecided);
     assert!(
         matches!(reason, Some(Why::ByMechanism { .. })),
         "{reason:?}"
     );
     // As slow as its tracer.
-    assert_eq!(always(&traced(1.3, 1.3)).0, Answer::NotDecided);
+    assert_eq!(always(&traced(1.3, 1.3)).0, PolicyAnswer::NotDecided);
 }
 
 /// A tracer that costs a third hides no loss of thirty times, as soon as both are known.
 #[test]
 fn a_loss_far_beyond_that_of_its_tracer_is_of_huge_pages() {
-    let decided = (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.3)).0 == Answer::Worse);
-    let least = (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.0)).0 == Answer::Worse);
+    let decided =
+        (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.3)).0 == PolicyAnswer::Worse);
+    let least =
+        (1..=12).find(|&rounds| always(&traced_in(rounds, 30.0, 1.0)).0 == PolicyAnswer::Worse);
     assert_eq!(decided, least);
 }
 
 #[test]
 fn huge_pages_that_cost_more_than_their_tracer_hurt() {
-    assert_eq!(always(&traced(1.3, 1.1)), (Answer::Worse, None));
-    assert_eq!(always(&traced(1.3, 1.0)), (Answer::Worse, None));
-    assert_eq!(always(&traced(0.8, 1.1)).0, Answer::Better);
+    assert_eq!(always(&traced(1.3, 1.1)), (PolicyAnswer::Worse, None));
+    assert_eq!(always(&traced(1.3, 1.0)), (PolicyAnswer::Worse, None));
+    assert_eq!(always(&traced(0.8, 1.1)).0, PolicyAnswer::Better);
 }

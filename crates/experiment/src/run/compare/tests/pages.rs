@@ -29,7 +29,7 @@ fn equal_pages_are_no_effect() {
     let verdict = the_table(&same_pages(|_, _| ())).verdict;
     assert_eq!(
         verdict.policies["always"],
-        Answer::NoEffect,
+        PolicyAnswer::NoEffect,
         "although it seems a fifth faster"
     );
     let reason = &verdict.reasons["always"];
@@ -66,7 +66,7 @@ fn equal_pages_are_no_effect() {
     );
     assert_eq!(
         verdict.policies["again"],
-        Answer::NoDifference,
+        PolicyAnswer::NoDifference,
         "meant to be the same"
     );
     assert_eq!(verdict.best.as_deref(), Some("never"));
@@ -87,12 +87,12 @@ fn no_effect_is_only_said_of_equal_pages() {
     ] {
         assert_eq!(
             answer(&only_always(metric, 9.0 * MIB)),
-            Answer::Better,
+            PolicyAnswer::Better,
             "{metric}"
         );
         assert_eq!(
             answer(&only_always(metric, 7.0 * MIB)),
-            Answer::NoEffect,
+            PolicyAnswer::NoEffect,
             "{metric}"
         );
     }
@@ -105,14 +105,14 @@ fn no_effect_is_only_said_of_equal_pages() {
     });
     assert_eq!(
         answer(&fewer_faults),
-        Answer::Better,
+        PolicyAnswer::Better,
         "too short to be sampled"
     );
     let mut served = fewer_faults;
     served.header.plan.service = Some(Service::example());
     assert_eq!(
         answer(&served),
-        Answer::NoEffect,
+        PolicyAnswer::NoEffect,
         "a load that asks for less"
     );
     let unread = same_pages(|trial, _| {
@@ -123,14 +123,14 @@ fn no_effect_is_only_said_of_equal_pages() {
     });
     assert_eq!(
         answer(&unread),
-        Answer::Better,
+        PolicyAnswer::Better,
         "nothing is known of the pages"
     );
     let mut allocator = same_pages(|_, _| ());
     allocator.header.plan.policies[1].settings.malloc = Some(Malloc::Jemalloc);
     assert_eq!(
         answer(&allocator),
-        Answer::Better,
+        PolicyAnswer::Better,
         "an allocator acts otherwise too"
     );
 }
@@ -144,7 +144,7 @@ fn huge_faults_that_differ_are_an_effect() {
     });
     assert_ne!(
         the_table(&unseen).verdict.policies["always"],
-        Answer::NoEffect
+        PolicyAnswer::NoEffect
     );
 }
 

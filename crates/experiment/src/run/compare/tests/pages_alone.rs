@@ -34,7 +34,7 @@ fn rounds(seed: u64, rounds: u32, seconds: [f64; 3], noise: f64) -> Record {
     )
 }
 
-fn of_pages(record: &Record) -> Answer {
+fn of_pages(record: &Record) -> PolicyAnswer {
     let table = the_table(record);
     assert_eq!(table.pages_alone.len(), 1);
     table.pages_alone[0].answer
@@ -44,9 +44,9 @@ fn of_pages(record: &Record) -> Answer {
 fn huge_pages_may_help_under_a_policy_that_is_worse() {
     let record = rounds(1, 12, [1.0, 1.15, 1.36], 0.01);
     let table = the_table(&record);
-    assert_eq!(table.verdict.policies[MALLOC], Answer::Worse);
+    assert_eq!(table.verdict.policies[MALLOC], PolicyAnswer::Worse);
     let pages = &table.pages_alone[0];
-    assert_eq!(pages.answer, Answer::Better);
+    assert_eq!(pages.answer, PolicyAnswer::Better);
     let row = &pages.comparison;
     assert_eq!(
         (row.policy.as_str(), row.baseline.as_str()),
@@ -102,8 +102,8 @@ fn a_policy_runs_until_its_huge_pages_are_told() {
 fn a_policy_that_is_open_runs_on_where_only_its_huge_pages_are_told() {
     let record = rounds(1, 12, [1.0, 1.0, 1.4], 0.05);
     let verdict = the_table(&record).verdict;
-    assert_eq!(verdict.policies[MALLOC], Answer::NotDecided);
-    assert_eq!(of_pages(&record), Answer::Better);
+    assert_eq!(verdict.policies[MALLOC], PolicyAnswer::NotDecided);
+    assert_eq!(of_pages(&record), PolicyAnswer::Better);
     assert_eq!(dropped(&record, 2), (vec![ALONE.to_owned()], None));
 }
 
@@ -190,11 +190,11 @@ fn nothing_is_claimed_out_of_nothing() {
 fn a_few_rounds_tell_nothing() {
     assert_eq!(
         of_pages(&rounds(1, 6, [1.0, 1.15, 1.36], 0.001)),
-        Answer::NotDecided
+        PolicyAnswer::NotDecided
     );
     assert_eq!(
         of_pages(&rounds(1, 7, [1.0, 1.15, 1.36], 0.001)),
-        Answer::Better
+        PolicyAnswer::Better
     );
 }
 

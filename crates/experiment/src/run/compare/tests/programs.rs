@@ -157,8 +157,8 @@ fn a_table_of_programs_has_each_against_the_first_under_each_policy() {
         ("new: thp=always", "old: thp=always"),
     ];
     assert_eq!(rows, expected);
-    let answers: Vec<&Answer> = table.verdict.policies.values().collect();
-    assert_eq!(answers, [&Answer::Worse, &Answer::Worse]);
+    let answers: Vec<&PolicyAnswer> = table.verdict.policies.values().collect();
+    assert_eq!(answers, [&PolicyAnswer::Worse, &PolicyAnswer::Worse]);
     assert_eq!(table.verdict.best, None);
     assert!(table.control.is_some() && !table.verdict.chosen_afterwards);
     assert_eq!(table.interactions.len(), 1);
@@ -176,7 +176,7 @@ fn a_program_by_itself_is_a_record_of_its_policies() {
     let controls = part.trials.iter().filter(|it| it.role == Role::Control);
     assert_eq!(controls.count(), 12);
     let table = the_table(&part);
-    assert_eq!(table.verdict.policies["thp=always"], Answer::Better);
+    assert_eq!(table.verdict.policies["thp=always"], PolicyAnswer::Better);
     assert_eq!(Rounds::of(&part).whole, 12);
 }
 
@@ -191,7 +191,7 @@ fn programs_under_one_policy_have_one_control_and_no_interaction() {
     });
     assert_eq!(record.slots(0), 3);
     let table = the_table(&record);
-    assert_eq!(table.verdict.policies["new: as-is"], Answer::Worse);
+    assert_eq!(table.verdict.policies["new: as-is"], PolicyAnswer::Worse);
     assert_eq!(table.interactions, []);
     let progress = progress(&record, 20).expect("sound");
     assert_eq!(progress.stop, Some(StopReason::Decided), "{progress:?}");

@@ -24,13 +24,13 @@ fn two_records_compare_only_in_like_circumstances() {
     );
     // Sessions differ by more than the trials of each: one of each side decides nothing but a fact.
     assert_eq!((wall.low, wall.p), (None, None));
-    assert_eq!(table.verdict.policies["never"], Answer::NotDecided);
+    assert_eq!(table.verdict.policies["never"], PolicyAnswer::NotDecided);
     let far = record_of(plan(), 14, |trial, slot| {
         fast(trial, slot);
         read(trial, "wall_seconds", 100.0);
     });
     let table = between(&a, &far, Across::Refused).expect("the same circumstances");
-    assert_eq!(table.verdict.policies["never"], Answer::Worse);
+    assert_eq!(table.verdict.policies["never"], PolicyAnswer::Worse);
     b.header.host.kernel = "6.19.0".to_owned();
     let error = between(&a, &b, Across::Refused)
         .expect_err("another kernel")

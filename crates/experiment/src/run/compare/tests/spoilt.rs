@@ -34,7 +34,7 @@ fn a_policy_that_always_fails_is_not_judged() {
         }
     });
     let verdict = the_table(&record).verdict;
-    assert_eq!(verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(verdict.policies["always"], PolicyAnswer::NotDecided);
     assert_eq!(
         verdict.reasons["always"],
         Why::EveryTrialFailed {
@@ -105,7 +105,7 @@ fn a_baseline_that_varies_is_noise_and_no_verdict() {
     let control = table.control.expect("several policies");
     assert_eq!(control.comparison.change, Change::Higher);
     // Faster than both of its runs all the same.
-    assert_eq!(table.verdict.policies["always"], Answer::Better);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::Better);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_policy_that_was_not_in_force_is_not_judged() {
         }
     });
     let verdict = the_table(&record).verdict;
-    assert_eq!(verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(verdict.policies["always"], PolicyAnswer::NotDecided);
     assert_eq!(
         verdict.reasons["always"],
         Why::ReadBackDiffers {

@@ -22,7 +22,7 @@ fn dropped(record: &Record) -> Vec<(String, RemovalReason)> {
 #[test]
 fn few_rounds_say_how_many_are_needed() {
     let table = the_table(&record_of(plan(), 4, fast));
-    assert_eq!(table.verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::NotDecided);
     assert_eq!(row(&table, "wall_seconds", "always").low, None);
     assert_eq!(table.verdict.best, None);
     assert_eq!(
@@ -122,7 +122,7 @@ fn a_round_without_a_dropped_policy_is_whole() {
     let table = the_table(&record);
     assert_eq!(row(&table, "wall_seconds", "always").n, 6);
     assert_eq!(row(&table, "wall_seconds", "again").n, 20);
-    assert_eq!(table.verdict.policies["always"], Answer::Better);
+    assert_eq!(table.verdict.policies["always"], PolicyAnswer::Better);
     // The other one makes no difference, and rare slow runs are few enough.
     let progress = progress(&record, 20).expect("sound");
     assert_eq!(progress.stop, Some(StopReason::Decided));
@@ -274,7 +274,7 @@ fn three_percent_is_found_in_most_default_budgets() {
                 break;
             }
         }
-        the_table(&record).verdict.policies["always"] == Answer::Better
+        the_table(&record).verdict.policies["always"] == PolicyAnswer::Better
     };
     let found = (0..100).filter(is_found).count();
     // 90 are usual; a forecast with one standard error in its favour leaves 74.

@@ -27,8 +27,8 @@ fn noisy(seed: u64, rounds: u32, factor: f64) -> Record {
 #[test]
 fn user_time_is_judged_where_wall_time_is_not_decided() {
     let verdict = the_table(&noisy(1, 20, 0.85)).verdict;
-    assert_eq!(verdict.policies["always"], Answer::NotDecided);
-    assert_eq!(verdict.user_time["always"], Answer::Better);
+    assert_eq!(verdict.policies["always"], PolicyAnswer::NotDecided);
+    assert_eq!(verdict.user_time["always"], PolicyAnswer::Better);
 }
 
 /// Wall time and user time together: each may err in 5 % of experiments, and they err together.
@@ -38,7 +38,7 @@ fn nothing_is_claimed_out_of_nothing() {
     for seed in 0..100 {
         let verdict = the_table(&noisy(seed, 20, 1.0)).verdict;
         let answers = verdict.policies.values();
-        let is_claim = |it: &Answer| it.is_shown();
+        let is_claim = |it: &PolicyAnswer| it.is_shown();
         let claimed = answers.copied().any(|it| is_claim(&it));
         wall += u32::from(claimed);
         either += u32::from(claimed || !verdict.user_time.is_empty());
@@ -64,8 +64,8 @@ fn served(seed: u64, factor: f64, requests: impl Fn(&Trial) -> f64) -> Record {
 #[test]
 fn of_a_service_user_time_is_judged_where_each_trial_answered_as_many_requests() {
     let same = the_table(&served(1, 0.85, |_| 1e5)).verdict;
-    assert_eq!(same.policies["always"], Answer::NotDecided);
-    assert_eq!(same.user_time["always"], Answer::Better);
+    assert_eq!(same.policies["always"], PolicyAnswer::NotDecided);
+    assert_eq!(same.user_time["always"], PolicyAnswer::Better);
     // A load that takes as long each time does not do the same work.
     let other = the_table(&served(1, 0.85, |trial| f64::from(trial.index))).verdict;
     assert!(other.user_time.is_empty(), "{:?}", other.user_time);
@@ -77,7 +77,7 @@ fn of_a_service_nothing_is_claimed_out_of_nothing() {
     let claims = (0..100).filter(|&seed| {
         let verdict = the_table(&served(seed, 1.0, |_| 1e5)).verdict;
         let mut answers = verdict.policies.values();
-        let is_claim = |it: &Answer| it.is_shown();
+        let is_claim = |it: &PolicyAnswer| it.is_shown();
         answers.any(is_claim) || !verdict.user_time.is_empty()
     });
     let claims = claims.count();

@@ -21,7 +21,7 @@ fn tree(libraries: &[&str]) -> ProcessTree {
 
 fn why(policy: &str, libraries: &[&str], executable: &Executable) -> Option<String> {
     let settings: Settings = policy.parse().expect("a good policy");
-    let program = Program {
+    let program = ObservedProgram {
         tree: &tree(libraries),
         executable: Some(executable),
         preloaded: None,
@@ -90,7 +90,7 @@ fn a_static_program_ignores_what_is_preloaded() {
         ..Realisation::default()
     };
     let said = |libraries: &[&str], executable: &Executable| {
-        let program = Program {
+        let program = ObservedProgram {
             tree: &tree(libraries),
             executable: Some(executable),
             preloaded: None,
@@ -130,7 +130,7 @@ fn what_may_act_stays() {
 fn what_is_not_known_stays() {
     let settings: Settings = "malloc=thp".parse().expect("a good policy");
     let mut tree = tree(&[]);
-    let unread = Program {
+    let unread = ObservedProgram {
         tree: &tree,
         executable: None,
         preloaded: None,
@@ -139,7 +139,7 @@ fn what_is_not_known_stays() {
     assert_eq!(cannot_act(&settings, &unread), None);
     tree.anon_bytes = 100;
     tree.largest.anon_bytes = 50;
-    let several = Program {
+    let several = ObservedProgram {
         tree: &tree,
         executable: Some(&Executable::default()),
         preloaded: None,
@@ -151,7 +151,7 @@ fn what_is_not_known_stays() {
 #[test]
 fn the_allocator_of_another_policy_is_not_the_programs_own() {
     let settings: Settings = "malloc=thp".parse().expect("a good policy");
-    let program = Program {
+    let program = ObservedProgram {
         tree: &tree(&[LIBC, "/lib/libjemalloc.so.2"]),
         executable: Some(&dynamic()),
         preloaded: Some("/lib/libjemalloc.so.2"),
@@ -255,7 +255,7 @@ fn a_program_behind_a_link_is_called_as_it_was_typed() {
     let mut tree = tree(&[LIBC, "/lib/libjemalloc.so.2"]);
     tree.largest.name = "redis-server".to_owned();
     tree.largest.program = "/usr/bin/redis-check-rdb".to_owned();
-    let program = Program {
+    let program = ObservedProgram {
         tree: &tree,
         executable: Some(&dynamic()),
         preloaded: None,

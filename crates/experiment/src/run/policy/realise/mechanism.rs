@@ -1,6 +1,6 @@
 //! How `thp=always` is had: by the machine's setting, by a tracer, or by a preloaded library.
 
-use super::{Draft, EnvChange, Tracer};
+use super::{Draft, EnvChange, TreeTracer};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Means, Thp};
 
@@ -23,7 +23,7 @@ pub(super) fn check(draft: &mut Draft<'_>) {
 pub(super) fn advise(draft: &mut Draft<'_>, mode: &str) -> bool {
     match asked(draft, mode).unwrap_or_else(|| first(draft, mode)) {
         Means::Setting => return false,
-        Means::Tracer => draft.realisation.tracer = Tracer::Huge,
+        Means::Tracer => draft.realisation.tracer = TreeTracer::Huge,
         Means::Preload => preload(draft, HUGE),
     }
     true
@@ -77,7 +77,7 @@ pub(super) fn reach_idle(draft: &mut Draft<'_>) {
         } else if !draft.host.can_trace {
             cannot_trace(draft);
         }
-        draft.realisation.tracer = Tracer::Idle;
+        draft.realisation.tracer = TreeTracer::Idle;
     }
     if draft.policy.settings.preload.is_some() {
         if draft.realisation.library.is_some() {

@@ -1,6 +1,6 @@
 //! `sites=`: a tracer advises each mapping by its site.
 
-use super::{Draft, Tracer};
+use super::{Draft, TreeTracer};
 use crate::run::policy::Thp;
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
@@ -32,5 +32,5 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
             "leave sites or the other key out",
         );
     }
-    draft.realisation.tracer = Tracer::Sites(choice);
+    draft.realisation.tracer = TreeTracer::Sites(choice);
 }

@@ -118,8 +118,8 @@ fn the_means_of_always_come_in_order() {
         let realisation = realise(&policy.parse().unwrap(), &host, Process).unwrap();
         (realisation.tracer, realisation.library.is_some())
     };
-    assert_eq!(tracer("thp=always"), (Tracer::Huge, false));
-    assert_eq!(tracer("thp=always,means=preload"), (Tracer::None, true));
+    assert_eq!(tracer("thp=always"), (TreeTracer::Huge, false));
+    assert_eq!(tracer("thp=always,means=preload"), (TreeTracer::None, true));
 }
 
 #[test]

@@ -44,24 +44,32 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         false => Advice::None,
     };
     arguments.finish()?;
-    let path = path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
+    let path =
+        path.ok_or_else(|| Trouble::Usage("--out names the file of the count".to_owned()))?;
     let file = File::create(path).map_err(|error| Trouble::Kernel("making the file", error))?;
     let words = fill(mib, advice)?;
     let stop = until_stdin_closes();
     tell(format_args!("steady {}", std::process::id()));
     let units = work(order, words, &file, &stop)?;
-    let is_same = words.iter().enumerate().all(|(at, word)| *word == next(at, words.len()));
-    tell(format_args!("units {units} {}", if is_same { "same" } else { "changed" }));
-    Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_same = words
+        .iter()
+        .enumerate()
+        .all(|(at, word)| *word == next(at, words.len()));
+    tell(format_args!(
+        "units {units} {}",
+        if is_same { "same" } else { "changed" }
+    ));
+    Ok(if is_same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// The word that follows another one. The count of words is a power of two.
 fn next(at: usize, count: usize) -> u64 {
     let mask = count as u64 - 1;
-    (at as u64)
-        .wrapping_mul(FACTOR)
-        .wrapping_add(STEP)
-        & mask
+    (at as u64).wrapping_mul(FACTOR).wrapping_add(STEP) & mask
 }
 
 /// Fills memory whose number of words is the power of two that fits.
@@ -104,7 +112,7 @@ fn work(order: Order, words: &[u64], file: &File, stop: &AtomicBool) -> Result<u
     Ok(units)
 }
 
-/// A flag that is set when stdin closes.
+/// Returns a flag for the end of stdin.
 fn until_stdin_closes() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let closed = Arc::clone(&stop);

@@ -1,4 +1,4 @@
-//! What sources of work answer: bytes in, a count or an error out.
+//! Answers of sources of work: bytes in, a count or an error out.
 
 /// Reads a field of `INFO` of Redis: `total_commands_processed:123`.
 ///
@@ -38,17 +38,26 @@ fn find<'a>(
 fn number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let number = text.parse::<f64>().ok().filter(|it| it.is_finite());
-    number.ok_or_else(|| format!("`{}` is no number", text.chars().take(40).collect::<String>()))
+    number.ok_or_else(|| {
+        format!(
+            "`{}` is no number",
+            text.chars().take(40).collect::<String>()
+        )
+    })
 }
 
-/// Reads a metric in the text format of Prometheus: the sum of all series of a name, or of those
-/// whose labels hold each of those in braces.
+/// Reads a metric in the text format of Prometheus: the sum of the series of a name. Labels in
+/// braces choose among them.
 ///
 /// # Errors
 /// No series fits, or a value is no number.
 pub fn sample_of_metrics(text: &str, metric: &str) -> Result<f64, String> {
     let (name, labels) = split_labels(metric);
-    let wanted: Vec<&str> = labels.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+    let wanted: Vec<&str> = labels
+        .split(',')
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .collect();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let fitting = lines.filter_map(|line| series(line, name, &wanted));
     let values: Vec<f64> = fitting.map(number).collect::<Result<_, _>>()?;
@@ -88,7 +97,9 @@ fn split_labels(metric: &str) -> (&str, &str) {
 pub fn printed_count(text: &str) -> Result<f64, String> {
     let words = text.split_ascii_whitespace();
     let mut numbers = words.filter_map(|word| number(word).ok());
-    numbers.next_back().ok_or_else(|| "it printed no number".to_owned())
+    numbers
+        .next_back()
+        .ok_or_else(|| "it printed no number".to_owned())
 }
 
 /// Reads the bytes read and written of `/proc/PID/io`.

@@ -10,7 +10,7 @@ use hugewise_observe::address_space::{Kind, Mapping, Pages, Run, Space};
 pub struct Block {
     /// Its address.
     pub start: u64,
-    /// Whether a PMD maps it.
+    /// True if a PMD maps it.
     pub is_huge: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Counts blocks that are not switched.
+    /// Counts blocks that stay as they are.
     pub fn skip(&mut self, why: Skip, blocks: u64) {
         if blocks > 0 {
             *self.skipped.entry(why).or_default() += blocks;
@@ -71,13 +71,15 @@ fn add(mapping: &Mapping, space: &Space, blocks: &mut Blocks) {
             None => {
                 let is_huge = run.pages.huge.unwrap_or(0) > 0;
                 let starts = (0..count).map(|index| run.start + index * huge);
-                blocks.able.extend(starts.map(|start| Block { start, is_huge }));
+                blocks
+                    .able
+                    .extend(starts.map(|start| Block { start, is_huge }));
             }
         }
     }
 }
 
-/// Whether a run is made of whole blocks, and not the one that the mapping cuts off.
+/// Returns true for whole blocks, false for one that the mapping cuts off.
 fn is_whole(run: &Run, huge: u64) -> bool {
     run.start.is_multiple_of(huge) && run.end.is_multiple_of(huge)
 }
@@ -93,7 +95,9 @@ pub fn mapping_skip(mapping: &Mapping) -> Option<Skip> {
         (&["um", "uw", "ui"], Skip::Userfaultfd),
         (&["nh"], Skip::AdvisedAgainst),
     ];
-    let by_flag = reasons.iter().find(|(words, _)| flags.first_of(words).is_some());
+    let by_flag = reasons
+        .iter()
+        .find(|(words, _)| flags.first_of(words).is_some());
     match mapping.kind {
         Kind::Hugetlb => Some(Skip::Hugetlb),
         Kind::Device | Kind::Kernel => Some(Skip::Special),
@@ -104,7 +108,7 @@ pub fn mapping_skip(mapping: &Mapping) -> Option<Skip> {
     }
 }
 
-/// Returns the reason why a block with such pages is not switched. A zero page is no memory of its own.
+/// Returns the reason why a block with such pages is not switched. A zero page holds no memory.
 fn pages_skip(pages: &Pages, all: u64) -> Option<Skip> {
     let zero = pages.zero.unwrap_or(0) > 0;
     let is_whole = u64::from(pages.present) >= all && pages.swapped == 0 && !zero;

@@ -12,14 +12,14 @@ pub enum Source {
     Memcached(Place),
     /// Committed transactions of PostgreSQL, by psql.
     Postgres {
-        /// What psql connects to.
+        /// The connection, as psql takes it.
         connection: String,
     },
     /// A metric in the text format of Prometheus.
     Http {
         /// The address, which begins with `http://`.
         url: String,
-        /// The name of the metric, with labels in braces where one series is meant.
+        /// The name of the metric, with labels in braces for one series.
         metric: String,
     },
     /// A command that prints the number.
@@ -69,7 +69,7 @@ pub struct Place {
 pub const FORMS: &str = "redis:[HOST:]PORT[#FIELD], memcached:[HOST:]PORT[#FIELD], postgres:DSN, http://HOST/PATH#METRIC, \
      cmd:COMMAND, uprobe:FILE:SYMBOL, usdt:FILE:PROVIDER:NAME, syscalls[:NAME,NAME], instructions, io";
 
-/// The host when none is named.
+/// The host of a port without one.
 const HERE: &str = "127.0.0.1";
 
 impl Place {
@@ -145,8 +145,8 @@ impl Source {
         }
     }
 
-    /// Returns how long a period must be for the counter to be true, in seconds. PostgreSQL tells of
-    /// transactions once a second at most.
+    /// Returns how long a period must be for the counter to be true, in seconds. A session of PostgreSQL
+    /// reports its transactions once a second at most.
     #[must_use]
     pub fn least_period(&self) -> f64 {
         match self {
@@ -177,9 +177,15 @@ impl FromStr for Source {
         match (word, rest) {
             ("redis", rest) => Place::parse(rest).map(Self::Redis),
             ("memcached", rest) => Place::parse(rest).map(Self::Memcached),
-            ("postgres" | "postgresql", "") => Err("write postgres:DSN, as psql takes it".to_owned()),
+            ("postgres" | "postgresql", "") => {
+                Err("write postgres:DSN, as psql takes it".to_owned())
+            }
             ("postgres" | "postgresql", _) => Ok(Self::Postgres {
-                connection: text.strip_prefix("postgres:").filter(|it| !it.starts_with("//")).unwrap_or(text).to_owned(),
+                connection: text
+                    .strip_prefix("postgres:")
+                    .filter(|it| !it.starts_with("//"))
+                    .unwrap_or(text)
+                    .to_owned(),
             }),
             ("http", _) => http(text),
             ("cmd", "") => Err("write cmd:COMMAND".to_owned()),
@@ -187,15 +193,21 @@ impl FromStr for Source {
                 line: line.to_owned(),
             }),
             ("uprobe", rest) => match rest.rsplit_once(':') {
-                Some((file, symbol)) if !file.is_empty() && !symbol.is_empty() => Ok(Self::Uprobe {
-                    file: file.to_owned(),
-                    symbol: symbol.to_owned(),
-                }),
+                Some((file, symbol)) if !file.is_empty() && !symbol.is_empty() => {
+                    Ok(Self::Uprobe {
+                        file: file.to_owned(),
+                        symbol: symbol.to_owned(),
+                    })
+                }
                 _ => Err("write uprobe:FILE:SYMBOL".to_owned()),
             },
             ("usdt", rest) => usdt(rest),
             ("syscalls", _) => Ok(Self::Syscalls {
-                names: rest.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
+                names: rest
+                    .split(',')
+                    .filter(|it| !it.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
             }),
             ("instructions", "") => Ok(Self::Instructions),
             ("io", "") => Ok(Self::Io),

@@ -9,7 +9,13 @@ use hugewise_observe::address_space::{
 
 const HUGE: u64 = 2 << 20;
 
-fn mapping(start: u64, kind: Kind, permissions: [u8; 4], flags: &[&str], runs: Vec<Run>) -> Mapping {
+fn mapping(
+    start: u64,
+    kind: Kind,
+    permissions: [u8; 4],
+    flags: &[&str],
+    runs: Vec<Run>,
+) -> Mapping {
     Mapping {
         start,
         end: start + 16 * HUGE,
@@ -119,26 +125,53 @@ fn each_reason_is_told() {
         zero: Some(512),
         ..full(512)
     };
-    let in_file = Pages {
-        file: 3,
-        ..full(0)
-    };
+    let in_file = Pages { file: 3, ..full(0) };
     let all = [
         (why(Kind::Anonymous, rw, &[], full(0)), None),
         (why(Kind::Anonymous, rw, &["hg", "mg"], full(0)), None),
-        (why(Kind::Anonymous, rw, &[], partly), Some(Skip::NotPresent)),
-        (why(Kind::Anonymous, rw, &[], swapped), Some(Skip::NotPresent)),
+        (
+            why(Kind::Anonymous, rw, &[], partly),
+            Some(Skip::NotPresent),
+        ),
+        (
+            why(Kind::Anonymous, rw, &[], swapped),
+            Some(Skip::NotPresent),
+        ),
         (why(Kind::Anonymous, rw, &[], zero), Some(Skip::NotPresent)),
         (why(Kind::Anonymous, rw, &[], in_file), Some(Skip::Shared)),
-        (why(Kind::Anonymous, rw, &["lo"], full(0)), Some(Skip::Locked)),
-        (why(Kind::Anonymous, rw, &["uw"], full(0)), Some(Skip::Userfaultfd)),
-        (why(Kind::Anonymous, rw, &["um"], full(0)), Some(Skip::Userfaultfd)),
-        (why(Kind::Anonymous, rw, &["nh"], full(0)), Some(Skip::AdvisedAgainst)),
-        (why(Kind::Anonymous, rw, &["pf"], full(0)), Some(Skip::Special)),
-        (why(Kind::Anonymous, b"r--p", &[], full(0)), Some(Skip::ReadOnly)),
-        (why(Kind::SharedMemory, b"rw-s", &[], full(0)), Some(Skip::NotAnonymous)),
+        (
+            why(Kind::Anonymous, rw, &["lo"], full(0)),
+            Some(Skip::Locked),
+        ),
+        (
+            why(Kind::Anonymous, rw, &["uw"], full(0)),
+            Some(Skip::Userfaultfd),
+        ),
+        (
+            why(Kind::Anonymous, rw, &["um"], full(0)),
+            Some(Skip::Userfaultfd),
+        ),
+        (
+            why(Kind::Anonymous, rw, &["nh"], full(0)),
+            Some(Skip::AdvisedAgainst),
+        ),
+        (
+            why(Kind::Anonymous, rw, &["pf"], full(0)),
+            Some(Skip::Special),
+        ),
+        (
+            why(Kind::Anonymous, b"r--p", &[], full(0)),
+            Some(Skip::ReadOnly),
+        ),
+        (
+            why(Kind::SharedMemory, b"rw-s", &[], full(0)),
+            Some(Skip::NotAnonymous),
+        ),
         (why(Kind::File, rw, &[], full(0)), Some(Skip::NotAnonymous)),
-        (why(Kind::Hugetlb, rw, &["ht"], full(512)), Some(Skip::Hugetlb)),
+        (
+            why(Kind::Hugetlb, rw, &["ht"], full(512)),
+            Some(Skip::Hugetlb),
+        ),
         (why(Kind::Device, rw, &[], full(0)), Some(Skip::Special)),
     ];
     for (index, (found, expected)) in all.into_iter().enumerate() {

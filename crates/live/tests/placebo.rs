@@ -19,7 +19,9 @@ const ROUNDS: u32 = 12;
 
 fn records() -> Vec<Vec<f64>> {
     let parts = PERIODS.split("\n\n").map(|part| {
-        let lines = part.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let lines = part
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty());
         lines.map(|line| line.parse().expect("a number")).collect()
     });
     parts.filter(|it: &Vec<f64>| it.len() >= 20).collect()
@@ -62,7 +64,13 @@ fn plan(seed: u64) -> Plan {
     }
 }
 
-fn trial(index: u32, round: u32, policy: &str, role: hugewise_experiment::run::trial::Role, value: f64) -> Trial {
+fn trial(
+    index: u32,
+    round: u32,
+    policy: &str,
+    role: hugewise_experiment::run::trial::Role,
+    value: f64,
+) -> Trial {
     let name = LiveMetric::CpuWorkPerSecond.name().to_owned();
     Trial {
         index,

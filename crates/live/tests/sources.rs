@@ -1,10 +1,10 @@
 //! Sources of work: what is typed, and what they answer.
 
+use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_live::{
     Guard, Limit, Place, Source, Watched, field_of_info, field_of_stats, printed_count,
     sample_of_metrics, sum_of_io,
 };
-use hugewise_experiment::run::metric::live::LiveMetric;
 use proptest::prelude::{any, prop_assert_eq, proptest};
 
 fn parsed(text: &str) -> Source {
@@ -31,7 +31,10 @@ fn a_source_is_written_as_it_is_read() {
     ] {
         assert_eq!(parsed(text).to_string(), text);
     }
-    assert_eq!(parsed("redis:127.0.0.1:6379"), Source::Redis(Place::here(6379)));
+    assert_eq!(
+        parsed("redis:127.0.0.1:6379"),
+        Source::Redis(Place::here(6379))
+    );
 }
 
 #[test]
@@ -65,7 +68,10 @@ fn work_is_named_by_its_source() {
     let units = [
         ("redis:1", "commands"),
         ("redis:1#evicted_keys", "evicted_keys"),
-        ("http://h/m#http_requests_total{code=\"200\"}", "http_requests"),
+        (
+            "http://h/m#http_requests_total{code=\"200\"}",
+            "http_requests",
+        ),
         ("syscalls:read,write", "read+write"),
         ("uprobe:f:g", "calls of g"),
     ];
@@ -77,11 +83,17 @@ fn work_is_named_by_its_source() {
 #[test]
 fn redis_and_memcached_tell_their_fields() {
     let info = "# Stats\r\ntotal_commands_processed:123456\r\nrole:master\r\n";
-    assert_eq!(field_of_info(info, "total_commands_processed"), Ok(123_456.0));
+    assert_eq!(
+        field_of_info(info, "total_commands_processed"),
+        Ok(123_456.0)
+    );
     assert!(field_of_info(info, "role").is_err());
     assert!(field_of_info(info, "total_commands").is_err());
     let stats = "STAT cmd_get 70\r\nSTAT cmd_set 7\r\nSTAT version 1.6\r\n";
-    assert_eq!(field_of_stats(stats, &["cmd_get", "cmd_set", "cmd_meta"]), Ok(77.0));
+    assert_eq!(
+        field_of_stats(stats, &["cmd_get", "cmd_set", "cmd_meta"]),
+        Ok(77.0)
+    );
     assert!(field_of_stats(stats, &["cmd_meta"]).is_err());
     assert!(field_of_stats(stats, &["version"]).is_ok());
 }
@@ -118,8 +130,17 @@ fn a_guard_is_a_metric_and_a_bound() {
     assert_eq!(rate.watched, Watched::Period(LiveMetric::WorkPerSecond));
     assert!(rate.is_broken_by(999.0) && !rate.is_broken_by(1000.0));
     let counter = guard("redis:6379#rejected_connections > 0");
-    assert!(matches!(counter.watched, Watched::Counter(Source::Redis(_))));
-    for text in ["", "x > 1", "work_per_second", "work_per_second > x", "redis:6379 >"] {
+    assert!(matches!(
+        counter.watched,
+        Watched::Counter(Source::Redis(_))
+    ));
+    for text in [
+        "",
+        "x > 1",
+        "work_per_second",
+        "work_per_second > x",
+        "redis:6379 >",
+    ] {
         assert!(text.parse::<Guard>().is_err(), "{text}");
     }
 }

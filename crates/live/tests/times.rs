@@ -26,8 +26,16 @@ fn a_call_that_holds_throughout_stays_below_the_limit() {
     let sizes = drive(pace, Duration::ZERO, MS / 8, 20);
     assert_eq!(sizes[..4], [1, 2, 4, 4], "{sizes:?}");
     assert!(sizes.iter().all(|size| *size <= 8), "{sizes:?}");
-    let slow = drive(Pace::new(Hold::Throughout, MS, 64), Duration::ZERO, 3 * MS, 10);
-    assert!(slow.iter().all(|size| *size == 1), "no call is smaller than a block");
+    let slow = drive(
+        Pace::new(Hold::Throughout, MS, 64),
+        Duration::ZERO,
+        3 * MS,
+        10,
+    );
+    assert!(
+        slow.iter().all(|size| *size == 1),
+        "no call is smaller than a block"
+    );
 }
 
 #[test]
@@ -85,7 +93,12 @@ fn switching_takes_a_tenth_of_the_time_at_most() {
 #[test]
 fn what_the_user_asks_for_is_kept() {
     let minute = Duration::from_secs(60);
-    let it = times(&calibration(0.2), minute, 0.5, Some(Duration::from_millis(300)));
+    let it = times(
+        &calibration(0.2),
+        minute,
+        0.5,
+        Some(Duration::from_millis(300)),
+    );
     assert!((it.period - 0.3).abs() < 1e-9 && it.share >= 1.0, "{it:?}");
     let slow = times(&calibration(0.01), minute, 5.0, None);
     assert!((slow.period - 5.0).abs() < 1e-9, "{slow:?}");

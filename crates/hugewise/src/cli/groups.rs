@@ -7,7 +7,10 @@ use clap::Command;
 /// Each group with its verbs, those in the order in which they are listed. A verb of a product that this
 /// program is built without is left out.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Measure", &["run", "live", "report", "history", "attribute"]),
+    (
+        "Measure",
+        &["run", "live", "report", "history", "attribute"],
+    ),
     (
         "Look",
         &["inspect", "stat", "faults", "trace", "simulate", "misses"],

@@ -50,7 +50,9 @@ impl Steady {
             .expect("the laboratory");
         let mut line = String::new();
         let stdout = child.stdout.as_mut().expect("a pipe");
-        BufReader::with_capacity(1, stdout).read_line(&mut line).expect("a line");
+        BufReader::with_capacity(1, stdout)
+            .read_line(&mut line)
+            .expect("a line");
         assert_eq!(line.trim(), format!("steady {}", child.id()));
         Self { child, count }
     }
@@ -63,7 +65,9 @@ impl Steady {
     fn huge(&self) -> u64 {
         let path = format!("/proc/{}/smaps_rollup", self.child.id());
         let text = std::fs::read_to_string(path).expect("it runs");
-        let line = text.lines().find_map(|it| it.strip_prefix("AnonHugePages:"));
+        let line = text
+            .lines()
+            .find_map(|it| it.strip_prefix("AnonHugePages:"));
         let kib = line.expect("a line").trim().trim_end_matches(" kB");
         kib.parse::<u64>().expect("a number") * 1024
     }
@@ -100,8 +104,19 @@ fn periods_have_their_pages_and_the_found_ones_come_back() {
     let out = out.to_str().expect("text");
     let output = case
         .hugewise()
-        .args(["live", &pid, "--work", &work, "--period", "100ms", "--max-rounds", "2"])
-        .args(["--format", "json", "--out", out, "--wait", "5m", "--seed", "7"])
+        .args([
+            "live",
+            &pid,
+            "--work",
+            &work,
+            "--period",
+            "100ms",
+            "--max-rounds",
+            "2",
+        ])
+        .args([
+            "--format", "json", "--out", out, "--wait", "5m", "--seed", "7",
+        ])
         .output()
         .expect("hugewise");
     assert!(output.status.success(), "{output:?}");
@@ -114,15 +129,25 @@ fn periods_have_their_pages_and_the_found_ones_come_back() {
         for end in ["huge_anon_begin_bytes", "huge_anon_end_bytes"] {
             let read = harness::readings(&report, policy, end);
             assert!(read.len() >= 5, "{read:?}");
-            assert!(read.iter().all(|it| *it == f64::from(bytes)), "{policy} {end} {read:?}");
+            assert!(
+                read.iter().all(|it| *it == f64::from(bytes)),
+                "{policy} {end} {read:?}"
+            );
         }
     }
     let work = harness::readings(&report, "huge", "cpu_work_per_second");
     assert!(work.iter().all(|it| *it > 0.0), "{work:?}");
-    let again = case.hugewise().args(["report", out, "--format", "json"]).output().expect("report");
+    let again = case
+        .hugewise()
+        .args(["report", out, "--format", "json"])
+        .output()
+        .expect("report");
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["answer"]["claims"], report["answer"]["claims"]);
-    assert_eq!(again["answer"]["switchback"]["pids"][0].as_u64(), pid.parse().ok());
+    assert_eq!(
+        again["answer"]["switchback"]["pids"][0].as_u64(),
+        pid.parse().ok()
+    );
     assert_unchanged(steady);
 }
 
@@ -139,8 +164,22 @@ fn a_killed_experiment_leaves_the_pages_as_they_were_found() {
     assert_eq!(steady.huge(), 0);
     let out = case.path("record.jsonl");
     let mut live = case.plain();
-    live.args(["live", &pid, "--work", &steady.work(), "--period", "300ms", "--wait", "5m"]);
-    let live = live.arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    live.args([
+        "live",
+        &pid,
+        "--work",
+        &steady.work(),
+        "--period",
+        "300ms",
+        "--wait",
+        "5m",
+    ]);
+    let live = live
+        .arg("--out")
+        .arg(&out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     let mut live = live.expect("hugewise");
     wait_until("memory is huge", || steady.huge() > 0);
     live.kill().expect("a kill");
@@ -160,10 +199,17 @@ fn a_user_without_the_right_is_told_which() {
     let case = Case::new();
     let steady = Steady::begin(&case, "stream", &[]);
     let pid = steady.child.id().to_string();
-    let refused = case.hugewise_as_nobody().args(["live", &pid]).output().expect("hugewise");
+    let refused = case
+        .hugewise_as_nobody()
+        .args(["live", &pid])
+        .output()
+        .expect("hugewise");
     assert_eq!(refused.status.code(), Some(4), "{refused:?}");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("CAP_SYS_NICE") && said.contains("CAP_SYS_PTRACE"), "{said}");
+    assert!(
+        said.contains("CAP_SYS_NICE") && said.contains("CAP_SYS_PTRACE"),
+        "{said}"
+    );
     assert_eq!(steady.huge(), 0);
     assert_unchanged(steady);
 }
@@ -183,7 +229,11 @@ fn a_preview_changes_nothing() {
     let preview: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(preview["switched_bytes"].as_u64(), Some(64 << 20));
     assert_eq!(preview["huge_bytes"].as_u64(), Some(64 << 20));
-    assert!(preview["to_huge_seconds"].as_f64().is_some_and(|it| it > 0.0));
+    assert!(
+        preview["to_huge_seconds"]
+            .as_f64()
+            .is_some_and(|it| it > 0.0)
+    );
     assert_eq!(steady.huge(), before);
     assert_unchanged(steady);
 }

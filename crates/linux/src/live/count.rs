@@ -1,4 +1,4 @@
-//! Counts of what a process does, by perf events on its threads.
+//! Counts of the acts of a process, by perf events on its threads.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::tracepoint::Events;
 
-/// What to grant when the kernel refuses a counter.
+/// The right for a counter that the kernel refuses.
 const GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at 1 or less and the same user";
 
 /// Counters of one kind on the threads of processes, and on those that they will start.
@@ -96,7 +96,10 @@ pub fn system_calls(root: &Root, names: &[String], threads: &[u32]) -> Result<Co
     let events = Events::find(root)?;
     let paths: Vec<String> = match names {
         [] => vec!["raw_syscalls/sys_exit".to_owned()],
-        names => names.iter().map(|it| format!("syscalls/sys_enter_{it}")).collect(),
+        names => names
+            .iter()
+            .map(|it| format!("syscalls/sys_enter_{it}"))
+            .collect(),
     };
     let mut counters = Vec::new();
     for path in paths {
@@ -153,8 +156,11 @@ struct Probe {
 impl Probe {
     fn new(root: &Root, file: &Path, place: StaticProbe) -> Result<Self, Missing> {
         const SOURCE: &str = "sys/bus/event_source/devices/uprobe/type";
-        let source = number::read(root, SOURCE).ok().and_then(|it| u32::try_from(it).ok());
-        let source = source.ok_or_else(|| Missing::not_supported("probes of functions (uprobes)"))?;
+        let source = number::read(root, SOURCE)
+            .ok()
+            .and_then(|it| u32::try_from(it).ok());
+        let source =
+            source.ok_or_else(|| Missing::not_supported("probes of functions (uprobes)"))?;
         let file = CString::new(file.as_os_str().as_bytes());
         Ok(Self {
             source,
@@ -167,12 +173,14 @@ impl Probe {
 
 impl Probe {
     fn open(&self, threads: &[u32]) -> Result<Vec<Counter>, Missing> {
-        open(&Raw::new(0), threads, Mode::All, |builder| self.set(builder))
+        open(&Raw::new(0), threads, Mode::All, |builder| {
+            self.set(builder)
+        })
     }
 
     /// Sets the event up; the file must live until it is open.
     fn set(&self, builder: &mut Builder<'_>) {
-        /// Where the offset of the semaphore begins (`REF_CTR_OFFSET_SHIFT`, kernel/events/core.c).
+        /// The first bit of the offset of the semaphore (`REF_CTR_OFFSET_SHIFT`, kernel/events/core.c).
         const SEMAPHORE: u32 = 32;
         let attributes = builder.attrs_mut();
         attributes.type_ = self.source;

@@ -14,7 +14,7 @@ pub enum ProcessorTime {
     Cgroup(String),
 }
 
-/// What processes used so far.
+/// The use of processes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Faults served without I/O.
@@ -38,11 +38,13 @@ impl ProcessorTime {
             Self::Cgroup(folder) => {
                 let path = format!("{folder}/cpu.stat");
                 let text = root.read_trimmed(&path)?;
-                let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "));
+                let usage = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("usage_usec "));
                 let usage = usage.and_then(|it| it.trim().parse::<f64>().ok());
-                usage.map(|it| it / 1e6).ok_or_else(|| {
-                    Error::malformed(&root.path(&path), "there is no usage_usec")
-                })
+                usage
+                    .map(|it| it / 1e6)
+                    .ok_or_else(|| Error::malformed(&root.path(&path), "there is no usage_usec"))
             }
         }
     }

@@ -35,7 +35,9 @@ pub(super) fn static_probes(
     let file = parse(path, &bytes)?;
     let notes = file.section_by_name(".note.stapsdt");
     let notes = notes.and_then(|it| it.data().ok()).unwrap_or_default();
-    let base = file.section_by_name(".stapsdt.base").map_or(0, |it| it.address());
+    let base = file
+        .section_by_name(".stapsdt.base")
+        .map_or(0, |it| it.address());
     let found = notes_of(notes).filter(|it| it.provider == provider && it.name == name);
     let place = |note: Note<'_>| {
         // The file may have been prelinked since: addresses move with the section of the base.
@@ -85,7 +87,7 @@ struct Note<'a> {
     name: &'a str,
 }
 
-/// Returns the notes of a section; the first one that is broken ends them.
+/// Returns the notes of a section; a broken one ends them.
 fn notes_of(mut bytes: &[u8]) -> impl Iterator<Item = Note<'_>> {
     std::iter::from_fn(move || {
         let (note, rest) = note(bytes)?;
@@ -102,7 +104,9 @@ fn note(bytes: &[u8]) -> Option<(Note<'_>, &[u8])> {
     let (name_size, size) = (word(0)?, word(4)?);
     let begin = 12 + name_size.next_multiple_of(4);
     let content = bytes.get(begin..begin.checked_add(size)?)?;
-    let rest = bytes.get(begin + size.next_multiple_of(4)..).unwrap_or_default();
+    let rest = bytes
+        .get(begin + size.next_multiple_of(4)..)
+        .unwrap_or_default();
     let address = |at: usize| {
         let eight = content.get(at..at + 8)?;
         Some(u64::from_ne_bytes(eight.try_into().ok()?))
@@ -136,7 +140,9 @@ mod tests {
         bytes.extend(b"app\0done\0");
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes.extend([1, 2, 3]);
-        let notes: Vec<_> = notes_of(&bytes).map(|it| (it.provider, it.name, it.address)).collect();
+        let notes: Vec<_> = notes_of(&bytes)
+            .map(|it| (it.provider, it.name, it.address))
+            .collect();
         assert_eq!(notes, [("app", "done", 0x1000)]);
     }
 

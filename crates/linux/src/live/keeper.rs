@@ -1,4 +1,4 @@
-//! The state that was found, and a process that puts it back if the one that switches is killed.
+//! The state before the first switch, and a process that puts it back if we are killed.
 //!
 //! The journal of settings is a file, because settings outlive programs. The pages of a process do not outlive it, so
 //! the keeper holds the state in its memory, with a descriptor of the process.
@@ -26,7 +26,7 @@ pub const KEEPER_WORD: &str = "__pages";
 /// The most blocks of one call.
 const BLOCKS_PER_CALL: usize = 64;
 
-/// One line of what the keeper is told.
+/// One line to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -42,7 +42,7 @@ enum Line {
     Done,
 }
 
-/// The keeper of the state that was found.
+/// The keeper of the state before the first switch.
 #[derive(Debug)]
 pub struct Keeper {
     child: Child,
@@ -80,7 +80,11 @@ impl Keeper {
             blocks: blocks.iter().map(|it| (it.start, it.is_huge)).collect(),
         };
         self.tell(&line).map_err(|error| {
-            Error::io("telling the keeper of pages", Path::new("/proc/self/exe"), error)
+            Error::io(
+                "telling the keeper of pages",
+                Path::new("/proc/self/exe"),
+                error,
+            )
         })
     }
 
@@ -176,21 +180,30 @@ fn hold(root: &Root, line: Line, all: &mut Vec<Held>) -> [u8; 1] {
         page_bytes,
         huge_bytes,
         max_stall: Duration::from_micros(max_stall_us),
-        blocks: blocks.map(|(start, is_huge)| Block { start, is_huge }).collect(),
+        blocks: blocks
+            .map(|(start, is_huge)| Block { start, is_huge })
+            .collect(),
     });
     HELD
 }
 
 fn put_back_held(root: &Root, held: &Held) -> bool {
     let mut room = Room::new(root, held.page_bytes, held.huge_bytes);
-    let left = put_back(&held.member, &held.blocks, held.huge_bytes, held.max_stall, &mut room);
+    let left = put_back(
+        &held.member,
+        &held.blocks,
+        held.huge_bytes,
+        held.max_stall,
+        &mut room,
+    );
     left.is_ok_and(|left| left == 0)
 }
 
-/// Puts blocks back as they were found. Returns how many are not; a process that has ended has none.
+/// Puts blocks back as they were found. Returns the number of those that stay switched; a process that has ended has
+/// none.
 ///
 /// # Errors
-/// Free memory is short, so that blocks which were huge stay small.
+/// Free memory is short: huge blocks stay small.
 pub(super) fn put_back(
     pages: &impl Pages,
     blocks: &[Block],

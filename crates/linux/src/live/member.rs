@@ -27,7 +27,7 @@ pub enum Unfit {
         /// Why.
         error: ReadError,
     },
-    /// Nothing tells which of its blocks are huge.
+    /// No source shows its huge blocks.
     #[error(
         "nothing tells which pages of process {pid} are huge: {why}; without that nothing can be \
          put back"
@@ -47,7 +47,7 @@ pub enum Unfit {
         /// The process.
         pid: u32,
     },
-    /// It has no memory of its own.
+    /// It has no memory.
     #[error("process {pid} is a thread of the kernel, or has ended")]
     NoMemory {
         /// The process.

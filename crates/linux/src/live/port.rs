@@ -12,7 +12,7 @@ pub struct Listener {
     pub port: u16,
 }
 
-/// Returns the listening sockets of a process, by rising port; none where its descriptors may not be read.
+/// Returns the listening sockets of a process, by rising port; none if its descriptors may not be read.
 #[must_use]
 pub fn listeners(root: &Root, pid: u32) -> Vec<Listener> {
     let tables = ["tcp", "tcp6"].map(|name| root.read(format!("proc/{pid}/net/{name}")));
@@ -22,7 +22,10 @@ pub fn listeners(root: &Root, pid: u32) -> Vec<Listener> {
     let descriptors = root.list(&folder).unwrap_or_default().into_iter();
     let own = descriptors.filter_map(|name| {
         let target = fs::read_link(root.path(&folder).join(name)).ok()?;
-        let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        let inode = target
+            .to_str()?
+            .strip_prefix("socket:[")?
+            .strip_suffix(']')?;
         ports.get(inode).copied()
     });
     let mut found: Vec<Listener> = own.map(|port| Listener { port }).collect();

@@ -32,7 +32,11 @@ impl Pages for Made {
         self.count();
         for (done, start) in starts.iter().enumerate() {
             if self.refuses.contains(start) {
-                return if done == 0 { Err(libc::ENOMEM) } else { Ok(done) };
+                return if done == 0 {
+                    Err(libc::ENOMEM)
+                } else {
+                    Ok(done)
+                };
             }
             self.huge.borrow_mut().remove(start);
         }
@@ -52,7 +56,11 @@ impl Pages for Made {
 
     fn huge(&self, starts: &[u64]) -> Vec<u64> {
         let huge = self.huge.borrow();
-        starts.iter().filter(|it| huge.contains(it)).copied().collect()
+        starts
+            .iter()
+            .filter(|it| huge.contains(it))
+            .copied()
+            .collect()
     }
 
     fn lives(&self) -> bool {
@@ -65,7 +73,10 @@ struct Looks(usize);
 
 impl Watch for Looks {
     fn check(&mut self, _: u64) -> Result<(), Short> {
-        self.0 = self.0.checked_sub(1).ok_or(Short::Blocks { free: 0, needed: 1 })?;
+        self.0 = self
+            .0
+            .checked_sub(1)
+            .ok_or(Short::Blocks { free: 0, needed: 1 })?;
         Ok(())
     }
 }
@@ -73,7 +84,15 @@ impl Watch for Looks {
 fn run(made: &Made, work: Work, blocks: &[u64], looks: usize) -> Result<(usize, Vec<u64>), Halt> {
     let mut pace = Pace::new(work.hold(), Duration::from_secs(1), 8);
     let stop = AtomicBool::new(false);
-    let done = switch(made, work, blocks, HUGE, &mut pace, &mut Looks(looks), &stop)?;
+    let done = switch(
+        made,
+        work,
+        blocks,
+        HUGE,
+        &mut pace,
+        &mut Looks(looks),
+        &stop,
+    )?;
     Ok((done.asked, done.refused.into_keys().collect()))
 }
 

@@ -199,14 +199,28 @@ fn simple(answer: Answer, what: &str, grant: &str) -> Said {
 
 /// Both directions of a switch, and the scan without which nothing can be put back.
 fn switchback(answers: &Answers) -> Said {
-    let scan = || simple(answers.pagemap_scan, "ioctl PAGEMAP_SCAN (Linux 6.7)", "ptrace access");
+    let scan = || {
+        simple(
+            answers.pagemap_scan,
+            "ioctl PAGEMAP_SCAN (Linux 6.7)",
+            "ptrace access",
+        )
+    };
     match answers.collapse_remote {
         Answer::Accepted => match (answers.split, answers.pagemap_scan) {
             (_, refused) if refused != Answer::Accepted => scan(),
             (Answer::Empty, _) => not_supported("splitting a huge page by MADV_COLD"),
-            (split, _) => simple(split, "MADV_COLLAPSE and MADV_COLD", "a container that allows madvise"),
+            (split, _) => simple(
+                split,
+                "MADV_COLLAPSE and MADV_COLD",
+                "a container that allows madvise",
+            ),
         },
-        refused => simple(refused, "process_madvise(MADV_COLLAPSE) (Linux 6.1)", "CAP_SYS_NICE"),
+        refused => simple(
+            refused,
+            "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
+            "CAP_SYS_NICE",
+        ),
     }
 }
 

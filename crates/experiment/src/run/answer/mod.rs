@@ -28,8 +28,8 @@ mod claim;
 mod doubt;
 pub(crate) mod next;
 mod row;
-mod switchback;
 mod screen;
+mod switchback;
 mod verbose;
 pub(in crate::run) mod words;
 

@@ -60,20 +60,20 @@ pub struct Arguments {
 
     /// What counts as work, e.g. redis:6379 [default: what fits]
     ///
-    /// A number that grows as the process works: redis:[HOST:]PORT[#FIELD],
+    /// A number that grows as the process works. Counters of servers: redis:[HOST:]PORT[#FIELD],
     /// memcached:[HOST:]PORT[#FIELD], postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
-    /// Prometheus), cmd:COMMAND (prints the number), uprobe:FILE:SYMBOL (calls of a function),
-    /// usdt:FILE:PROVIDER:NAME (a static probe), syscalls[:NAME,NAME], instructions, or io (bytes read
-    /// and written). Without it: a redis, memcached or postgres that listens, else system calls if
-    /// there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
+    /// Prometheus), cmd:COMMAND (prints the number). Acts of the process: uprobe:FILE:SYMBOL (calls of
+    /// a function), usdt:FILE:PROVIDER:NAME (a static probe), syscalls[:NAME,NAME], instructions, io
+    /// (bytes read and written). Without it: a redis, memcached or postgres that listens, else system
+    /// calls if there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
 
     /// End if this holds, e.g. 'memory_pressure_ratio > 5%'; repeat for more
     ///
     /// METRIC is memory_pressure_ratio (the share of time in which a task waits for memory), a metric
-    /// of the report, or a source as --work takes it, whose growth per second counts:
-    /// 'redis:6379#rejected_connections > 0'. It is looked at after each period. Memory pressure of
+    /// of the report, or a source as --work takes it. Of a source the growth per second counts:
+    /// 'redis:6379#rejected_connections > 0'. `live` looks at it after each period. Memory pressure of
     /// 10 % ends it in any case.
     #[arg(long, value_name = "COND")]
     guard: Vec<Guard>,
@@ -95,8 +95,7 @@ pub struct Arguments {
 
     /// Length of a period [default: so that switching takes 10 % of the time at most]
     ///
-    /// The default also leaves blocks out where all of them would take too long. With this flag all
-    /// are switched.
+    /// The default also leaves blocks out if all would take too long. With this flag none is left out.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     period: Option<Duration>,
 
@@ -120,7 +119,7 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Give both policies small pages, each after a sham switch: a test of the experiment itself
+    /// Give both policies small pages: a test of the experiment itself
     #[arg(hide = true, long)]
     placebo: bool,
 
@@ -153,8 +152,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.dry_run {
         return preview::show(&root, &unit, arguments);
     }
-    let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
     let mut counter = work::choose(&root, &unit, arguments)?;
+    let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
     let mut session = Session::begin(&root, &unit, arguments)?;
     let ended = rounds::run(&root, &unit, &mut counter, &mut session, arguments, &stop);
     let left = session.end();

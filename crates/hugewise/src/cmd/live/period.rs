@@ -119,7 +119,10 @@ pub(super) fn measure(
         stderr_tail: None,
         readings: readings.into_iter().collect::<Readings>(),
         read_back: ReadBack::default(),
-        marks: exposure.mark(place.work == Work::Collapse).into_iter().collect(),
+        marks: exposure
+            .mark(place.work == Work::Collapse)
+            .into_iter()
+            .collect(),
         pacing: None,
         timeline: None,
         first_touch: None,
@@ -137,7 +140,10 @@ fn growth(growth: &Result<Growth, String>) -> Pairs {
     let names = [LiveMetric::CpuWorkPerSecond, LiveMetric::WorkPerSecond];
     let missing = |why: &str| -> Pairs {
         let reading = Reading::missing(hugewise_base::missing::Missing::unreadable(why));
-        names.iter().map(|it| (it.name().to_owned(), reading.clone())).collect()
+        names
+            .iter()
+            .map(|it| (it.name().to_owned(), reading.clone()))
+            .collect()
     };
     match growth {
         Ok(it) if it.cpu > 0.0 => vec![
@@ -155,14 +161,20 @@ fn used(root: &Root, unit: &Unit, before: Usage, seconds: f64) -> Pairs {
     let faults = now.minor_faults.saturating_sub(before.minor_faults) as f64;
     vec![
         pair(LiveMetric::MinorFaultsPerSecond, faults / seconds),
-        pair(LiveMetric::ResidentBytes, (now.resident_pages * unit.page_bytes) as f64),
+        pair(
+            LiveMetric::ResidentBytes,
+            (now.resident_pages * unit.page_bytes) as f64,
+        ),
     ]
 }
 
 fn switched(moved: Move, exposure: hugewise_live::Exposure) -> Pairs {
     let huge = exposure.begin.max(exposure.end) as f64;
     vec![
-        (MetricId::HugeAnonPeakBytes.name().to_owned(), Reading::of(huge)),
+        (
+            MetricId::HugeAnonPeakBytes.name().to_owned(),
+            Reading::of(huge),
+        ),
         pair(LiveMetric::SwitchedBytes, exposure.switched as f64),
         pair(LiveMetric::HugeBeginBytes, exposure.begin as f64),
         pair(LiveMetric::HugeEndBytes, exposure.end as f64),

@@ -6,10 +6,10 @@ use hugewise_experiment::run::plan::Skipped;
 use hugewise_linux::live::{SwitchPrice, switch_price};
 use hugewise_linux::machine::root::Root;
 use hugewise_live::Blocks;
+use hugewise_text::Tone;
 use hugewise_text::csv::Csv;
 use hugewise_text::document::{Document, Field, Paragraph, Section};
 use hugewise_text::number::{counted, quantity};
-use hugewise_text::Tone;
 use serde::Serialize;
 
 use super::Arguments;
@@ -17,7 +17,7 @@ use super::unit::Unit;
 use crate::exit::{self, Exit};
 use crate::output;
 
-/// What would be switched.
+/// The blocks of an experiment, before it.
 #[derive(Debug, Serialize)]
 struct Preview {
     /// The name of the document.
@@ -28,7 +28,7 @@ struct Preview {
     process: String,
     /// Bytes that would be switched.
     switched_bytes: u64,
-    /// Of these, huge now.
+    /// Bytes among them that are huge now.
     huge_bytes: u64,
     /// Bytes of a block.
     block_bytes: u64,
@@ -54,7 +54,12 @@ pub(super) fn show(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Ex
     }
     let price = switch_price(root, unit.page_bytes, unit.huge_bytes).map_err(exit::refused)?;
     let preview = preview(unit, &all, price);
-    output::show(&arguments.output, &preview, || preview.document(), || preview.csv())?;
+    output::show(
+        &arguments.output,
+        &preview,
+        || preview.document(),
+        || preview.csv(),
+    )?;
     Ok(Exit::Done)
 }
 
@@ -86,7 +91,10 @@ impl Preview {
         );
         let skipped = self.skipped.iter();
         let skipped = skipped.map(|it| {
-            Field::new("Skipped", format!("{}, {}", counted(it.blocks, "block"), it.why))
+            Field::new(
+                "Skipped",
+                format!("{}, {}", counted(it.blocks, "block"), it.why),
+            )
         });
         let mut fields = vec![
             Field::new("Huge now", bytes(self.huge_bytes)),

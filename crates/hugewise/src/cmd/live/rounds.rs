@@ -58,11 +58,19 @@ pub(super) fn run(
     let seed = arguments.seed.unwrap_or_else(unix_ms);
     let mut guards = Guards::begin(root, unit, &arguments.guard)?;
     let calibration = calibrate::calibrate(root, unit, counter, session, stop);
-    let calibration = calibration.map_err(|halt| halted(&halt))?;
+    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
+    warn_of_stalls(longest, arguments);
     let total = arguments.max_time().saturating_sub(began.elapsed());
-    let times = times(&calibration, total, counter.least_period(), arguments.period);
+    let times = times(
+        &calibration,
+        total,
+        counter.least_period(),
+        arguments.period,
+    );
     if times.share < 1.0 {
-        session.thin(times.share, seed).map_err(|halt| halted(&halt))?;
+        session
+            .thin(times.share, seed)
+            .map_err(|halt| halted(&halt))?;
     }
     let plan = plan(unit, counter, session, arguments, times, seed);
     tell(unit, &plan, arguments);
@@ -141,7 +149,9 @@ fn exit_of(record: &Record, reason: StopReason, judged: Exit) -> Exit {
 
 fn realisations() -> BTreeMap<String, Realisation> {
     let policies = live_policies().into_iter();
-    policies.map(|policy| (policy.name, Realisation::default())).collect()
+    policies
+        .map(|policy| (policy.name, Realisation::default()))
+        .collect()
 }
 
 fn plan(
@@ -198,7 +208,23 @@ fn plan(
     }
 }
 
-/// Says what is switched and how.
+/// Calls may take so many times the limit before it is worth a line: a call of one block is the shortest.
+const WORTH_A_LINE: u32 = 3;
+
+/// Warns if calls take much longer than allowed, which no smaller call avoids.
+fn warn_of_stalls(longest: Duration, arguments: &Arguments) {
+    let limit = arguments.max_stall();
+    if longest > limit * WORTH_A_LINE {
+        arguments.message(format_args!(
+            "a call took {:.1} ms, longer than --max-stall {:.1} ms: each call waits for all processors, and they \
+             are busy",
+            longest.as_secs_f64() * 1e3,
+            limit.as_secs_f64() * 1e3
+        ));
+    }
+}
+
+/// Prints the switched memory and the times.
 fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
     let Some(live) = &plan.live else { return };
     let bytes = |blocks: u64| bytes_text(blocks * live.huge_page_bytes);
@@ -268,7 +294,10 @@ impl Rounds<'_, '_, '_> {
         for (position, slot) in slots.into_iter().enumerate() {
             let policy = plan.policies[slot.policy].name.as_str();
             let now = format!("period {} of {count}: {policy}", position + 1);
-            self.progress.now(Some(self.until.saturating_duration_since(Instant::now())), &now);
+            self.progress.now(
+                Some(self.until.saturating_duration_since(Instant::now())),
+                &now,
+            );
             let place = Place {
                 index: recorder.next_index(),
                 round,
@@ -292,7 +321,9 @@ impl Rounds<'_, '_, '_> {
             let broken = self.guards.broken_by(&trial);
             recorder.push(trial);
             if let Some((guard, value)) = broken {
-                message(format_args!("ended by a guard: `{guard}`, and it is {value:.4}"));
+                message(format_args!(
+                    "ended by a guard: `{guard}`, and it is {value:.4}"
+                ));
                 return Ok(Some(StopReason::Guarded));
             }
         }
@@ -335,4 +366,3 @@ fn reason(halt: &Halt) -> StopReason {
         }
     }
 }
-

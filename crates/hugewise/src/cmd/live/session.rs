@@ -22,9 +22,9 @@ const BLOCKS_PER_CALL: usize = 64;
 #[derive(Debug)]
 struct Part<'a> {
     member: &'a Member,
-    /// All that were ever switched, as they were found.
+    /// All blocks that it ever switched, with their first state.
     found: BTreeMap<u64, bool>,
-    /// Those that are switched now.
+    /// The blocks of the next switch.
     blocks: Vec<u64>,
     /// Those that refused, and why.
     refused: BTreeMap<u64, Skip>,
@@ -50,7 +50,7 @@ pub(super) struct Session<'a> {
 /// A switch before a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Move {
-    /// Whether the blocks had the right pages already, and went away and back.
+    /// True if the blocks had the right pages already, and went away and back.
     pub is_sham: bool,
     /// Time that it took.
     pub took: Duration,
@@ -113,19 +113,23 @@ impl<'a> Session<'a> {
         let (Some(keeper), false) = (&mut self.keeper, blocks.is_empty()) else {
             return Ok(());
         };
-        keeper.hold(member, blocks, self.max_stall).map_err(exit::refused)
+        keeper
+            .hold(member, blocks, self.max_stall)
+            .map_err(exit::refused)
     }
 
-    /// The number of blocks that are switched.
+    /// The number of switched blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.parts.iter().map(|it| it.blocks.len() as u64).sum()
     }
 
-    /// Of these, those that were found huge.
+    /// The number of switched blocks that were huge at first.
     pub(super) fn found_huge(&self) -> u64 {
         let huge = |part: &Part<'_>| {
             let blocks = part.blocks.iter();
-            blocks.filter(|it| part.found.get(it) == Some(&true)).count() as u64
+            blocks
+                .filter(|it| part.found.get(it) == Some(&true))
+                .count() as u64
         };
         self.parts.iter().map(huge).sum()
     }
@@ -135,7 +139,7 @@ impl<'a> Session<'a> {
         self.left_out
     }
 
-    /// Blocks that are not switched, by reason.
+    /// Blocks that cannot be switched, by reason.
     pub(super) fn skipped(&self) -> Vec<Skipped> {
         let mut all = self.skipped.clone();
         for why in self.parts.iter().flat_map(|it| it.refused.values()) {
@@ -153,10 +157,14 @@ impl<'a> Session<'a> {
                 is_huge: part.found.get(start) == Some(&true),
             };
             let all: Vec<Block> = part.blocks.iter().map(block).collect();
-            let kept: BTreeSet<u64> =
-                thinned(all.clone(), share, seed).iter().map(|it| it.start).collect();
-            let dropped: Vec<Block> =
-                all.into_iter().filter(|it| !kept.contains(&it.start)).collect();
+            let kept: BTreeSet<u64> = thinned(all.clone(), share, seed)
+                .iter()
+                .map(|it| it.start)
+                .collect();
+            let dropped: Vec<Block> = all
+                .into_iter()
+                .filter(|it| !kept.contains(&it.start))
+                .collect();
             part.member.put_back(self.root, &dropped, self.max_stall)?;
             self.left_out += dropped.len() as u64;
             part.blocks = kept.into_iter().collect();
@@ -164,7 +172,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Drops the blocks that are gone.
+    /// Drops blocks without memory.
     pub(super) fn refresh(&mut self) -> Result<()> {
         for part in &mut self.parts {
             let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
@@ -174,7 +182,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Makes all blocks huge or small before a period. Blocks that are so already are switched away and back, so that
+    /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that
     /// every period follows a switch of the same direction.
     pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
         let is_sham = self.in_force == Some(work);
@@ -193,7 +201,7 @@ impl<'a> Session<'a> {
         Ok(all)
     }
 
-    /// Makes all blocks huge or small. Those that refuse are left out from then on.
+    /// Makes all blocks huge or small. Blocks that refuse take part no more.
     pub(super) fn make(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
         let mut all = Move::default();
         self.room.begin();
@@ -211,10 +219,16 @@ impl<'a> Session<'a> {
         Ok(all)
     }
 
-    /// How many bytes are switched, and how many of them are huge.
+    /// Returns the switched bytes, and the huge bytes among them.
     pub(super) fn huge_now(&self) -> (u64, u64) {
-        let huge = self.parts.iter().map(|it| it.member.huge(&it.blocks).len() as u64);
-        (self.blocks() * self.huge_bytes, huge.sum::<u64>() * self.huge_bytes)
+        let huge = self
+            .parts
+            .iter()
+            .map(|it| it.member.huge(&it.blocks).len() as u64);
+        (
+            self.blocks() * self.huge_bytes,
+            huge.sum::<u64>() * self.huge_bytes,
+        )
     }
 
     /// The exposure of a period that ends now.
@@ -239,9 +253,11 @@ impl<'a> Session<'a> {
         };
         for part in &self.parts {
             let found = part.found.iter();
-            let found: Vec<Block> =
-                found.map(|(&start, &is_huge)| Block { start, is_huge }).collect();
-            self.left.extend(part.put_back(self.root, &found, self.max_stall));
+            let found: Vec<Block> = found
+                .map(|(&start, &is_huge)| Block { start, is_huge })
+                .collect();
+            self.left
+                .extend(part.put_back(self.root, &found, self.max_stall));
         }
         keeper.done();
         self.left.iter().for_each(message);
@@ -254,8 +270,10 @@ impl Part<'_> {
             Work::Collapse => Skip::CollapseRefused,
             Work::Split => Skip::NotSplit,
         };
-        // A few lapse by chance and come back; a block that is refused at once never will.
-        let first = done.refused.keys().filter(|it| self.blocks.binary_search(it).is_ok());
+        let first = done
+            .refused
+            .keys()
+            .filter(|it| self.blocks.binary_search(it).is_ok());
         self.refused.extend(first.map(|it| (*it, why)));
         self.blocks.retain(|it| !done.refused.contains_key(it));
     }
@@ -292,8 +310,10 @@ fn other(work: Work) -> Work {
 
 /// Why there is nothing to switch.
 fn nothing(unit: &Unit, skipped: &[Skipped]) -> String {
-    let reasons: Vec<String> =
-        skipped.iter().map(|it| format!("{} {}", it.blocks, it.why)).collect();
+    let reasons: Vec<String> = skipped
+        .iter()
+        .map(|it| format!("{} {}", it.blocks, it.why))
+        .collect();
     let size = hugewise_base::units::bytes_text(unit.huge_bytes);
     match reasons.is_empty() {
         true => format!("{} has no whole block of {size} in memory", unit.name()),

@@ -35,7 +35,9 @@ impl Unit {
         let page_bytes = read_page_bytes(root)?;
         let thp = read_thp(root);
         let huge_bytes = thp.map_err(|_| {
-            exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
+            exit::refused(
+                "this kernel has no transparent huge pages, so no memory can be made huge",
+            )
         });
         let huge_bytes = huge_bytes?.pmd_bytes;
         let (pids, cpu) = found(root, arguments)?;
@@ -47,7 +49,10 @@ impl Unit {
             open(pid, &SplitMeans::Cold)?;
         }
         let means = find_split(root, page_bytes, huge_bytes).map_err(exit::refused)?;
-        let members: Vec<Member> = pids.iter().map(|it| open(it, &means)).collect::<Result<_>>()?;
+        let members: Vec<Member> = pids
+            .iter()
+            .map(|it| open(it, &means))
+            .collect::<Result<_>>()?;
         let first = pids.first().copied().unwrap_or_default();
         Ok(Self {
             members,
@@ -66,7 +71,10 @@ impl Unit {
 
     /// Its name in a sentence: `redis-server (process 12)`.
     pub(super) fn name(&self) -> String {
-        let program = self.command.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
+        let program = self
+            .command
+            .first()
+            .map_or("", |it| it.rsplit('/').next().unwrap_or(it));
         match (&self.cgroup, self.pids().as_slice()) {
             (Some(group), _) => format!("cgroup {}", plain(group)),
             (None, [pid]) => format!("{} (process {pid})", plain(program)),

@@ -139,7 +139,9 @@ pub(super) fn split(root: &Root) -> Answer {
 fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
     let size = root.read_trimmed("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     let size = size.ok().and_then(|text| text.parse::<usize>().ok());
-    let huge = size.filter(|it| it.is_power_of_two()).ok_or(io::ErrorKind::NotFound)?;
+    let huge = size
+        .filter(|it| it.is_power_of_two())
+        .ok_or(io::ErrorKind::NotFound)?;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a fresh mapping, which overlaps nothing.

@@ -9,7 +9,9 @@ use crate::text::number::{counted, percent, quantity};
 /// Returns the memory and the effect that the answer is about.
 pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
     let switched = bytes(it.switched_bytes);
-    let share = it.share.map(|share| format!(" ({} % of it)", percent(share.min(1.0))));
+    let share = it
+        .share
+        .map(|share| format!(" ({} % of it)", percent(share.min(1.0))));
     let share = share.unwrap_or_default();
     format!(
         "lasting effect on {switched} of memory in use{share}; without faults, zeroing and added \
@@ -40,14 +42,18 @@ fn switched(it: &Switchback) -> String {
         left => format!("{} left out to save time", bytes(left)),
     };
     let found = format!("{} found huge", bytes(it.found_huge_bytes));
-    let took: Vec<String> = it.switch_seconds.iter().map(|took| seconds(*took)).collect();
+    let took: Vec<String> = it
+        .switch_seconds
+        .iter()
+        .map(|took| seconds(*took))
+        .collect();
     let took = match took.as_slice() {
         [small, huge] => format!("to small pages in {small}, to huge ones in {huge}"),
         _ => String::new(),
     };
-    let longest = it
-        .longest_call_seconds
-        .map_or_else(String::new, |longest| format!("longest call {}", seconds(longest)));
+    let longest = it.longest_call_seconds.map_or_else(String::new, |longest| {
+        format!("longest call {}", seconds(longest))
+    });
     joined([bytes(it.switched_bytes), found, left_out, took, longest])
 }
 

@@ -32,7 +32,9 @@ fn redis(port: u16) -> Source {
 
 fn postgres(port: u16) -> Source {
     Source::Postgres {
-        connection: format!("host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=2"),
+        connection: format!(
+            "host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=2"
+        ),
     }
 }
 
@@ -54,19 +56,22 @@ pub(super) fn fitting(root: &Root, unit: &Unit) -> Result<Counter> {
         }
     }
     Err(exit::usage(format!(
-        "nothing counts the work of {} by itself ({}); name a source with --work: {SOURCE_FORMS}",
+        "no counter fits {} ({}); name a source with --work: {SOURCE_FORMS}",
         unit.name(),
         tried.join("; ")
     )))
 }
 
-/// The counters of the servers that the processes are, at the ports where they listen.
+/// The counters of known servers among the processes, at their ports.
 fn servers(root: &Root, unit: &Unit) -> Vec<Source> {
     let mut found = Vec::new();
     for pid in unit.pids() {
-        let name = root.read_trimmed(format!("proc/{pid}/comm")).unwrap_or_default();
+        let name = root
+            .read_trimmed(format!("proc/{pid}/comm"))
+            .unwrap_or_default();
         let known = SERVERS.iter().find(|(known, _)| *known == name);
-        let ports = known.map(|(_, source)| listeners(root, pid).into_iter().map(|it| source(it.port)));
+        let ports =
+            known.map(|(_, source)| listeners(root, pid).into_iter().map(|it| source(it.port)));
         found.extend(ports.into_iter().flatten());
     }
     found

@@ -29,7 +29,7 @@ enum Reader {
     Server(Server),
     /// psql answers.
     Psql(Psql),
-    /// A question that is asked anew each time.
+    /// A question for each reading.
     Ask(Ask),
     /// Perf events.
     Counts(Counts),
@@ -62,11 +62,13 @@ impl Counter {
 }
 
 fn io(root: &Root, pid: u32) -> Result<f64, String> {
-    let bytes = root.read(format!("proc/{pid}/io")).map_err(|error| error.to_string())?;
+    let bytes = root
+        .read(format!("proc/{pid}/io"))
+        .map_err(|error| error.to_string())?;
     sum_of_io(&String::from_utf8_lossy(&bytes))
 }
 
-/// Opens the source of `--work`, or chooses one, and says which.
+/// Opens the source of `--work`, or chooses one and prints it.
 pub(super) fn choose(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Counter> {
     if let Some(source) = &arguments.work {
         return open(root, unit, source);
@@ -85,7 +87,12 @@ pub(super) fn choose(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<
 /// Opens a source and reads it once.
 pub(super) fn open(root: &Root, unit: &Unit, source: &Source) -> Result<Counter> {
     let opened = try_open(root, unit, source);
-    opened.map_err(|why| exit::usage(format!("the work of {} cannot be counted: {why}", unit.name())))
+    opened.map_err(|why| {
+        exit::usage(format!(
+            "the work of {} cannot be counted: {why}",
+            unit.name()
+        ))
+    })
 }
 
 fn try_open(root: &Root, unit: &Unit, source: &Source) -> Result<Counter, String> {
@@ -121,5 +128,7 @@ fn reader(root: &Root, unit: &Unit, source: &Source) -> Result<Reader, String> {
             name,
         } => static_hits(root, file.as_ref(), [provider, name], &threads()),
     };
-    counts.map(Reader::Counts).map_err(|missing| missing.to_string())
+    counts
+        .map(Reader::Counts)
+        .map_err(|missing| missing.to_string())
 }

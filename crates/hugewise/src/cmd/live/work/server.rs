@@ -1,4 +1,4 @@
-//! Servers and commands that tell a count.
+//! Counts of servers and commands.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -87,7 +87,10 @@ impl Server {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.stream.get_mut().write_all(bytes).map_err(|error| error.to_string())
+        self.stream
+            .get_mut()
+            .write_all(bytes)
+            .map_err(|error| error.to_string())
     }
 
     fn line(&mut self) -> Result<String, String> {
@@ -103,11 +106,15 @@ impl Server {
     /// Reads a bulk string of redis.
     fn bulk(&mut self) -> Result<String, String> {
         let head = self.line()?;
-        let length = head.strip_prefix('$').and_then(|it| it.trim_end().parse::<usize>().ok());
+        let length = head
+            .strip_prefix('$')
+            .and_then(|it| it.trim_end().parse::<usize>().ok());
         let length = length.filter(|length| *length <= MOST);
         let length = length.ok_or("it does not answer like redis")?;
         let mut bytes = vec![0; length + 2];
-        self.stream.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+        self.stream
+            .read_exact(&mut bytes)
+            .map_err(|error| error.to_string())?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -135,8 +142,12 @@ fn connect(place: &Place) -> Result<BufReader<TcpStream>, String> {
     for address in addresses {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => {
-                let set = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_nodelay(true));
-                return set.map(|()| BufReader::new(stream)).map_err(|error| error.to_string());
+                let set = stream
+                    .set_read_timeout(Some(PATIENCE))
+                    .and_then(|()| stream.set_nodelay(true));
+                return set
+                    .map(|()| BufReader::new(stream))
+                    .map_err(|error| error.to_string());
             }
             Err(error) => last = error.to_string(),
         }
@@ -160,9 +171,14 @@ impl Psql {
     pub(super) fn connect(connection: &str) -> Result<Self, String> {
         let mut command = Command::new("psql");
         command.args(["-XAtqw", "-v", "ON_ERROR_STOP=1", "-d", connection]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         as_invoker(&mut command)?;
-        let mut child = command.spawn().map_err(|error| format!("starting psql: {error}"))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("starting psql: {error}"))?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("psql has no pipe".to_owned());
         };
@@ -176,7 +192,9 @@ impl Psql {
     /// Asks for the count.
     pub(super) fn read(&mut self) -> Result<f64, String> {
         let ended = "psql ended; try its connection by hand: psql -d DSN";
-        self.to.write_all(TRANSACTIONS).map_err(|_| ended.to_owned())?;
+        self.to
+            .write_all(TRANSACTIONS)
+            .map_err(|_| ended.to_owned())?;
         let mut line = String::new();
         match self.from.read_line(&mut line) {
             Ok(1..) => printed_count(&line),
@@ -192,7 +210,7 @@ impl Drop for Psql {
     }
 }
 
-/// A question that is asked anew each time.
+/// A question for each reading.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// A page of metrics.
@@ -247,7 +265,10 @@ impl Ask {
             }
             Self::Command { line } => {
                 let mut command = Command::new("/bin/sh");
-                command.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::null());
+                command
+                    .args(["-c", line])
+                    .stdin(Stdio::null())
+                    .stderr(Stdio::null());
                 as_invoker(&mut command)?;
                 let output = command.output().map_err(|error| error.to_string())?;
                 match output.status.success() {

@@ -34,6 +34,8 @@ use unit::Unit;
 /// Flags of `live`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("html", |it| it.hide_short_help(true)),
+    mut_arg("fail_if", |it| it.hide_short_help(true)),
     after_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
                   CAP_DAC_READ_SEARCH.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
@@ -51,14 +53,16 @@ pub struct Arguments {
     process: Option<u32>,
 
     /// A running process
-    #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["process", "cgroup"])]
+    #[arg(hide_short_help = true, short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["process", "cgroup"])]
     pid: Option<u32>,
 
-    /// All processes of a cgroup, by its path below the mount point
+    /// All processes of a cgroup, by its path
+    ///
+    /// The path is that below the mount point.
     #[arg(long, value_name = "GROUP", conflicts_with = "process")]
     cgroup: Option<String>,
 
-    /// What counts as work, e.g. redis:6379 [default: what fits]
+    /// A count of its work, e.g. redis:6379 [default: one that fits]
     ///
     /// A number that grows as the process works. Counters of servers: redis:[HOST:]PORT[#FIELD],
     /// memcached:[HOST:]PORT[#FIELD], postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
@@ -69,16 +73,16 @@ pub struct Arguments {
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
 
-    /// End if this holds, e.g. 'memory_pressure_ratio > 5%'; repeat for more
+    /// End if this holds, e.g. 'work_per_second < 100'
     ///
-    /// METRIC is memory_pressure_ratio (the share of time in which a task waits for memory), a metric
-    /// of the report, or a source as --work takes it. Of a source the growth per second counts:
+    /// Repeat for more. The metric is memory_pressure_ratio (the share of time in which a task waits
+    /// for memory), a metric of the report, or a source as --work takes it. Of a source the growth per second counts:
     /// 'redis:6379#rejected_connections > 0'. `live` looks at it after each period. Memory pressure of
     /// 10 % ends it in any case.
     #[arg(long, value_name = "COND")]
     guard: Vec<Guard>,
 
-    /// Show what would be switched, how long it takes and what it may cost; change nothing
+    /// Show what would be switched and its price; change nothing
     #[arg(long)]
     dry_run: bool,
 

@@ -110,12 +110,12 @@ pub fn mapping_skip(mapping: &Mapping) -> Option<Skip> {
 
 /// Returns the reason why a block with such pages is not switched. A zero page holds no memory.
 fn pages_skip(pages: &Pages, all: u64) -> Option<Skip> {
-    let zero = pages.zero.unwrap_or(0) > 0;
-    let is_whole = u64::from(pages.present) >= all && pages.swapped == 0 && !zero;
-    match (is_whole, pages.file > 0) {
-        (false, _) => Some(Skip::NotPresent),
-        (true, true) => Some(Skip::Shared),
-        (true, false) => None,
+    let is_whole = u64::from(pages.present) >= all && pages.swapped == 0;
+    match (is_whole, pages.zero.unwrap_or(0) > 0, pages.file > 0) {
+        (false, ..) => Some(Skip::NotPresent),
+        (true, true, _) => Some(Skip::ZeroFilled),
+        (true, false, true) => Some(Skip::Shared),
+        (true, false, false) => None,
     }
 }
 

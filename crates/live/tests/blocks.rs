@@ -137,7 +137,7 @@ fn each_reason_is_told() {
             why(Kind::Anonymous, rw, &[], swapped),
             Some(Skip::NotPresent),
         ),
-        (why(Kind::Anonymous, rw, &[], zero), Some(Skip::NotPresent)),
+        (why(Kind::Anonymous, rw, &[], zero), Some(Skip::ZeroFilled)),
         (why(Kind::Anonymous, rw, &[], in_file), Some(Skip::Shared)),
         (
             why(Kind::Anonymous, rw, &["lo"], full(0)),

@@ -111,6 +111,21 @@ impl Member {
         Ok(found)
     }
 
+    /// Returns true if a page of a block is the shared zero page.
+    #[must_use]
+    pub fn has_zero_page(&self, start: u64) -> bool {
+        let wanted = PageFilter {
+            with: ZERO,
+            returned: ZERO,
+            ..PageFilter::default()
+        };
+        let mut found = false;
+        let block = start..start + self.huge_bytes;
+        // Without an answer the block counts as gone.
+        let _ = page_scan::scan_span(self.target.pagemap(), block, wanted, |_| found = true);
+        found
+    }
+
     fn why_shared(&self, block: &Block) -> Option<Skip> {
         let pages = self.huge_bytes / self.page_bytes;
         let mut bytes = vec![0; usize::try_from(pages * 8).unwrap_or(0)];

@@ -65,6 +65,8 @@ pub struct Skipped {
 pub enum Skip {
     /// Some of its pages are not in memory: a huge page would add them.
     NotPresent,
+    /// Some of its pages are the shared zero page: since Linux 6.12 a split gives pages of zeros back.
+    ZeroFilled,
     /// Another process maps some of its pages, as after a fork.
     Shared,
     /// It is memory of a file, or shared memory.
@@ -91,6 +93,7 @@ impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotPresent => "pages not in memory",
+            Self::ZeroFilled => "pages of zeros, given back by a split",
             Self::Shared => "pages shared with another process",
             Self::NotAnonymous => "file or shared memory",
             Self::Locked => "locked",

@@ -60,6 +60,14 @@ pub(super) fn run(
     let calibration = calibrate::calibrate(root, unit, counter, session, stop);
     let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
     warn_of_stalls(longest, arguments);
+    session.refresh()?;
+    if session.blocks() == 0 {
+        return Err(crate::exit::refused(format!(
+            "no block of {} can be switched there and back: {}",
+            unit.name(),
+            session.reasons()
+        )));
+    }
     let total = arguments.max_time().saturating_sub(began.elapsed());
     let times = times(
         &calibration,

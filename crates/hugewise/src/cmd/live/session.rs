@@ -149,6 +149,11 @@ impl<'a> Session<'a> {
         all.map(|(why, blocks)| Skipped { why, blocks }).collect()
     }
 
+    /// Those reasons in words.
+    pub(super) fn reasons(&self) -> String {
+        reasons(&self.skipped())
+    }
+
     /// Leaves out all but a share of the blocks, at random, and puts those back as they were found.
     pub(super) fn thin(&mut self, share: f64, seed: u64) -> Result<(), Halt> {
         for part in &mut self.parts {
@@ -177,6 +182,10 @@ impl<'a> Session<'a> {
         for part in &mut self.parts {
             let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
             let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
+            let gone = part.blocks.iter().filter(|it| !able.contains(it));
+            let zero_filled = gone.filter(|it| part.member.has_zero_page(**it));
+            let zero_filled = zero_filled.map(|it| (*it, Skip::ZeroFilled));
+            part.refused.extend(zero_filled.collect::<Vec<_>>());
             part.blocks.retain(|it| able.contains(it));
         }
         Ok(())
@@ -308,19 +317,22 @@ fn other(work: Work) -> Work {
     }
 }
 
-/// Why there is nothing to switch.
+/// Returns the reasons of blocks with their counts.
+fn reasons(skipped: &[Skipped]) -> String {
+    let reasons = skipped.iter();
+    let reasons: Vec<String> = reasons.map(|it| format!("{} {}", it.blocks, it.why)).collect();
+    reasons.join(", ")
+}
+
+/// Returns the refusal of a process without a block to switch.
 fn nothing(unit: &Unit, skipped: &[Skipped]) -> String {
-    let reasons: Vec<String> = skipped
-        .iter()
-        .map(|it| format!("{} {}", it.blocks, it.why))
-        .collect();
     let size = hugewise_base::units::bytes_text(unit.huge_bytes);
-    match reasons.is_empty() {
-        true => format!("{} has no whole block of {size} in memory", unit.name()),
-        false => format!(
+    match skipped {
+        [] => format!("{} has no whole block of {size} in memory", unit.name()),
+        _ => format!(
             "{} has no block of {size} that can be switched; blocks by reason: {}",
             unit.name(),
-            reasons.join(", ")
+            reasons(skipped)
         ),
     }
 }

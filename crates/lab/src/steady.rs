@@ -112,7 +112,7 @@ fn work(order: Order, words: &[u64], file: &File, stop: &AtomicBool) -> Result<u
     Ok(units)
 }
 
-/// A flag that is set when stdin closes.
+/// Returns a flag for the end of stdin.
 fn until_stdin_closes() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let closed = Arc::clone(&stop);

@@ -1,4 +1,4 @@
-//! What sources of work answer: bytes in, a count or an error out.
+//! Answers of sources of work: bytes in, a count or an error out.
 
 /// Reads a field of `INFO` of Redis: `total_commands_processed:123`.
 ///
@@ -46,8 +46,8 @@ fn number(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Reads a metric in the text format of Prometheus: the sum of all series of a name, or of those
-/// whose labels hold each of those in braces.
+/// Reads a metric in the text format of Prometheus: the sum of the series of a name. Labels in
+/// braces choose among them.
 ///
 /// # Errors
 /// No series fits, or a value is no number.

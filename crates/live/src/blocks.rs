@@ -10,7 +10,7 @@ use hugewise_observe::address_space::{Mapping, MappingKind, Pages, Run, Space};
 pub struct Block {
     /// Its address.
     pub start: u64,
-    /// Whether a PMD maps it.
+    /// True if a PMD maps it.
     pub is_huge: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Counts blocks that are not switched.
+    /// Counts blocks that stay as they are.
     pub fn skip(&mut self, why: Skip, blocks: u64) {
         if blocks > 0 {
             *self.skipped.entry(why).or_default() += blocks;
@@ -79,7 +79,7 @@ fn add(mapping: &Mapping, space: &Space, blocks: &mut Blocks) {
     }
 }
 
-/// Whether a run is made of whole blocks, and not the one that the mapping cuts off.
+/// Returns true for whole blocks, false for one that the mapping cuts off.
 fn is_whole(run: &Run, huge: u64) -> bool {
     run.start.is_multiple_of(huge) && run.end.is_multiple_of(huge)
 }
@@ -108,14 +108,14 @@ pub fn mapping_skip(mapping: &Mapping) -> Option<Skip> {
     }
 }
 
-/// Returns the reason why a block with such pages is not switched. A zero page is no memory of its own.
+/// Returns the reason why a block with such pages is not switched. A zero page holds no memory.
 fn pages_skip(pages: &Pages, all: u64) -> Option<Skip> {
-    let zero = pages.zero.unwrap_or(0) > 0;
-    let is_whole = u64::from(pages.present) >= all && pages.swapped == 0 && !zero;
-    match (is_whole, pages.file > 0) {
-        (false, _) => Some(Skip::NotPresent),
-        (true, true) => Some(Skip::Shared),
-        (true, false) => None,
+    let is_whole = u64::from(pages.present) >= all && pages.swapped == 0;
+    match (is_whole, pages.zero.unwrap_or(0) > 0, pages.file > 0) {
+        (false, ..) => Some(Skip::NotPresent),
+        (true, true, _) => Some(Skip::ZeroFilled),
+        (true, false, true) => Some(Skip::Shared),
+        (true, false, false) => None,
     }
 }
 

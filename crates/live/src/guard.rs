@@ -10,13 +10,13 @@ use crate::Source;
 /// A condition that ends the experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guard {
-    /// What is watched.
+    /// Its subject.
     pub watched: Watched,
     /// The bound.
     pub limit: Limit,
 }
 
-/// What a guard watches.
+/// The subject of a guard.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Watched {
     /// The share of time in which some task waited for memory (PSI).
@@ -40,7 +40,7 @@ pub enum Limit {
 const PRESSURE: &str = "memory_pressure_ratio";
 
 impl Guard {
-    /// Returns the guard that is there without being asked for: a tenth of the time waiting for memory.
+    /// Returns the guard of every experiment: a tenth of the time waiting for memory.
     #[must_use]
     pub fn usual() -> Self {
         Self {

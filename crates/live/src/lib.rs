@@ -1,8 +1,8 @@
-//! An experiment inside a process that runs already: its memory is switched between huge and small
-//! pages, and its work is counted in each period.
+//! An experiment inside a running process: switches between huge and small pages, with the work of
+//! each period.
 //!
-//! This crate reads nothing: it chooses blocks, sizes calls, sets the times of a period, and reads
-//! what sources of work answered. To add a source of work, add a variant of [`Source`].
+//! This crate reads no file: it chooses blocks, sizes calls, sets the times of a period, and parses
+//! the answers of sources. To add a source of work, add a variant of [`Source`].
 
 mod answers;
 mod blocks;

@@ -16,7 +16,7 @@ pub struct Call {
 pub enum Hold {
     /// From its begin to its end.
     Throughout,
-    /// Once at its begin, while all processors drain their lists of pages, and then for each block anew
+    /// Once at its begin, while all processors drain their lists of pages, and then once for each block
     /// (madvise_collapse, mm/khugepaged.c). More blocks in a call mean fewer such waits.
     BlockByBlock,
 }
@@ -37,7 +37,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Begins with calls of one block, up to so many of them.
+    /// Begins with calls of one block, up to `most` blocks.
     #[must_use]
     pub fn new(hold: Hold, limit: Duration, most: usize) -> Self {
         Self {

@@ -12,14 +12,14 @@ pub enum Source {
     Memcached(Place),
     /// Committed transactions of PostgreSQL, by psql.
     Postgres {
-        /// What psql connects to.
+        /// The connection, as psql takes it.
         connection: String,
     },
     /// A metric in the text format of Prometheus.
     Http {
         /// The address, which begins with `http://`.
         url: String,
-        /// The name of the metric, with labels in braces where one series is meant.
+        /// The name of the metric, with labels in braces for one series.
         metric: String,
     },
     /// A command that prints the number.
@@ -69,7 +69,7 @@ pub struct Place {
 pub const FORMS: &str = "redis:[HOST:]PORT[#FIELD], memcached:[HOST:]PORT[#FIELD], postgres:DSN, http://HOST/PATH#METRIC, \
      cmd:COMMAND, uprobe:FILE:SYMBOL, usdt:FILE:PROVIDER:NAME, syscalls[:NAME,NAME], instructions, io";
 
-/// The host when none is named.
+/// The host of a port without one.
 const HERE: &str = "127.0.0.1";
 
 impl Place {
@@ -145,8 +145,8 @@ impl Source {
         }
     }
 
-    /// Returns how long a period must be for the counter to be true, in seconds. PostgreSQL tells of
-    /// transactions once a second at most.
+    /// Returns how long a period must be for the counter to be true, in seconds. A session of PostgreSQL
+    /// reports its transactions once a second at most.
     #[must_use]
     pub fn least_period(&self) -> f64 {
         match self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::blocks::Block;
 
-/// What the first seconds showed.
+/// The results of the first seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Seconds that it takes to make all blocks small.
@@ -22,7 +22,7 @@ pub struct Times {
     pub settle: f64,
     /// The count of work.
     pub period: f64,
-    /// The share of the blocks that are switched.
+    /// The switched share of the blocks.
     pub share: f64,
 }
 
@@ -32,12 +32,12 @@ pub const FEWEST_ROUNDS: u32 = 6;
 const PERIODS: f64 = 4.0;
 /// Switching takes at most this part of the time.
 const SWITCHING: f64 = 0.1;
-/// The longest period that is chosen: over a longer one the load drifts.
+/// The longest period of our choice: over a longer one the load drifts.
 const LONGEST: f64 = 5.0;
 
 impl Calibration {
-    /// Returns the mean seconds of the switch before a period. Half of the periods follow one of the other policy; the
-    /// others begin with a sham, which is both switches.
+    /// Returns the mean seconds of the switch before a period. Half of the periods follow one of the other policy. The
+    /// others begin with both switches.
     fn of_a_period(&self) -> f64 {
         0.75 * (self.to_small + self.to_huge)
     }
@@ -101,7 +101,7 @@ pub fn settle(rates: &[Vec<f64>], slice: f64) -> f64 {
     (longest as f64 * slice).clamp(SETTLE[0], SETTLE[1])
 }
 
-/// Returns the number of slices at the begin that are unlike the later half. One slice that is like it ends them.
+/// Returns the number of first slices unlike the later half. The first slice like it ends them.
 fn unsettled(rates: &[f64]) -> usize {
     let late = &rates[rates.len() / 2..];
     if late.len() < 2 {

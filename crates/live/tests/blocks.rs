@@ -143,7 +143,7 @@ fn each_reason_is_told() {
         ),
         (
             why(MappingKind::Anonymous, rw, &[], zero),
-            Some(Skip::NotPresent),
+            Some(Skip::ZeroFilled),
         ),
         (
             why(MappingKind::Anonymous, rw, &[], in_file),

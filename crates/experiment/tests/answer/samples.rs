@@ -7,7 +7,7 @@ use hugewise_experiment::run::answer::*;
 use hugewise_experiment::run::cause::{Cause, CauseId, CauseOutcome, Kind, MemoryLimitReached};
 use hugewise_experiment::run::compare::{Preference, Statistic, Why};
 use hugewise_experiment::run::metric::{Better, Scope as MetricScope};
-use hugewise_experiment::run::plan::{HostMemory, JudgeBy};
+use hugewise_experiment::run::plan::{HostMemory, JudgeBy, Skip, Skipped};
 
 const WALL: &str = "wall_seconds";
 const MIB: f64 = 1_048_576.0;
@@ -25,6 +25,7 @@ pub fn all() -> Vec<(&'static str, Answer)> {
         ("measured", measured()),
         ("failed", failed()),
         ("many policies", many_policies()),
+        ("live", live()),
     ];
     all.map(|(name, answer)| (name, with_own_metrics(answer)))
         .into()
@@ -300,6 +301,7 @@ fn bare(kind: SubjectKind, word: Word, baseline: &str) -> Answer {
         rows: Vec::new(),
         metrics: metrics(),
         choice: None,
+        switchback: None,
         causes: Vec::new(),
         doubts: Vec::new(),
         next: vec![verbose("last")],
@@ -437,6 +439,67 @@ pub fn dict() -> Answer {
         }],
         claims,
         ..bare(SubjectKind::Program, Word::Help, "as-is")
+    }
+}
+
+/// A running process whose pages were switched.
+pub fn live() -> Answer {
+    let rate = "set_throughput_per_second";
+    let help = claim("huge", 1.175, [1.126, 1.225], 6, Call::Better);
+    let help = Claim {
+        contrast: Contrast {
+            metric: rate.to_owned(),
+            ..help.contrast
+        },
+        from: Some(51_000.0),
+        to: Some(59_925.0),
+        ..help
+    };
+    Answer {
+        headline: vec![ClaimId(0)],
+        judged: Judged {
+            metric: rate.to_owned(),
+            property: JudgeBy::Typical,
+            threshold: 0.01,
+            baseline: "small".to_owned(),
+        },
+        arms: vec![
+            arm("small", ArmRole::Baseline, Mechanism::Switch, 0.0),
+            arm("huge", ArmRole::Policy, Mechanism::Switch, 440.0),
+        ],
+        rows: vec![row(
+            rate,
+            "SET throughput",
+            &[("small", 51_000.0), ("huge", 59_925.0)],
+        )],
+        choice: Some(Choice {
+            arm: Some("huge".to_owned()),
+            mechanism: Mechanism::Switch,
+            commands: vec![command("hugewise advise -p 4711")],
+            ..keep(true, "small")
+        }),
+        switchback: Some(Switchback {
+            pids: vec![4711],
+            source: "redis:6379".to_owned(),
+            switched_bytes: 440.0 * MIB,
+            share: Some(0.92),
+            found_huge_bytes: 12.0 * MIB,
+            left_out_bytes: 34.0 * MIB,
+            skipped: vec![Skipped {
+                why: Skip::Locked,
+                blocks: 7,
+            }],
+            period_seconds: 0.6,
+            settle_seconds: 0.05,
+            switch_seconds: vec![0.041, 0.163],
+            longest_call_seconds: Some(0.0012),
+            shams: 13,
+            lapses: 2,
+            least_huge: Some(0.87),
+            most_huge: Some(0.03),
+        }),
+        claims: vec![help],
+        ..bare(SubjectKind::Live, Word::Help, "small")
     }
 }
 

@@ -29,8 +29,8 @@ const HELP: &str = "Print this help, or that of a verb";
 pub(super) fn listed(command: Command) -> Command {
     let list = list(&command);
     let template = format!(
-        "{{about}}\n{{usage-heading}} {{usage}}, one of\n{list}\
-         Options: -h, --help; -V, --version. Start with: hugewise run -- ./your-program{{after-help}}"
+        "{{about}}\n{list}\
+         {{usage-heading}} {{usage}}; options -h, -V. Start: hugewise run -- ./your-program{{after-help}}"
     );
     command.help_template(template)
 }

@@ -1,4 +1,4 @@
-//! Counts of what a process does, by perf events on its threads.
+//! Counts of the acts of a process, by perf events on its threads.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::tracepoint::TracepointFormats;
 
-/// What to grant when the kernel refuses a counter.
+/// The right for a counter that the kernel refuses.
 const GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at 1 or less and the same user";
 
 /// Counters of one kind on the threads of processes, and on those that they will start.
@@ -180,7 +180,7 @@ impl Probe {
 
     /// Sets the event up; the file must live until it is open.
     fn set(&self, builder: &mut Builder<'_>) {
-        /// Where the offset of the semaphore begins (`REF_CTR_OFFSET_SHIFT`, kernel/events/core.c).
+        /// The first bit of the offset of the semaphore (`REF_CTR_OFFSET_SHIFT`, kernel/events/core.c).
         const SEMAPHORE: u32 = 32;
         let attributes = builder.attrs_mut();
         attributes.type_ = self.source;

@@ -14,7 +14,7 @@ pub enum ProcessorTime {
     Cgroup(String),
 }
 
-/// What processes used so far.
+/// The use of processes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Faults served without I/O.

@@ -87,7 +87,7 @@ struct Note<'a> {
     name: &'a str,
 }
 
-/// Returns the notes of a section; the first one that is broken ends them.
+/// Returns the notes of a section; a broken one ends them.
 fn notes_of(mut bytes: &[u8]) -> impl Iterator<Item = Note<'_>> {
     std::iter::from_fn(move || {
         let (note, rest) = note(bytes)?;

@@ -1,4 +1,4 @@
-//! The state that was found, and a process that puts it back if the one that switches is killed.
+//! The state before the first switch, and a process that puts it back if we are killed.
 //!
 //! The journal of settings is a file, because settings outlive programs. The pages of a process do not outlive it, so
 //! the keeper holds the state in its memory, with a descriptor of the process.
@@ -26,7 +26,7 @@ pub const KEEPER_WORD: &str = "__pages";
 /// The most blocks of one call.
 const BLOCKS_PER_CALL: usize = 64;
 
-/// One line of what the keeper is told.
+/// One line to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -42,7 +42,7 @@ enum Line {
     Done,
 }
 
-/// The keeper of the state that was found.
+/// The keeper of the state before the first switch.
 #[derive(Debug)]
 pub struct Keeper {
     child: Child,
@@ -199,10 +199,11 @@ fn put_back_held(root: &Root, held: &Held) -> bool {
     left.is_ok_and(|left| left == 0)
 }
 
-/// Puts blocks back as they were found. Returns how many are not; a process that has ended has none.
+/// Puts blocks back as they were found. Returns the number of those that stay switched; a process that has ended has
+/// none.
 ///
 /// # Errors
-/// Free memory is short, so that blocks which were huge stay small.
+/// Free memory is short: huge blocks stay small.
 pub(super) fn put_back(
     pages: &impl Pages,
     blocks: &[Block],

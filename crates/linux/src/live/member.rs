@@ -27,7 +27,7 @@ pub enum Unfit {
         /// Why.
         error: ReadError,
     },
-    /// Nothing tells which of its blocks are huge.
+    /// No source shows its huge blocks.
     #[error(
         "nothing tells which pages of process {pid} are huge: {why}; without that nothing can be \
          put back"
@@ -47,7 +47,7 @@ pub enum Unfit {
         /// The process.
         pid: u32,
     },
-    /// It has no memory of its own.
+    /// It has no memory.
     #[error("process {pid} is a thread of the kernel, or has ended")]
     NoMemory {
         /// The process.
@@ -109,6 +109,21 @@ impl Member {
         let mut found = blocks(&space);
         found.drop_where(|block| self.why_shared(block));
         Ok(found)
+    }
+
+    /// Returns true if a page of a block is the shared zero page.
+    #[must_use]
+    pub fn has_zero_page(&self, start: u64) -> bool {
+        let wanted = PageFilter {
+            with: ZERO,
+            returned: ZERO,
+            ..PageFilter::default()
+        };
+        let mut found = false;
+        let block = start..start + self.huge_bytes;
+        // Without an answer the block counts as gone.
+        let _ = page_scan::scan_span(self.target.pagemap(), block, wanted, |_| found = true);
+        found
     }
 
     fn why_shared(&self, block: &Block) -> Option<Skip> {

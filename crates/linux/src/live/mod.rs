@@ -1,7 +1,7 @@
 //! The pages of a running process, switched between huge and small ones and back.
 //!
-//! [`Member`] is a process whose blocks are switched by [`switch()`]; [`Keeper`] puts them back, also after a kill.
-//! `hugewise-live` says which blocks and how many at once. Nothing is stopped, and no content changes.
+//! [`switch()`] switches blocks of a [`Member`]. [`Keeper`] puts them back, also after a kill. `hugewise-live` chooses
+//! blocks and sizes calls. Nothing is stopped, and no content changes.
 
 mod count;
 mod cpu;

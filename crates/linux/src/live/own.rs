@@ -1,4 +1,4 @@
-//! Whether and how this kernel splits a huge page from outside, found by trying on memory of our own.
+//! The means by which this kernel splits a huge page from outside, found on our own memory.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -70,7 +70,7 @@ pub enum NoSplit {
     NotSplit,
 }
 
-/// Finds the means that splits a huge page of our own, and makes sure that it can be made huge again.
+/// Finds the means that splits a huge page of our own memory and lets it become huge again.
 ///
 /// # Errors
 /// Why none does.
@@ -101,7 +101,7 @@ pub struct SwitchPrice {
 /// # Errors
 /// As [`find_split`].
 pub fn switch_price(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<SwitchPrice, NoSplit> {
-    /// So many blocks: one alone may be the one that meets a busy moment.
+    /// The median of several blocks: one may meet a busy moment.
     const BLOCKS: usize = 8;
     let means = find_split(root, page_bytes, huge_bytes)?;
     let blocks: Option<Vec<OwnBlock>> = (0..BLOCKS).map(|_| OwnBlock::new(huge_bytes)).collect();
@@ -133,7 +133,7 @@ fn refused(unusable: Unusable) -> NoSplit {
     }
 }
 
-/// Whether a block becomes huge, then small, then huge again.
+/// Returns true if a block becomes huge, then small, then huge again.
 fn splits(own: &Member, start: u64) -> Result<bool, NoSplit> {
     make_huge(own, start)?;
     let is_small = own.split(&[start]).is_ok() && own.huge(&[start]).is_empty();
@@ -183,7 +183,7 @@ impl OwnBlock {
             base,
             bytes,
         };
-        // SAFETY: the aligned block lies inside the mapping of twice its size; nobody else uses it.
+        // SAFETY: the mapping has twice the size of the aligned block, and nobody else uses it.
         unsafe { base.with_addr(start).cast::<u8>().write_bytes(1, huge) };
         Some(block)
     }

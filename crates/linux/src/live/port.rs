@@ -12,7 +12,7 @@ pub struct Listener {
     pub port: u16,
 }
 
-/// Returns the listening sockets of a process, by rising port; none where its descriptors may not be read.
+/// Returns the listening sockets of a process, by rising port; none if its descriptors may not be read.
 #[must_use]
 pub fn listeners(root: &Root, pid: u32) -> Vec<Listener> {
     let tables = ["tcp", "tcp6"].map(|name| root.read(format!("proc/{pid}/net/{name}")));

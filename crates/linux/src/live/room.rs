@@ -15,7 +15,7 @@ pub enum Short {
     Blocks {
         /// Free.
         free: u64,
-        /// What must be left.
+        /// The fewest that must stay.
         needed: u64,
     },
     /// A counter of compaction or direct reclaim grew.
@@ -76,7 +76,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Forgets what the counters were: what grew between two switches is others' work.
+    /// Forgets the counters: their growth between two switches is others' work.
     pub fn begin(&mut self) {
         self.before = None;
         self.grown = 0;

@@ -18,16 +18,16 @@ pub trait Pages {
     /// The number of the error, if none was.
     fn split(&self, starts: &[u64]) -> Result<usize, i32>;
 
-    /// Makes blocks that lie next to each other huge.
+    /// Makes neighbouring blocks huge.
     ///
     /// # Errors
-    /// The number of the error; some of them may be huge all the same.
+    /// The number of the error; some blocks may be huge nevertheless.
     fn collapse(&self, starts: &[u64]) -> Result<(), i32>;
 
-    /// Returns the blocks of these that are huge, in order.
+    /// Returns the huge ones of these blocks, in order.
     fn huge(&self, starts: &[u64]) -> Vec<u64>;
 
-    /// Whether the process and its memory are still there.
+    /// Returns true while the process and its memory are there.
     fn lives(&self) -> bool;
 }
 
@@ -40,7 +40,7 @@ pub trait Watch {
     fn check(&mut self, blocks: u64) -> Result<(), Short>;
 }
 
-/// What is done to the blocks.
+/// The work on the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// They become huge.
@@ -71,12 +71,12 @@ pub enum Halt {
     Short(Short),
 }
 
-/// What a switch did.
+/// The result of a switch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Switched {
-    /// Blocks that were not as wanted before.
+    /// Blocks that needed the switch.
     pub asked: usize,
-    /// Of these, the blocks that are not as wanted now, with the kernel's error, if it gave one.
+    /// Blocks that still need it, with the kernel's error, if it gave one.
     pub refused: BTreeMap<u64, Option<String>>,
     /// Time that it took.
     pub took: Duration,
@@ -87,7 +87,7 @@ pub struct Switched {
 /// After so many blocks free memory is looked at again.
 const BETWEEN_LOOKS: usize = 32;
 
-/// Makes all blocks, which are sorted, huge or small; those that are so already are left alone.
+/// Makes all blocks huge or small, in ascending order. Blocks that need no switch stay untouched.
 ///
 /// # Errors
 /// Why it ended before all had their turn; some are switched then.
@@ -137,7 +137,7 @@ pub fn switch(
     })
 }
 
-/// Returns the blocks that are not as wanted.
+/// Returns the blocks that need the switch.
 fn todo(pages: &impl Pages, work: Work, blocks: &[u64]) -> Vec<u64> {
     let huge = pages.huge(blocks);
     match work {

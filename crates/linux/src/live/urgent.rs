@@ -1,7 +1,7 @@
 //! The priority of a thread that holds locks of another process.
 
-/// Gives the calling thread the highest usual priority until it is dropped. A thread that is taken off its processor in
-/// a call keeps the locks of the other process meanwhile.
+/// Gives the calling thread the highest usual priority until it is dropped. A thread that loses its processor in
+/// a call keeps the locks of the other process.
 #[derive(Debug)]
 pub(super) struct Urgent {
     before: Option<i32>,
@@ -33,7 +33,7 @@ fn nice() -> Option<i32> {
     nice.ok()
 }
 
-/// Sets it; whether that was allowed.
+/// Sets it, and returns true if the kernel allows that.
 fn set_nice(nice: i32) -> bool {
     rustix::process::setpriority_process(None, nice).is_ok()
 }

@@ -1,26 +1,26 @@
-//! The memory that was switched in a running process.
+//! The switched memory of a running process.
 
 use serde::Serialize;
 
 use crate::run::plan::Skipped;
 
-/// The memory that was switched, and how. The effect is that of pages of memory that is there: faults, zeroing and
-/// memory that huge pages add are no part of it.
+/// The switched memory, and how `live` switched it. The effect is about memory in use: it has no faults, no zeroing and no
+/// added memory.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Switchback {
     /// The processes.
     pub pids: Vec<u32>,
     /// The source of the count of work.
     pub source: String,
-    /// Bytes that were switched.
+    /// Switched bytes.
     pub switched_bytes: f64,
-    /// The part of the resident memory that they are.
+    /// Their share of the resident memory.
     pub share: Option<f64>,
-    /// Bytes of them that were huge when the experiment began.
+    /// Bytes among them that were huge before the experiment.
     pub found_huge_bytes: f64,
-    /// Bytes that could be switched and were left out to save time.
+    /// Bytes left out to save time.
     pub left_out_bytes: f64,
-    /// Blocks that were not switched, by reason.
+    /// Blocks that `live` cannot switch, by reason.
     pub skipped: Vec<Skipped>,
     /// Seconds of a period.
     pub period_seconds: f64,
@@ -34,8 +34,8 @@ pub struct Switchback {
     pub shams: u32,
     /// Periods that lost some of their pages.
     pub lapses: u32,
-    /// The smallest share of the switched memory that was huge in a period of huge pages.
+    /// The smallest huge share of the switched memory in a period of huge pages.
     pub least_huge: Option<f64>,
-    /// The largest share of it that was huge in a period of small pages.
+    /// The largest huge share in a period of small pages.
     pub most_huge: Option<f64>,
 }

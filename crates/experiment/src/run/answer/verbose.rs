@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::screen::judged::{label, tone};
-use super::screen::{chosen, head, listed, next, table};
+use super::screen::{chosen, head, listed, next, scope, table};
 use super::{Against, Answer, Claim, Row, words};
 use crate::text::document::{Block, Document, Field, Section};
 use crate::text::grid::{Align, Cell, Grid};
@@ -209,6 +209,7 @@ fn closing(answer: &Answer) -> Section {
         .collect();
     let mut fields = listed(words::WHY, causes, usize::MAX);
     fields.extend(chosen(answer));
+    fields.extend(scope(answer));
     fields.extend(listed(words::DOUBTS, doubts, usize::MAX));
     fields.extend(next(answer, usize::MAX));
     Section::default().with(fields)

@@ -7,7 +7,7 @@ use crate::run::plan::Work;
 
 #[rustfmt::skip]
 metrics! {
-    /// What is read in one period of a process whose memory is switched.
+    /// A reading of one period.
     pub enum LiveMetric in LIVE_METRICS;
     CpuWorkPerSecond "cpu_work_per_second" "work per CPU second" PerSecond Higher Tree Always
         "Growth of the counter of --work by the processor time of the process over the same time (its CPU clock, or cpu.stat of the cgroup).";
@@ -26,7 +26,7 @@ metrics! {
     HugeEndBytes "huge_anon_end_bytes" "huge at the end" Bytes Neither Tree OnRequest
         "The same at the end of the period.";
     SwitchSeconds "switch_seconds" "time to switch" Seconds Neither Own OnRequest
-        "Time that the switch before the period took; of a sham, both switches.";
+        "Time of the switch before the period; a sham has two.";
     LongestCallSeconds "longest_call_seconds" "longest call" Seconds Neither Own OnRequest
         "The longest process_madvise(2) of the switch, which bounds how long it held the lock of the address space.";
     ShamTotal "sham_total" "sham switches" Count Neither Own OnRequest

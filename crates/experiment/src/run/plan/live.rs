@@ -12,7 +12,7 @@ use crate::run::policy::{Policy, Settings, Thp};
 pub struct Live {
     /// The processes whose memory is switched.
     pub pids: Vec<u32>,
-    /// The cgroup that holds them, if it was named.
+    /// The cgroup that holds them, if `--cgroup` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// The count of work.
@@ -21,19 +21,19 @@ pub struct Live {
     pub period_seconds: f64,
     /// The wait between a switch and the count.
     pub settle_seconds: f64,
-    /// Bytes of a huge page, which is a block.
+    /// Bytes of a block: a huge page.
     pub huge_page_bytes: u64,
-    /// Blocks that are switched.
+    /// Switched blocks.
     pub blocks: u64,
-    /// Of these, the blocks that were huge when the experiment began.
+    /// Blocks among them that were huge before the experiment.
     pub found_huge: u64,
-    /// Blocks that could be switched and are left out, so that switching takes little of the time.
+    /// Blocks left out to save time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Blocks that are not switched, by reason.
+    /// Blocks that `live` cannot switch, by reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// The longest call that is allowed, because it may hold up the process.
+    /// The longest call that `--max-stall` allows.
     pub max_stall_seconds: f64,
 }
 
@@ -43,11 +43,11 @@ pub struct Live {
 pub struct Work {
     /// The source, as `--work` takes it.
     pub source: String,
-    /// What is counted, in the plural: `commands`.
+    /// The unit of the count, in the plural: `commands`.
     pub unit: String,
 }
 
-/// Blocks that are not switched, for one reason.
+/// Blocks that `live` cannot switch for one reason.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
@@ -57,7 +57,7 @@ pub struct Skipped {
     pub blocks: u64,
 }
 
-/// The reason why a block is not switched.
+/// The reason why `live` cannot switch a block.
 #[derive(
     Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray,
 )]
@@ -65,6 +65,8 @@ pub struct Skipped {
 pub enum Skip {
     /// Some of its pages are not in memory: a huge page would add them.
     NotPresent,
+    /// Some of its pages are the shared zero page: since Linux 6.12 a split gives pages of zeros back.
+    ZeroFilled,
     /// Another process maps some of its pages, as after a fork.
     Shared,
     /// It is memory of a file, or shared memory.
@@ -91,6 +93,7 @@ impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotPresent => "pages not in memory",
+            Self::ZeroFilled => "pages of zeros, given back by a split",
             Self::Shared => "pages shared with another process",
             Self::NotAnonymous => "file or shared memory",
             Self::Locked => "locked",

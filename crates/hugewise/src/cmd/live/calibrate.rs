@@ -20,22 +20,25 @@ const QUICK: Duration = Duration::from_millis(5);
 /// The wait of such a source.
 const USUAL_SETTLE: f64 = 0.25;
 
-/// Switches there and back twice. The first switch finds memory in any state, so the second counts.
+/// Switches there and back twice. The first switch finds memory in any state, so the second counts. Returns the longest
+/// call too.
 pub(super) fn calibrate(
     root: &Root,
     unit: &Unit,
     counter: &mut Counter,
     session: &mut Session<'_>,
     stop: &Interrupt,
-) -> Result<Calibration, Halt> {
+) -> Result<(Calibration, Duration), Halt> {
     let began = Instant::now();
     Moment::now(root, unit, counter);
     let is_quick = began.elapsed() < QUICK && counter.least_period() < 1.0;
     let mut rates = Vec::new();
     let mut took = [0.0; 2];
+    let mut longest = Duration::ZERO;
     for work in [Work::Collapse, Work::Split, Work::Collapse, Work::Split] {
         let moved = session.make(work, stop.flag())?;
         took[usize::from(work == Work::Collapse)] = moved.took.as_secs_f64();
+        longest = longest.max(moved.longest);
         if is_quick {
             rates.push(slices(root, unit, counter, stop));
         }
@@ -48,11 +51,12 @@ pub(super) fn calibrate(
         false => USUAL_SETTLE,
     };
     let [to_small, to_huge] = took;
-    Ok(Calibration {
+    let calibration = Calibration {
         to_small,
         to_huge,
         settle,
-    })
+    };
+    Ok((calibration, longest))
 }
 
 /// Work per processor second in slices after a switch; those in which nothing was done are left out.

@@ -18,10 +18,10 @@ pub(super) struct Guards<'a> {
     all: Vec<(Guard, Gauge)>,
 }
 
-/// The last reading of what a guard watches.
+/// The last reading of the subject of a guard.
 #[derive(Debug)]
 enum Gauge {
-    /// Seconds of waiting for memory, and when; `None` where the kernel does not tell.
+    /// Seconds of waiting for memory, and when; `None` on a kernel without PSI.
     Pressure(Option<(f64, Instant)>),
     /// The period itself has it.
     Period,

@@ -34,6 +34,8 @@ use unit::Unit;
 /// Flags of `live`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("html", |it| it.hide_short_help(true)),
+    mut_arg("fail_if", |it| it.hide_short_help(true)),
     after_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
                   CAP_DAC_READ_SEARCH.",
     after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
@@ -51,34 +53,36 @@ pub struct Arguments {
     process: Option<u32>,
 
     /// A running process
-    #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["process", "cgroup"])]
+    #[arg(hide_short_help = true, short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["process", "cgroup"])]
     pid: Option<u32>,
 
-    /// All processes of a cgroup, by its path below the mount point
+    /// All processes of a cgroup, by its path
+    ///
+    /// The path is that below the mount point.
     #[arg(long, value_name = "GROUP", conflicts_with = "process")]
     cgroup: Option<String>,
 
-    /// What counts as work, e.g. redis:6379 [default: what fits]
+    /// A count of its work, e.g. redis:6379 [default: one that fits]
     ///
-    /// A number that grows as the process works: redis:[HOST:]PORT[#FIELD],
+    /// A number that grows as the process works. Counters of servers: redis:[HOST:]PORT[#FIELD],
     /// memcached:[HOST:]PORT[#FIELD], postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
-    /// Prometheus), cmd:COMMAND (prints the number), uprobe:FILE:SYMBOL (calls of a function),
-    /// usdt:FILE:PROVIDER:NAME (a static probe), syscalls[:NAME,NAME], instructions, or io (bytes read
-    /// and written). Without it: a redis, memcached or postgres that listens, else system calls if
-    /// there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
+    /// Prometheus), cmd:COMMAND (prints the number). Acts of the process: uprobe:FILE:SYMBOL (calls of
+    /// a function), usdt:FILE:PROVIDER:NAME (a static probe), syscalls[:NAME,NAME], instructions, io
+    /// (bytes read and written). Without it: a redis, memcached or postgres that listens, else system
+    /// calls if there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]
     work: Option<Source>,
 
-    /// End if this holds, e.g. 'memory_pressure_ratio > 5%'; repeat for more
+    /// End if this holds, e.g. 'work_per_second < 100'
     ///
-    /// METRIC is memory_pressure_ratio (the share of time in which a task waits for memory), a metric
-    /// of the report, or a source as --work takes it, whose growth per second counts:
-    /// 'redis:6379#rejected_connections > 0'. It is looked at after each period. Memory pressure of
+    /// Repeat for more. The metric is memory_pressure_ratio (the share of time in which a task waits
+    /// for memory), a metric of the report, or a source as --work takes it. Of a source the growth per second counts:
+    /// 'redis:6379#rejected_connections > 0'. `live` looks at it after each period. Memory pressure of
     /// 10 % ends it in any case.
     #[arg(long, value_name = "COND")]
     guard: Vec<Guard>,
 
-    /// Show what would be switched, how long it takes and what it may cost; change nothing
+    /// Show what would be switched and its price; change nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -95,8 +99,7 @@ pub struct Arguments {
 
     /// Length of a period [default: so that switching takes 10 % of the time at most]
     ///
-    /// The default also leaves blocks out where all of them would take too long. With this flag all
-    /// are switched.
+    /// The default also leaves blocks out if all would take too long. With this flag none is left out.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     period: Option<Duration>,
 
@@ -120,7 +123,7 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Give both policies small pages, each after a sham switch: a test of the experiment itself
+    /// Give both policies small pages: a test of the experiment itself
     #[arg(hide = true, long)]
     placebo: bool,
 
@@ -153,8 +156,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.dry_run {
         return preview::show(&root, &unit, arguments);
     }
-    let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
     let mut counter = work::choose(&root, &unit, arguments)?;
+    let (turn, ()) = turn::take_with(Purpose::Measure, arguments.wait, || Ok(()))?;
     let mut session = Session::begin(&root, &unit, arguments)?;
     let ended = rounds::run(&root, &unit, &mut counter, &mut session, arguments, &stop);
     let left = session.end();

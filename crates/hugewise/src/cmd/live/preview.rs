@@ -17,7 +17,7 @@ use super::unit::Unit;
 use crate::exit::{self, Exit};
 use crate::output;
 
-/// What would be switched.
+/// The blocks of an experiment, before it.
 #[derive(Debug, Serialize)]
 struct Preview {
     /// The name of the document.
@@ -28,7 +28,7 @@ struct Preview {
     process: String,
     /// Bytes that would be switched.
     switched_bytes: u64,
-    /// Of these, huge now.
+    /// Bytes among them that are huge now.
     huge_bytes: u64,
     /// Bytes of a block.
     block_bytes: u64,

@@ -58,7 +58,16 @@ pub(super) fn run(
     let seed = arguments.seed.unwrap_or_else(unix_ms);
     let mut guards = Guards::begin(root, unit, &arguments.guard)?;
     let calibration = calibrate::calibrate(root, unit, counter, session, stop);
-    let calibration = calibration.map_err(|halt| halted(&halt))?;
+    let (calibration, longest) = calibration.map_err(|halt| halted(&halt))?;
+    warn_of_stalls(longest, arguments);
+    session.refresh()?;
+    if session.blocks() == 0 {
+        return Err(crate::exit::refused(format!(
+            "no block of {} can be switched there and back: {}",
+            unit.name(),
+            session.reasons()
+        )));
+    }
     let total = arguments.max_time().saturating_sub(began.elapsed());
     let times = times(
         &calibration,
@@ -207,7 +216,23 @@ fn plan(
     }
 }
 
-/// Says what is switched and how.
+/// Calls may take so many times the limit before it is worth a line: a call of one block is the shortest.
+const WORTH_A_LINE: u32 = 3;
+
+/// Warns if calls take much longer than allowed, which no smaller call avoids.
+fn warn_of_stalls(longest: Duration, arguments: &Arguments) {
+    let limit = arguments.max_stall();
+    if longest > limit * WORTH_A_LINE {
+        arguments.message(format_args!(
+            "a call took {:.1} ms, longer than --max-stall {:.1} ms: each call waits for all processors, and they \
+             are busy",
+            longest.as_secs_f64() * 1e3,
+            limit.as_secs_f64() * 1e3
+        ));
+    }
+}
+
+/// Prints the switched memory and the times.
 fn tell(unit: &Unit, plan: &Plan, arguments: &Arguments) {
     let Some(live) = &plan.live else { return };
     let bytes = |blocks: u64| bytes_text(blocks * live.huge_page_bytes);

@@ -22,9 +22,9 @@ const BLOCKS_PER_CALL: usize = 64;
 #[derive(Debug)]
 struct Part<'a> {
     member: &'a Member,
-    /// All that were ever switched, as they were found.
+    /// All blocks that it ever switched, with their first state.
     found: BTreeMap<u64, bool>,
-    /// Those that are switched now.
+    /// The blocks of the next switch.
     blocks: Vec<u64>,
     /// Those that refused, and why.
     refused: BTreeMap<u64, Skip>,
@@ -50,7 +50,7 @@ pub(super) struct Session<'a> {
 /// A switch before a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Move {
-    /// Whether the blocks had the right pages already, and went away and back.
+    /// True if the blocks had the right pages already, and went away and back.
     pub is_sham: bool,
     /// Time that it took.
     pub took: Duration,
@@ -118,12 +118,12 @@ impl<'a> Session<'a> {
             .map_err(exit::refused)
     }
 
-    /// The number of blocks that are switched.
+    /// The number of switched blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.parts.iter().map(|it| it.blocks.len() as u64).sum()
     }
 
-    /// Of these, those that were found huge.
+    /// The number of switched blocks that were huge at first.
     pub(super) fn found_huge(&self) -> u64 {
         let huge = |part: &Part<'_>| {
             let blocks = part.blocks.iter();
@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
         self.left_out
     }
 
-    /// Blocks that are not switched, by reason.
+    /// Blocks that cannot be switched, by reason.
     pub(super) fn skipped(&self) -> Vec<Skipped> {
         let mut all = self.skipped.clone();
         for why in self.parts.iter().flat_map(|it| it.refused.values()) {
@@ -147,6 +147,11 @@ impl<'a> Session<'a> {
         }
         let all = all.into_iter();
         all.map(|(why, blocks)| Skipped { why, blocks }).collect()
+    }
+
+    /// Those reasons in words.
+    pub(super) fn reasons(&self) -> String {
+        reasons(&self.skipped())
     }
 
     /// Leaves out all but a share of the blocks, at random, and puts those back as they were found.
@@ -172,17 +177,21 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Drops the blocks that are gone.
+    /// Drops blocks without memory.
     pub(super) fn refresh(&mut self) -> Result<()> {
         for part in &mut self.parts {
             let now = part.member.blocks(self.root).map_err(exit::trial_failed)?;
             let able: BTreeSet<u64> = now.able.iter().map(|it| it.start).collect();
+            let gone = part.blocks.iter().filter(|it| !able.contains(it));
+            let zero_filled = gone.filter(|it| part.member.has_zero_page(**it));
+            let zero_filled = zero_filled.map(|it| (*it, Skip::ZeroFilled));
+            part.refused.extend(zero_filled.collect::<Vec<_>>());
             part.blocks.retain(|it| able.contains(it));
         }
         Ok(())
     }
 
-    /// Makes all blocks huge or small before a period. Blocks that are so already are switched away and back, so that
+    /// Makes all blocks huge or small before a period. Blocks with the right pages go away and back, so that
     /// every period follows a switch of the same direction.
     pub(super) fn begin_period(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
         let is_sham = self.in_force == Some(work);
@@ -201,7 +210,7 @@ impl<'a> Session<'a> {
         Ok(all)
     }
 
-    /// Makes all blocks huge or small. Those that refuse are left out from then on.
+    /// Makes all blocks huge or small. Blocks that refuse take part no more.
     pub(super) fn make(&mut self, work: Work, stop: &AtomicBool) -> Result<Move, Halt> {
         let mut all = Move::default();
         self.room.begin();
@@ -219,7 +228,7 @@ impl<'a> Session<'a> {
         Ok(all)
     }
 
-    /// How many bytes are switched, and how many of them are huge.
+    /// Returns the switched bytes, and the huge bytes among them.
     pub(super) fn huge_now(&self) -> (u64, u64) {
         let huge = self
             .parts
@@ -270,7 +279,6 @@ impl Part<'_> {
             Work::Collapse => Skip::CollapseRefused,
             Work::Split => Skip::NotSplit,
         };
-        // A few lapse by chance and come back; a block that is refused at once never will.
         let first = done
             .refused
             .keys()
@@ -309,19 +317,24 @@ fn other(work: Work) -> Work {
     }
 }
 
-/// Why there is nothing to switch.
-fn nothing(unit: &Unit, skipped: &[Skipped]) -> String {
-    let reasons: Vec<String> = skipped
-        .iter()
+/// Returns the reasons of blocks with their counts.
+fn reasons(skipped: &[Skipped]) -> String {
+    let reasons = skipped.iter();
+    let reasons: Vec<String> = reasons
         .map(|it| format!("{} {}", it.blocks, it.why))
         .collect();
+    reasons.join(", ")
+}
+
+/// Returns the refusal of a process without a block to switch.
+fn nothing(unit: &Unit, skipped: &[Skipped]) -> String {
     let size = hugewise_base::units::bytes_text(unit.huge_bytes);
-    match reasons.is_empty() {
-        true => format!("{} has no whole block of {size} in memory", unit.name()),
-        false => format!(
+    match skipped {
+        [] => format!("{} has no whole block of {size} in memory", unit.name()),
+        _ => format!(
             "{} has no block of {size} that can be switched; blocks by reason: {}",
             unit.name(),
-            reasons.join(", ")
+            reasons(skipped)
         ),
     }
 }

@@ -17,6 +17,7 @@ mod reasons;
 mod target;
 
 pub use reasons::KernelReasons;
+#[cfg(feature = "live")]
 pub(crate) use target::{Advice, advise};
 pub use target::{CollapseTarget, Unusable};
 

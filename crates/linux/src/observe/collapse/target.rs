@@ -107,6 +107,7 @@ impl CollapseTarget {
     }
 }
 
+#[cfg(feature = "live")]
 impl CollapseTarget {
     /// The process itself.
     pub(crate) fn process(&self) -> &HeldProcess {
@@ -147,6 +148,7 @@ pub(crate) enum Advice {
     /// `MADV_COLLAPSE`: a huge page in place of small ones.
     Collapse,
     /// `MADV_COLD`: on a part of a huge page the kernel splits it first.
+    #[cfg(feature = "live")]
     Cold,
 }
 
@@ -159,6 +161,7 @@ pub(crate) fn advise(
 ) -> Result<usize, i32> {
     let advice = match advice {
         Advice::Collapse => libc::MADV_COLLAPSE,
+        #[cfg(feature = "live")]
         Advice::Cold => libc::MADV_COLD,
     };
     // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the

@@ -22,7 +22,7 @@ pub(in crate::run::answer) fn scope(it: &Switchback) -> String {
 /// Returns the details.
 pub(in crate::run::answer) fn details(it: &Switchback) -> Vec<Field> {
     let rows = [
-        ("Work", it.source.clone()),
+        ("Work", format!("{} of {}", it.source, processes(it))),
         ("Switched", switched(it)),
         ("Skipped", skipped(it)),
         ("Periods", periods(it)),
@@ -34,6 +34,15 @@ pub(in crate::run::answer) fn details(it: &Switchback) -> Vec<Field> {
 
 fn bytes(value: f64) -> String {
     quantity(&Unit::Bytes, value)
+}
+
+fn processes(it: &Switchback) -> String {
+    let noun = match it.pids.len() {
+        1 => "process",
+        _ => "processes",
+    };
+    let pids: Vec<String> = it.pids.iter().map(u32::to_string).collect();
+    format!("{noun} {}", pids.join(", "))
 }
 
 fn switched(it: &Switchback) -> String {

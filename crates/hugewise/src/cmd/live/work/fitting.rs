@@ -56,13 +56,13 @@ pub(super) fn fitting(root: &Root, unit: &Unit) -> Result<Counter> {
         }
     }
     Err(exit::usage(format!(
-        "nothing counts the work of {} by itself ({}); name a source with --work: {SOURCE_FORMS}",
+        "no counter fits {} ({}); name a source with --work: {SOURCE_FORMS}",
         unit.name(),
         tried.join("; ")
     )))
 }
 
-/// The counters of the servers that the processes are, at the ports where they listen.
+/// The counters of known servers among the processes, at their ports.
 fn servers(root: &Root, unit: &Unit) -> Vec<Source> {
     let mut found = Vec::new();
     for pid in unit.pids() {

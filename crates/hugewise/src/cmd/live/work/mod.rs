@@ -29,7 +29,7 @@ enum Reader {
     Server(Server),
     /// psql answers.
     Psql(Psql),
-    /// A question that is asked anew each time.
+    /// A question for each reading.
     Ask(Ask),
     /// Perf events.
     Counts(Counts),
@@ -68,7 +68,7 @@ fn io(root: &Root, pid: u32) -> Result<f64, String> {
     sum_of_io(&String::from_utf8_lossy(&bytes))
 }
 
-/// Opens the source of `--work`, or chooses one, and says which.
+/// Opens the source of `--work`, or chooses one and prints it.
 pub(super) fn choose(root: &Root, unit: &Unit, arguments: &Arguments) -> Result<Counter> {
     if let Some(source) = &arguments.work {
         return open(root, unit, source);

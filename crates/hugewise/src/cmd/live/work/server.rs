@@ -1,4 +1,4 @@
-//! Servers and commands that tell a count.
+//! Counts of servers and commands.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -210,7 +210,7 @@ impl Drop for Psql {
     }
 }
 
-/// A question that is asked anew each time.
+/// A question for each reading.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// A page of metrics.

@@ -23,9 +23,12 @@ mod circumstances;
 mod claims;
 mod commands;
 mod doubts;
+mod idle;
 mod next;
 pub(crate) mod pages;
+mod plain;
 mod rows;
+mod starts;
 mod subject;
 mod word;
 

@@ -2,8 +2,6 @@
 
 #![expect(clippy::expect_used, reason = "a panic is a test that fails")]
 
-use std::path::Path;
-
 use hugewise_stats::{ALPHA, Draw, Side, Sums};
 
 /// A page that is read in a few minutes.
@@ -11,10 +9,7 @@ const MOST_WORDS: usize = 600;
 /// The error of one side; runs beyond all others have a tenth of it all.
 const ERROR: f64 = 0.9 * ALPHA / 2.0;
 
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-it-decides.md");
-    std::fs::read_to_string(path).expect("the page")
-}
+const PAGE: &str = include_str!("../../../docs/how-it-decides.md");
 
 /// The rows of the example, cell by cell.
 fn rows(page: &str) -> Vec<Vec<&str>> {
@@ -49,8 +44,7 @@ fn change(log: f64) -> String {
 
 #[test]
 fn every_number_of_the_example_is_that_of_its_times() {
-    let page = page();
-    let rows = rows(&page);
+    let rows = rows(PAGE);
     assert_eq!(rows.len(), 5);
     let draws = draws(&rows);
     let looks = Sums::of(&draws).looks(0.0, Side::Below, ERROR);
@@ -84,8 +78,7 @@ const COLUMNS: f64 = 20.0;
 
 #[test]
 fn the_figure_is_drawn_from_the_table() {
-    let page = page();
-    let draws = draws(&rows(&page));
+    let draws = draws(&rows(PAGE));
     let looks = Sums::of(&draws).looks(0.0, Side::Below, ERROR);
     for (look, round) in looks.iter().zip(1..) {
         let column = |sum: f64| (COLUMNS * sum).round() as usize;
@@ -98,14 +91,13 @@ fn the_figure_is_drawn_from_the_table() {
         line[sum] = if is_decided { '*' } else { 'o' };
         let line: String = line.into_iter().collect();
         let expected = format!("    round {round}   {line}");
-        assert!(page.lines().any(|it| it == expected), "{expected}");
+        assert!(PAGE.lines().any(|it| it == expected), "{expected}");
     }
 }
 
 #[test]
 fn the_page_is_short() {
-    let page = page();
-    let words = page.split_whitespace();
+    let words = PAGE.split_whitespace();
     let words = words.filter(|word| word.chars().any(char::is_alphabetic));
     let count = words.count();
     assert!(count <= MOST_WORDS, "{count} words");

@@ -157,9 +157,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(exit)
 }
 
+/// A record's name and its bytes.
+type File = (PathBuf, Vec<u8>);
+
 /// The files of all records that are named, and how many of them belong to the first side.
-fn of_both_sides(arguments: &Arguments) -> Result<(Vec<(PathBuf, Vec<u8>)>, usize)> {
-    let found = |words: &[PathBuf]| -> Result<Vec<(PathBuf, Vec<u8>)>> {
+fn of_both_sides(arguments: &Arguments) -> Result<(Vec<File>, usize)> {
+    let found = |words: &[PathBuf]| -> Result<Vec<File>> {
         let named = words.iter().map(|word| records::find(word));
         let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
         read(&paths, arguments)
@@ -203,7 +206,7 @@ fn shown(path: &Path, arguments: &Arguments) -> String {
 }
 
 /// The records in these files with their bytes, redacted where that is asked for.
-fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<File>> {
     let mut all = Vec::new();
     for path in paths {
         all.extend(records_in(path)?);
@@ -224,7 +227,7 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<(PathBuf, Vec<u8
 }
 
 /// The bytes of a record, or of each that a page holds: `PAGE#2` is its second.
-fn records_in(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+fn records_in(path: &Path) -> Result<Vec<File>> {
     let text = path.to_string_lossy();
     if let Some((page, number)) = text.rsplit_once('#').filter(|_| !path.exists()) {
         let all = records_in(Path::new(page))?;

@@ -2,23 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::Work;
-use crate::run::answer::{
-    Against, Budget, Call, Claim, Contrast, Covers, Effect, Interval, Needs, When,
-};
+use super::plain::{effect, interval, of_row, plain_call};
+use super::{Work, idle, starts};
+use crate::run::answer::{Against, Budget, Call, Claim, Contrast, Covers, Effect, Needs, When};
 use crate::run::cause::facts;
-use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
-    Change, Comparison, Gain, Interaction, PolicyAnswer, Provisional, Rival, Scale, Starts,
-    Statistic, Why, idle_states, starts,
+    Change, Comparison, Gain, Interaction, PolicyAnswer, Provisional, Rival, Statistic, Why,
 };
+use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
-use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
-use crate::run::policy::Policy;
-use crate::run::record::{COLD_REST, Record};
-use crate::run::stats::{ALPHA, Quantile, holm, median};
+use crate::run::record::Record;
+use crate::run::stats::{ALPHA, Quantile, holm};
 use crate::run::trial::Role;
 
 /// Every claim: those of the judged metric first, then contrasts that isolate huge pages, the controls, runs
@@ -28,11 +24,11 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
     claims.extend(verdicts(work));
     claims.extend(pages_alone(work));
     claims.extend(control(work));
-    claims.extend(after_idle(work));
-    claims.extend(by_host_memory(work));
+    claims.extend(idle::after_idle(work));
+    claims.extend(idle::by_host_memory(work));
     claims.extend(rivals(work));
     claims.extend(gains(work));
-    claims.extend(per_start(work));
+    claims.extend(starts::per_start(work));
     claims.extend(rows(work));
     claims
 }
@@ -128,75 +124,6 @@ fn control(work: &Work<'_>) -> Option<Claim> {
     Some(claim)
 }
 
-/// Runs after idle, of every policy that has some.
-fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
-    let record = work.record();
-    let is_program = work.asks_about_pages();
-    let policies = work.policies().filter(move |_| is_program);
-    policies.filter_map(move |policy| {
-        let own = record.rested_walls(&policy.name);
-        let row = compare::after_idle(record, work.baseline, &policy.name)?;
-        let usual = row.baseline_value?;
-        let slower = own.iter().filter(|wall| **wall > usual).count();
-        let agreeing = match row.ratio {
-            Some(ratio) if ratio > 1.0 => slower,
-            _ => own.len() - slower,
-        };
-        let call = plain_call(row.change, Better::Lower);
-        let mut claim = of_row(work, &row, Budget::Own, Covers::Verdict, call);
-        claim.contrast.when = When::AfterIdle(COLD_REST.as_secs());
-        claim.agreeing = Some(agreeing as u32);
-        Some(claim)
-    })
-}
-
-/// Runs after idle by the host memory that they met, where a policy met both. What they met was not drawn by lot, so these
-/// rows are no test, and have no interval.
-fn by_host_memory(work: &Work<'_>) -> Vec<Claim> {
-    let is_program = work.asks_about_pages();
-    let policies = work.policies().filter(|_| is_program);
-    let mixed = policies.filter_map(|policy| {
-        let states = idle_states(work.record(), &policy.name).ok()?;
-        states.is_mixed().then_some((policy, states))
-    });
-    let of_policy = mixed.flat_map(|(policy, states)| {
-        let cold = on_host_memory(work, policy, (When::AfterIdleCold, &states.cold));
-        let warm = on_host_memory(work, policy, (When::AfterIdleWarm, &states.warm));
-        cold.into_iter().chain(warm).collect::<Vec<_>>()
-    });
-    of_policy.collect()
-}
-
-/// The runs of a policy after idle with these walls, against all of the baseline.
-fn on_host_memory(
-    work: &Work<'_>,
-    policy: &Policy,
-    (when, walls): (When, &[f64]),
-) -> Option<Claim> {
-    let baseline = median(&work.record().rested_walls(work.baseline))?;
-    let wall = median(walls)?;
-    let all = work.record().rested_walls(&policy.name).len();
-    Some(Claim {
-        contrast: Contrast {
-            arm: policy.name.clone(),
-            against: Against::Baseline,
-            when,
-            metric: MetricId::WallSeconds.name().to_owned(),
-            statistic: Statistic::Center,
-        },
-        effect: Some(Effect::Ratio(wall / baseline)),
-        interval: None,
-        from: Some(baseline),
-        to: Some(wall),
-        rounds: all as u32,
-        agreeing: Some(walls.len() as u32),
-        call: Call::Open(Needs::default()),
-        budget: Budget::Uncorrected,
-        p: None,
-        warnings: Vec::new(),
-    })
-}
-
 /// Policies that were not shown to differ from the best one.
 fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let verdict = &work.table().verdict;
@@ -264,58 +191,6 @@ fn arm_of(work: &Work<'_>, program: &str, policy: &str) -> String {
     let mut programs = work.record().header.plan.programs.iter();
     let program = programs.find(|it| it.name == program);
     program.map_or_else(|| policy.to_owned(), |it| it.under(policy))
-}
-
-/// One value a start, of servers that live for several trials.
-fn per_start(work: &Work<'_>) -> Vec<Claim> {
-    if work.source.other.is_some() {
-        return Vec::new();
-    }
-    let verdict = &work.table().verdict;
-    let found = starts(work.record(), &verdict.baseline, &verdict.metric);
-    let claim = |it: Starts| Claim {
-        call: call_of_starts(work, &it),
-        interval: Some(match it.interval {
-            Some([low, high]) => interval(low, high, Covers::Starts),
-            None => interval(it.low, it.high, Covers::Range),
-        }),
-        contrast: Contrast {
-            arm: it.policy,
-            against: Against::Baseline,
-            when: When::PerStart(it.starts),
-            metric: it.metric,
-            statistic: it.statistic,
-        },
-        effect: Some(Effect::Ratio(it.ratio)),
-        from: None,
-        to: None,
-        rounds: it.starts,
-        agreeing: Some(it.same_direction),
-        budget: Budget::Uncorrected,
-        p: None,
-        warnings: Vec::new(),
-    };
-    found.into_iter().map(claim).collect()
-}
-
-/// What may be said of starts that were not measured: starts are the unit, and their rounds are not.
-fn call_of_starts(work: &Work<'_>, it: &Starts) -> Call {
-    let threshold = 1.0 + work.table().verdict.threshold;
-    let is_small = |[low, high]: [f64; 2]| low >= 1.0 / threshold && high <= threshold;
-    let change = match it.is_shown() {
-        _ if it.interval.is_some_and(is_small) => Change::NoDifference,
-        true if it.ratio > 1.0 => Change::Higher,
-        true => Change::Lower,
-        false => Change::CannotTell,
-    };
-    let better = metric_of(work.record(), &it.metric).better;
-    match plain_call(change, better) {
-        Call::Open(_) => Call::Open(Needs {
-            starts: it.needed,
-            ..Needs::default()
-        }),
-        call => call,
-    }
 }
 
 /// All metrics but the judged property.
@@ -453,68 +328,6 @@ fn is_of_requests(row: &Comparison) -> bool {
                 || row.metric.ends_with(&quantile_end(Quantile::P99))
         }
     }
-}
-
-/// The call of a row by itself.
-fn plain_call(change: Change, better: Better) -> Call {
-    match (change, better) {
-        (Change::NoDifference, _) => Call::Same,
-        (Change::CannotTell, _) => Call::Open(Needs::default()),
-        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Call::Better,
-        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Call::Worse,
-        (Change::Higher, Better::Neither) => Call::Higher,
-        (Change::Lower, Better::Neither) => Call::Lower,
-    }
-}
-
-fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, call: Call) -> Claim {
-    let plan = &work.record().header.plan;
-    let against = if work.source.other.is_some() {
-        Against::OtherRecord
-    } else if plan.programs.is_empty() {
-        Against::Baseline
-    } else {
-        Against::Program(row.baseline.clone())
-    };
-    let size = match row.scale {
-        Scale::Ratio => row.ratio,
-        Scale::Difference => row.difference,
-    };
-    Claim {
-        contrast: Contrast {
-            arm: row.policy.clone(),
-            against,
-            when: work
-                .records_a_side()
-                .map_or(When::BackToBack, When::PerRecord),
-            metric: row.metric.clone(),
-            statistic: row.statistic,
-        },
-        effect: size.map(|size| effect(row.scale, size)),
-        interval: row
-            .low
-            .zip(row.high)
-            .map(|(low, high)| interval(low, high, covers)),
-        from: row.baseline_value,
-        to: row.policy_value,
-        rounds: row.n,
-        agreeing: None,
-        call,
-        budget,
-        p: row.p,
-        warnings: row.warnings.clone(),
-    }
-}
-
-fn effect(scale: Scale, size: f64) -> Effect {
-    match scale {
-        Scale::Ratio => Effect::Ratio(size),
-        Scale::Difference => Effect::Difference(size),
-    }
-}
-
-fn interval(low: f64, high: f64, covers: Covers) -> Interval {
-    Interval { low, high, covers }
 }
 
 /// Whole rounds in which the arm lies on the side of its effect; `None` without an effect.

@@ -290,8 +290,19 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
         .iter()
         .map(|id| answer.claim(*id).contrast.arm.as_str())
         .collect();
+    // What runs after idle met says more than a row that mixes both; once that row is decided, it is what counts.
+    let is_idle_open = answer.claims.iter().any(|claim| {
+        claim.contrast.arm == arm.name
+            && matches!(claim.contrast.when, When::AfterIdle(_))
+            && claim.call.is_open()
+    });
+    let is_sorted = others
+        .clone()
+        .any(|it| it.contrast.when == When::AfterIdleCold);
     // Starts of the other policies are details.
     let is_shown = |claim: &&Claim| match claim.contrast.when {
+        When::AfterIdle(_) => !(is_sorted && is_idle_open),
+        When::AfterIdleCold | When::AfterIdleWarm => is_idle_open,
         When::PerStart(_) => headline.contains(&arm.name.as_str()),
         when => when != main.map_or(When::BackToBack, |main| main.contrast.when),
     };

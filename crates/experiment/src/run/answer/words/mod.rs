@@ -250,10 +250,7 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
                 let agreed = agreed("same sign", claim, &all);
                 format!("not decided: {agreed}")
             }
-            None if is_part(claim.contrast.when) => {
-                let part = claim.agreeing.unwrap_or_default();
-                format!("{part} of {all} after idle")
-            }
+            None if is_part(claim.contrast.when) => part(claim),
             None => format!("not decided after {all}"),
         },
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
@@ -267,6 +264,12 @@ fn is_part(when: When) -> bool {
     matches!(when, When::AfterIdleCold | When::AfterIdleWarm)
 }
 
+/// Returns how many of the runs after idle these are: `7 of 8 runs`.
+fn part(claim: &Claim) -> String {
+    let all = counted(claim.rounds.into(), comparison(claim.contrast.when));
+    format!("{} of {all}", claim.agreeing.unwrap_or_default())
+}
+
 fn agreed(side: &str, claim: &Claim, all: &str) -> String {
     match claim.agreeing {
         Some(agreeing) => format!("{side} in {agreeing} of {all}"),
@@ -278,6 +281,7 @@ fn agreed(side: &str, claim: &Claim, all: &str) -> String {
 pub(super) fn side(answer: &Answer, claim: &Claim) -> String {
     match claim.call.why() {
         Some(why) => not_compared(answer, why),
+        None if is_part(claim.contrast.when) => part(claim),
         None => word(answer, claim).to_owned(),
     }
 }

@@ -109,9 +109,16 @@ impl Figures {
             .zip(failed)
             .map(|(all, failed)| all.saturating_sub(failed));
         let (answered, rate) = (count(Figure::Answered), self.get(Figure::Rate));
-        let quantiles = self.quantiles.into_iter().collect();
+        let all = self.quantiles.into_iter();
+        let (zeros, quantiles): (Vec<_>, Vec<_>) = all.partition(|(_, seconds)| *seconds == 0.0);
+        // If all are 0, the run measured nothing.
+        let (zeros, quantiles) = match quantiles.is_empty() {
+            true => (quantiles, zeros),
+            false => (zeros, quantiles),
+        };
         Load {
             latency: Some(Latency::Quantiles(quantiles)),
+            too_short: zeros.into_iter().map(|(quantile, _)| quantile).collect(),
             throughput: rate.into_iter().collect(),
             requests: answered.or(rest),
             errors: failed,

@@ -33,9 +33,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
         .and_then(|configuration| configuration.get("rate_limit"))
         .and_then(Value::as_u64);
     Ok(LoadReport {
-        loads: vec![Load {
-            latency: counted(percentiles)?.or(figures.latency),
-            ..figures
+        loads: vec![match counted(percentiles)? {
+            Some(all) => Load {
+                latency: Some(all),
+                too_short: Vec::new(),
+                ..figures
+            },
+            None => figures,
         }],
         pacing: match rate {
             Some(0) => Pacing::Closed,

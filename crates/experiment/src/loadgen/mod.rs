@@ -61,6 +61,8 @@ pub struct Load {
     pub name: Option<String>,
     /// How long requests took.
     pub latency: Option<Latency>,
+    /// The percentiles that the source printed as 0, and others as more: its unit is too coarse.
+    pub too_short: Vec<Quantile>,
     /// Requests per second, of each run that the source tells apart.
     pub throughput: Vec<f64>,
     /// How many requests were answered.

@@ -235,6 +235,11 @@ fn of_load(load: &Load, prefix: &str) -> Vec<(String, Reading)> {
             .map(|it| called(&quantile_end(*it), Reading::missing(why.clone())))
             .collect(),
     };
+    readings.extend(load.too_short.iter().map(|quantile| {
+        let obstacle = "the source printed 0: its unit is too coarse for it".to_owned();
+        let why = Missing::NotCounted { obstacle };
+        called(&quantile_end(*quantile), Reading::missing(why))
+    }));
     if !load.throughput.is_empty() {
         readings.push(named(
             RequestMetric::Throughput,

@@ -95,7 +95,8 @@ fn summaries(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
                 }
                 let figures = names.drain(..).zip(values);
                 let read = Figures::of(Format::RedisSummary, Some(line_number), figures)?;
-                load.latency = read.load().latency;
+                let read = read.load();
+                (load.latency, load.too_short) = (read.latency, read.too_short);
             }
             _ => {}
         }

@@ -250,7 +250,7 @@ fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
     let pools = examination.host.hugetlb.iter();
     // A pool of which a program uses the larger part is at work.
     let unused = |pool: &HugetlbPool| pool.free.saturating_sub(pool.reserved).min(pool.total);
-    let is_idle = |pool: &HugetlbPool| 2 * unused(pool) > pool.total;
+    let is_idle = |pool: &HugetlbPool| unused(pool) > pool.total - unused(pool);
     let idle: Vec<(&u64, &HugetlbPool)> = pools.filter(|(_, pool)| is_idle(pool)).collect();
     if idle.is_empty() {
         return None;

@@ -111,6 +111,15 @@ fn locust_has_a_row_for_each_kind_of_request() {
     );
     let (failed, sent) = (163_870, 163_870);
     assert_eq!(reply.failures, Some(Failures { failed, sent }));
+    // Half a millisecond is the least that locust can show.
+    let fast =
+        b"Type,Name,Request Count,Failure Count,Requests/s,50%,99%\n,Aggregated,9,0,2700,0,1\n";
+    let (readings, _) = docs("locust", &[("x".into(), fast)]);
+    assert!(matches!(
+        readings["latency_p50_seconds"],
+        Reading::Missing { .. }
+    ));
+    assert_eq!(readings["latency_p99_seconds"], Reading::of(0.001));
     let torn = b"Type,Name,Request Count,Failure Count,Requests/s\nGET,/,12\n";
     assert!(fault("locust", torn).starts_with("line 2, Failure Count"));
 }

@@ -24,6 +24,8 @@ mod setup;
 mod skips;
 mod test;
 mod toolchain;
+#[cfg(test)]
+mod type_names;
 mod vm;
 
 /// The project's own tools.

@@ -462,6 +462,7 @@ pub fn live() -> Answer {
             property: JudgeBy::Typical,
             threshold: 0.01,
             baseline: "small".to_owned(),
+            holds_for: Some(HoldsFor::Processes),
         },
         arms: vec![
             arm("small", ArmRole::Baseline, Mechanism::Switch, 0.0),

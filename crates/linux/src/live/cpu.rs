@@ -16,7 +16,7 @@ pub enum ProcessorTime {
 
 /// The use of processes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct CpuUsage {
     /// Faults served without I/O.
     pub minor_faults: u64,
     /// Resident pages.
@@ -50,7 +50,7 @@ impl ProcessorTime {
     }
 }
 
-impl Usage {
+impl CpuUsage {
     /// Reads what processes used; one that has ended counts nothing.
     #[must_use]
     pub fn read(root: &Root, pids: &[u32]) -> Self {

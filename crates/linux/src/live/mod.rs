@@ -17,10 +17,10 @@ mod tests;
 mod urgent;
 
 pub use count::{Counts, instructions, probe_hits, static_hits, system_calls};
-pub use cpu::{ProcessorTime, Usage};
+pub use cpu::{CpuUsage, ProcessorTime};
 pub use keeper::{KEEPER_WORD, Keeper, keeper_main};
 pub use member::{Member, Unfit};
 pub use own::{NoSplit, SplitMeans, SwitchPrice, find_split, switch_price};
-pub use port::{Listener, listeners};
+pub use port::{ListeningPort, listeners};
 pub use room::{Room, Short};
 pub use switch::{Halt, Pages, Switched, Watch, Work, switch};

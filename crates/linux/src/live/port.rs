@@ -7,14 +7,14 @@ use crate::machine::root::Root;
 
 /// A listening socket of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listener {
+pub struct ListeningPort {
     /// Its port.
     pub port: u16,
 }
 
 /// Returns the listening sockets of a process, by rising port; none if its descriptors may not be read.
 #[must_use]
-pub fn listeners(root: &Root, pid: u32) -> Vec<Listener> {
+pub fn listeners(root: &Root, pid: u32) -> Vec<ListeningPort> {
     let tables = ["tcp", "tcp6"].map(|name| root.read(format!("proc/{pid}/net/{name}")));
     let tables = tables.into_iter().filter_map(Result::ok);
     let ports: BTreeMap<String, u16> = tables.flat_map(|table| parse(&table)).collect();
@@ -28,7 +28,7 @@ pub fn listeners(root: &Root, pid: u32) -> Vec<Listener> {
             .strip_suffix(']')?;
         ports.get(inode).copied()
     });
-    let mut found: Vec<Listener> = own.map(|port| Listener { port }).collect();
+    let mut found: Vec<ListeningPort> = own.map(|port| ListeningPort { port }).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -58,9 +58,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let found = listeners(&Root::real(), std::process::id());
-        assert!(found.contains(&Listener { port }), "{found:?}");
+        assert!(found.contains(&ListeningPort { port }), "{found:?}");
         drop(listener);
-        assert!(!listeners(&Root::real(), std::process::id()).contains(&Listener { port }));
+        assert!(!listeners(&Root::real(), std::process::id()).contains(&ListeningPort { port }));
         assert!(parse(b"\xff\n0A 0A 0A 0A").is_empty());
     }
 }

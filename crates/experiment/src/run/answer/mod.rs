@@ -181,7 +181,7 @@ pub struct Judged {
 pub enum HoldsFor {
     /// This session on this boot.
     Session,
-    /// The server processes of this session, which lived for several rounds.
+    /// The processes of this session, which lived for several rounds.
     Processes,
     /// Sessions, of which each record is one.
     Sessions,

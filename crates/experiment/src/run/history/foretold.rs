@@ -44,7 +44,7 @@ pub struct Foretold {
 
 /// From how many places the records of a history are. A record of an unknown boot counts as a boot of its own.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq, Eq)]
-pub struct Places {
+pub struct SessionPlaces {
     /// Records.
     pub records: usize,
     /// Machines: hosts with other hardware, kernels or settings.
@@ -61,7 +61,7 @@ pub struct NextSession {
     /// The baseline first, then each policy; none that three records, or three boots, do not tell.
     pub foretold: Vec<Foretold>,
     /// Where the records are from.
-    pub places: Places,
+    pub places: SessionPlaces,
 }
 
 impl NextSession {
@@ -80,7 +80,7 @@ impl NextSession {
         });
         Self {
             foretold: foretold.collect(),
-            places: Places::of(entries, last),
+            places: SessionPlaces::of(entries, last),
         }
     }
 
@@ -156,7 +156,7 @@ impl Foretold {
     }
 }
 
-impl Places {
+impl SessionPlaces {
     fn of(entries: &[Entry], last: &Entry) -> Self {
         let mut machines: Vec<&Entry> = Vec::new();
         for entry in entries {

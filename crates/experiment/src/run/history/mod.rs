@@ -22,7 +22,7 @@ mod pooled;
 #[cfg(test)]
 mod tests;
 
-pub use foretold::{Foretold, NextSession, Places, Unit as NextUnit};
+pub use foretold::{Foretold, NextSession, SessionPlaces, Unit as NextUnit};
 pub use pooled::{is_again, next_session, on_other_memory, together};
 
 /// What one record says, in short.

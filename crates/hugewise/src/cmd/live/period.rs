@@ -6,7 +6,7 @@ use hugewise_experiment::run::metric::MetricId;
 use hugewise_experiment::run::metric::live::LiveMetric;
 use hugewise_experiment::run::plan::Slot;
 use hugewise_experiment::run::trial::{Outcome, ReadBack, Reading, Readings, Trial};
-use hugewise_linux::live::{Halt, Usage, Work};
+use hugewise_linux::live::{CpuUsage, Halt, Work};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 
@@ -95,7 +95,7 @@ pub(super) fn measure(
     stop.wait(lengths.settle);
     let started_unix_ms = unix_ms();
     let (_, huge) = session.huge_now();
-    let usage = Usage::read(root, &unit.pids());
+    let usage = CpuUsage::read(root, &unit.pids());
     let begin = Moment::now(root, unit, counter);
     stop.wait(lengths.period);
     let end = Moment::now(root, unit, counter);
@@ -156,8 +156,8 @@ fn growth(growth: &Result<Growth, String>) -> Pairs {
     }
 }
 
-fn used(root: &Root, unit: &Unit, before: Usage, seconds: f64) -> Pairs {
-    let now = Usage::read(root, &unit.pids());
+fn used(root: &Root, unit: &Unit, before: CpuUsage, seconds: f64) -> Pairs {
+    let now = CpuUsage::read(root, &unit.pids());
     let faults = now.minor_faults.saturating_sub(before.minor_faults) as f64;
     vec![
         pair(LiveMetric::MinorFaultsPerSecond, faults / seconds),

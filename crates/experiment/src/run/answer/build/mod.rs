@@ -89,7 +89,7 @@ pub fn answer(source: &Source<'_>) -> Answer {
         subject: subject::subject(source),
         word: decision.word,
         headline: decision.headline,
-        judged: judged(source.table, &claims),
+        judged: judged(source.record, source.table, &claims),
         arms: arms::arms(&work),
         metrics,
         rows,
@@ -199,8 +199,9 @@ fn ranked(mut causes: Vec<Cause>, arm: Option<&str>) -> Vec<Cause> {
     causes
 }
 
-/// What the intervals of the judged metric hold for. Rounds within a life of servers compare the same processes.
-fn holds_for(claims: &[Claim]) -> Option<HoldsFor> {
+/// Returns the scope of the intervals of the judged metric. Rounds within a life of servers compare the same processes, and so do
+/// the periods of a running one.
+fn holds_for(record: &Record, claims: &[Claim]) -> Option<HoldsFor> {
     let covers = claims.iter().filter_map(|claim| match claim.budget {
         Budget::Verdict => Some(claim.interval?.covers),
         Budget::Own | Budget::Uncorrected => None,
@@ -209,6 +210,7 @@ fn holds_for(claims: &[Claim]) -> Option<HoldsFor> {
     let lived = claims
         .iter()
         .any(|claim| matches!(claim.contrast.when, When::PerStart(_)));
+    let lived = lived || record.header.plan.live.is_some();
     match (
         covers.contains(&Covers::Sessions),
         covers.contains(&Covers::Verdict),
@@ -220,14 +222,14 @@ fn holds_for(claims: &[Claim]) -> Option<HoldsFor> {
     }
 }
 
-fn judged(table: &Table, claims: &[Claim]) -> Judged {
+fn judged(record: &Record, table: &Table, claims: &[Claim]) -> Judged {
     let verdict = &table.verdict;
     Judged {
         metric: verdict.metric.clone(),
         property: verdict.judge_by,
         threshold: verdict.threshold,
         baseline: verdict.baseline.clone(),
-        holds_for: holds_for(claims),
+        holds_for: holds_for(record, claims),
     }
 }
 

@@ -320,7 +320,9 @@ fn other(work: Work) -> Work {
 /// Returns the reasons of blocks with their counts.
 fn reasons(skipped: &[Skipped]) -> String {
     let reasons = skipped.iter();
-    let reasons: Vec<String> = reasons.map(|it| format!("{} {}", it.blocks, it.why)).collect();
+    let reasons: Vec<String> = reasons
+        .map(|it| format!("{} {}", it.blocks, it.why))
+        .collect();
     reasons.join(", ")
 }
 

@@ -174,7 +174,7 @@ impl Probe {
 impl Probe {
     fn open(&self, threads: &[u32]) -> Result<Vec<Counter>, Missing> {
         open(&Raw::new(0), threads, Mode::All, |builder| {
-            self.set(builder)
+            self.set(builder);
         })
     }
 

@@ -79,7 +79,7 @@ pub fn find_split(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<Split
     let file = Arc::new(DebugFile(root.path("sys/kernel/debug/split_huge_pages")));
     for means in [SplitMeans::Cold, SplitMeans::Debugfs(file)] {
         let own = Member::open(std::process::id(), page_bytes, huge_bytes, means.clone());
-        let own = own.map_err(refused)?;
+        let own = own.map_err(|it| refused(&it))?;
         if splits(&own, block.start)? {
             return Ok(means);
         }
@@ -106,7 +106,8 @@ pub fn switch_price(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<Swi
     let means = find_split(root, page_bytes, huge_bytes)?;
     let blocks: Option<Vec<OwnBlock>> = (0..BLOCKS).map(|_| OwnBlock::new(huge_bytes)).collect();
     let blocks = blocks.ok_or_else(no_memory)?;
-    let own = Member::open(std::process::id(), page_bytes, huge_bytes, means).map_err(refused)?;
+    let own = Member::open(std::process::id(), page_bytes, huge_bytes, means)
+        .map_err(|it| refused(&it))?;
     let mut times = [Vec::new(), Vec::new()];
     for block in &blocks {
         let began = Instant::now();
@@ -127,7 +128,7 @@ fn no_memory() -> NoSplit {
     }
 }
 
-fn refused(unusable: Unusable) -> NoSplit {
+fn refused(unusable: &Unusable) -> NoSplit {
     NoSplit::Refused {
         why: unusable.to_string(),
     }

@@ -83,7 +83,7 @@ impl<'a> Room<'a> {
     }
 
     fn worked(&mut self) -> Result<(), Short> {
-        let now = read_vmstat(self.root).map_err(unread)?;
+        let now = read_vmstat(self.root).map_err(|it| unread(&it))?;
         let now: BTreeMap<String, u64> = now.into_iter().filter(|(it, _)| is_work(it)).collect();
         let grew = |name: &&String| {
             let before = self.before.as_ref().and_then(|it| it.get(*name));
@@ -108,7 +108,7 @@ fn is_work(name: &str) -> bool {
     name == "compact_stall" || name.starts_with("allocstall")
 }
 
-fn unread(error: crate::machine::error::Error) -> Short {
+fn unread(error: &crate::machine::error::Error) -> Short {
     Short::Unread {
         why: error.to_string(),
     }
@@ -117,7 +117,7 @@ fn unread(error: crate::machine::error::Error) -> Short {
 impl Watch for Room<'_> {
     fn check(&mut self, blocks: u64) -> Result<(), Short> {
         self.worked()?;
-        let free = read_buddyinfo(self.root).map_err(unread)?;
+        let free = read_buddyinfo(self.root).map_err(|it| unread(&it))?;
         let free = free_huge_pages(&free, self.page_bytes, self.huge_bytes);
         let needed = blocks + RESERVE;
         match free < needed {

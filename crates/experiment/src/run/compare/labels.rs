@@ -21,7 +21,7 @@ pub fn metric_of(record: &Record, name: &str) -> Metric {
     if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
         let live = record.header.plan.live.as_ref();
         return match live {
-            Some(live) => of_work(known, &live.work),
+            Some(live) => of_work(known, &live.work.unit),
             None => known,
         };
     }

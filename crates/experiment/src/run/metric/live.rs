@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::Metric;
-use crate::run::plan::Work;
 
 #[rustfmt::skip]
 metrics! {
@@ -42,10 +41,10 @@ pub fn find(name: &str) -> Option<Metric> {
 
 /// Names a metric by the unit of the work: `commands per CPU second`.
 #[must_use]
-pub fn of_work(metric: Metric, work: &Work) -> Metric {
+pub fn of_work(metric: Metric, unit: &str) -> Metric {
     let label = match metric.name.parse() {
-        Ok(LiveMetric::CpuWorkPerSecond) => format!("{} per CPU second", work.unit),
-        Ok(LiveMetric::WorkPerSecond) => format!("{} per second", work.unit),
+        Ok(LiveMetric::CpuWorkPerSecond) => format!("{unit} per CPU second"),
+        Ok(LiveMetric::WorkPerSecond) => format!("{unit} per second"),
         _ => return metric,
     };
     Metric {

@@ -16,8 +16,11 @@ const CALLS_PER_SECOND: f64 = 1000.0;
 /// How long a rate is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// The counter of a server at a port.
+type AtPort = fn(u16) -> Source;
+
 /// Servers by the name of their program, and their counter.
-const SERVERS: [(&str, fn(u16) -> Source); 6] = [
+const SERVERS: [(&str, AtPort); 6] = [
     ("redis-server", redis),
     ("valkey-server", redis),
     ("keydb-server", redis),

@@ -235,15 +235,25 @@ mod tests {
     #[test]
     fn rivals_keep_their_error_on_quiet_noise_and_find_what_is_large() {
         for rival in [Sequential::Asymptotic, Sequential::Yeast] {
-            let errors = rival.errors(Noise::Independent, 100, 400).expect("no panic");
+            let errors = rival
+                .errors(Noise::Independent, 100, 400)
+                .expect("no panic");
             assert!(errors < 0.1, "{rival:?}: {errors}");
-            let found = rival.at_best(Noise::Independent, 0.1, 200).expect("no panic");
-            assert!(found.share >= 0.9 && found.trials < 30.0, "{rival:?}: {found:?}");
+            let found = rival
+                .at_best(Noise::Independent, 0.1, 200)
+                .expect("no panic");
+            assert!(
+                found.share >= 0.9 && found.trials < 30.0,
+                "{rival:?}: {found:?}"
+            );
         }
         let fewest = |rival: Fixed| rival.fewest_trials(Noise::Independent, 0.03, 400);
         // A shift of one and a half deviations: 11 a side have a power of 92 % by the noncentral t.
         let welch = fewest(Fixed::Welch).expect("no panic");
-        assert!(welch.is_some_and(|trials| (18..=28).contains(&trials)), "{welch:?}");
+        assert!(
+            welch.is_some_and(|trials| (18..=28).contains(&trials)),
+            "{welch:?}"
+        );
     }
 
     /// The published bound for one side at 5 %: 1.96 deviations of the whole sum; two sides at 5 % have 2.2414.

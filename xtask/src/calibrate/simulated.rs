@@ -90,7 +90,7 @@ impl Simulated {
             rows,
             sum: format!(
                 "{} experiments for each cell. All took {} s.",
-                words(sizes.collect()),
+                words(&sizes.collect::<Vec<_>>()),
                 seconds_since(begun)
             ),
         })
@@ -163,7 +163,7 @@ impl Simulated {
 }
 
 /// `1000` or `500 to 1000`.
-fn words(sizes: Vec<u32>) -> String {
+fn words(sizes: &[u32]) -> String {
     let ends = sizes.iter().min().zip(sizes.iter().max());
     match ends {
         Some((least, most)) if least < most => format!("{least} to {most}"),

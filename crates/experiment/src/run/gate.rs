@@ -95,7 +95,7 @@ impl Gate {
         match (self.subject, &contrast.against) {
             (Subject::Interaction, Against::GainOfProgram(_)) => true,
             (Subject::Metric, Against::Baseline | Against::Program(_) | Against::OtherRecord) => {
-                is_metric && contrast.when == When::BackToBack
+                is_metric && matches!(contrast.when, When::BackToBack | When::PerRecord(_))
             }
             _ => false,
         }

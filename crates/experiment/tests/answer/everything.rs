@@ -375,6 +375,10 @@ pub fn next() -> Vec<Next> {
         NextStep::Decide { claim: ClaimId(0) },
         NextStep::TooLong { claim: ClaimId(0) },
         NextStep::AfterIdle { arm: arm() },
+        NextStep::MoreStarts {
+            claim: ClaimId(0),
+            starts: 9,
+        },
         NextStep::Continue,
         NextStep::TryPolicies {
             policies: policies(),

@@ -293,6 +293,7 @@ fn bare(kind: SubjectKind, word: Word, baseline: &str) -> Answer {
             property: JudgeBy::Shape,
             threshold: 0.01,
             baseline: baseline.to_owned(),
+            holds_for: Some(HoldsFor::Session),
         },
         arms: vec![arm(baseline, ArmRole::Baseline, Mechanism::Nothing, 0.0)],
         claims: Vec::new(),

@@ -114,7 +114,7 @@ fn of_two() -> Vec<Figure> {
     let table = between(&before, &after, Across::Allowed).unwrap();
     let other = Other {
         record: &after,
-        paths: ["a.jsonl", "b.jsonl"].map(str::to_owned),
+        sides: ["a.jsonl", "b.jsonl"].map(|path| vec![path.to_owned()]),
     };
     Report::between(&before, other, table).figures()
 }

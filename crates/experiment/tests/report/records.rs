@@ -1,8 +1,8 @@
 //! Two records against each other.
 
 use expect_test::{expect, expect_file};
-use hugewise_experiment::run::answer::{Against, Call, Doubt, SubjectKind, Word};
-use hugewise_experiment::run::compare::{Across, between};
+use hugewise_experiment::run::answer::{Against, Call, Covers, Doubt, SubjectKind, When, Word};
+use hugewise_experiment::run::compare::{Across, Change, between, sessions};
 use hugewise_experiment::run::policy::{Policy, Thp};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::report::{Other, Report};
@@ -24,7 +24,7 @@ fn of(always: Figures, rounds: u32) -> Record {
 fn other(record: &Record) -> Other<'_> {
     Other {
         record,
-        paths: ["before.jsonl", "after.jsonl"].map(str::to_owned),
+        sides: ["before.jsonl", "after.jsonl"].map(|path| vec![path.to_owned()]),
     }
 }
 
@@ -120,4 +120,59 @@ fn settings_in_which_two_records_differ_are_named_one_by_one() {
     let told = "(THP enabled: madvise → always; khugepaged/max_ptes_none: none → 0; \
                 hugepages-64kB: never → inherit)";
     assert!(refused.to_string().contains(told), "{refused}");
+}
+
+/// Sessions of one program differ by 3 %, and the trials of each by 0.1 %: two are no evidence, three and three are tested
+/// as three and three values.
+#[test]
+fn records_are_the_unit_where_several_are_compared() {
+    let session = |wall: f64| of(with(&huge_pages(), &[("wall_seconds", wall)]), 6);
+    let before = [3.00, 3.09, 2.95].map(session);
+    let same = [3.02, 3.10, 2.93].map(session);
+    let faster = [2.00, 2.06, 1.97].map(session);
+    let row = |a: &[Record], b: &[Record]| {
+        let table = sessions(a, b, Across::Refused).expect("alike");
+        let rows = table.comparisons.into_iter();
+        let mut rows = rows.filter(|it| it.metric == "wall_seconds" && it.policy == "thp=always");
+        rows.next().expect("a row")
+    };
+    let found = row(&before, &same);
+    assert_eq!((found.change, found.n), (Change::CannotTell, 3));
+    let (low, high) = found.low.zip(found.high).expect("three a side");
+    assert!(low < 0.95 && high > 1.05, "{low} {high}");
+    let found = row(&before, &faster);
+    assert_eq!(found.change, Change::Lower);
+    let two = row(&before[..2], &faster);
+    assert_eq!((two.low, two.p), (None, None));
+}
+
+#[test]
+fn a_report_of_several_records_names_their_sides() {
+    let session = |wall: f64| of(with(&huge_pages(), &[("wall_seconds", wall)]), 6);
+    let before = [3.00, 3.09, 2.95].map(session);
+    let after = [2.00, 2.06, 1.97].map(session);
+    let table = sessions(&before, &after, Across::Refused).expect("alike");
+    let sides = [["a1", "a2", "a3"], ["b1", "b2", "b3"]];
+    let other = Other {
+        record: &after[0],
+        sides: sides.map(|side| side.map(str::to_owned).to_vec()),
+    };
+    let report = Report::between(&before[0], other, table);
+    let claims = headline(report.answer());
+    let always = claims.iter().find(|it| it.contrast.arm == "thp=always");
+    let always = always.expect("a claim");
+    assert_eq!(always.contrast.when, When::PerRecord([3, 3]));
+    let interval = always.interval.expect("three a side");
+    assert_eq!(
+        (interval.covers, &always.call),
+        (Covers::Sessions, &Call::Better)
+    );
+    let next = report
+        .answer()
+        .next
+        .iter()
+        .find_map(|it| it.command.as_ref());
+    let line = next.map(|command| command.line.as_str());
+    assert_eq!(line, Some("hugewise report -v a1 a2 a3 --against b1 b2 b3"));
+    check_json(&report);
 }

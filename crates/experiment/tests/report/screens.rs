@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use expect_test::expect_file;
-use hugewise_experiment::run::compare::{Options, table};
+use hugewise_experiment::run::compare::{Options, idle_states, table};
 use hugewise_experiment::run::record::parse;
 use hugewise_text::Style;
 
@@ -35,4 +35,27 @@ fn screens_are_as_they_were() {
         let text = draw(&report, &Style::default());
         expect_file![golden(&format!("{name}.txt"))].assert_eq(&text);
     }
+}
+
+/// Eight runs of malloc=thp after idle: seven paid for the memory that the host had taken back, and one did not. Those of the
+/// baseline never did.
+#[test]
+fn runs_after_idle_are_sorted_by_what_they_paid() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let bytes = text_of(&root.join("docs/records/python-dict.jsonl"));
+    let record = parse(bytes.as_bytes()).unwrap();
+    let states = idle_states(&record, "malloc=thp").unwrap();
+    assert_eq!((states.cold.len(), states.warm.len()), (7, 1));
+    let slowest = states.warm.iter().copied().fold(0.0, f64::max);
+    assert!(states.cold.iter().all(|wall| *wall > slowest), "{states:?}");
+    let baseline = idle_states(&record, "as-is").unwrap();
+    assert_eq!((baseline.cold.len(), baseline.warm.len()), (0, 8));
+    assert!(!baseline.is_mixed());
+    // Without a price of cold memory nothing is told.
+    let mut unknown = record;
+    unknown
+        .trials
+        .iter_mut()
+        .for_each(|it| it.first_touch = None);
+    assert!(idle_states(&unknown, "malloc=thp").is_err());
 }

@@ -65,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         "took_seconds": took.as_secs_f64(),
         "records": history.entries,
         "changes": history.splits,
+        "next_session": history.next,
     });
     let document = || {
         let mut document = history.document();

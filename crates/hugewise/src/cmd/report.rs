@@ -31,8 +31,15 @@ use crate::stderr::message;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// A record (last, last~1, or a file), and a second one to compare it with; none lists them
-    #[arg(value_name = "RECORD", num_args = 0..=2)]
+    #[arg(value_name = "RECORD", num_args = 0..)]
     records: Vec<PathBuf>,
+
+    /// Compare these records with those before, one value a record: A1 A2 A3 --against B1 B2 B3
+    ///
+    /// Two records of one program differ by more than the trials of each, so two have no interval.
+    /// From three records a side on there is one.
+    #[arg(hide_short_help = true, long, value_name = "RECORD", num_args = 1.., requires = "records")]
+    against: Vec<PathBuf>,
 
     /// Leave out what tells whose machine it was, before you share a report or a record
     ///
@@ -113,9 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         output::show(output, &json, document, || records::csv(&entries))?;
         return Ok(Exit::Done);
     }
-    let named = arguments.records.iter().map(|word| records::find(word));
-    let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
-    let files = read(&paths, arguments)?;
+    let (files, first) = of_both_sides(arguments)?;
     let (paths, files): (Vec<PathBuf>, Vec<Vec<u8>>) = files.into_iter().unzip();
     let parsed = paths.iter().zip(&files);
     let parsed = parsed.map(|(path, bytes)| recorder::parse(path, bytes));
@@ -137,7 +142,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         let plan = &record.header.plan;
         check_gates(&arguments.demands.fail_if, &plan.printed, &plan.programs)?;
     }
-    let report = compared(&records, &paths, arguments)?;
+    let report = match arguments.against.is_empty() {
+        true => compared(&records, &paths, arguments)?,
+        false => of_sessions(&records, &paths, first, arguments)?,
+    };
     let to = ReportFiles {
         svg: arguments.svg.as_deref(),
         exports: &arguments.exports.files,
@@ -149,8 +157,56 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(exit)
 }
 
+/// A record's name and its bytes.
+type File = (PathBuf, Vec<u8>);
+
+/// The files of all records that are named, and how many of them belong to the first side.
+fn of_both_sides(arguments: &Arguments) -> Result<(Vec<File>, usize)> {
+    let found = |words: &[PathBuf]| -> Result<Vec<File>> {
+        let named = words.iter().map(|word| records::find(word));
+        let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
+        read(&paths, arguments)
+    };
+    let mut files = found(&arguments.records)?;
+    let first = files.len();
+    if arguments.against.is_empty() && first > 2 {
+        return Err(exit::usage(format!(
+            "these are {first} records; report compares two, or several a side: report A1 A2 A3 --against B1 B2 B3"
+        )));
+    }
+    files.extend(found(&arguments.against)?);
+    Ok((files, first))
+}
+
+/// Several records against several others.
+fn of_sessions<'a>(
+    records: &'a [Record],
+    paths: &[PathBuf],
+    first: usize,
+    arguments: &Arguments,
+) -> Result<Report<'a>> {
+    check_plain(arguments)?;
+    let (before, after) = records.split_at(first);
+    let table = compare::sessions(before, after, across(arguments)).map_err(exit::usage)?;
+    let names: Vec<String> = paths.iter().map(|path| shown(path, arguments)).collect();
+    let (old, new) = names.split_at(first);
+    let other = Other {
+        record: &after[0],
+        sides: [old.to_vec(), new.to_vec()],
+    };
+    Ok(Report::between(&before[0], other, table).with_cells(cells::view(&before[0])))
+}
+
+fn shown(path: &Path, arguments: &Arguments) -> String {
+    let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+    match arguments.redact {
+        true => name.display().to_string(),
+        false => path.display().to_string(),
+    }
+}
+
 /// The records in these files with their bytes, redacted where that is asked for.
-fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<File>> {
     let mut all = Vec::new();
     for path in paths {
         all.extend(records_in(path)?);
@@ -171,7 +227,7 @@ fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<(PathBuf, Vec<u8
 }
 
 /// The bytes of a record, or of each that a page holds: `PAGE#2` is its second.
-fn records_in(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+fn records_in(path: &Path) -> Result<Vec<File>> {
     let text = path.to_string_lossy();
     if let Some((page, number)) = text.rsplit_once('#').filter(|_| !path.exists()) {
         let all = records_in(Path::new(page))?;
@@ -219,17 +275,13 @@ fn compared<'a>(
     paths: &[PathBuf],
     arguments: &Arguments,
 ) -> Result<Report<'a>> {
-    let shown = |path: &PathBuf| match arguments.redact {
-        true => path.file_name().map_or_else(PathBuf::new, PathBuf::from),
-        false => path.clone(),
-    };
-    let name = |index: usize| shown(&paths[index]).display().to_string();
+    let name = |index: usize| shown(&paths[index], arguments);
     match records {
         [before, after] => {
             let table = between(before, after, arguments)?;
             let other = Other {
                 record: after,
-                paths: [name(0), name(1)],
+                sides: [vec![name(0)], vec![name(1)]],
             };
             Ok(Report::between(before, other, table).with_cells(cells::view(before)))
         }
@@ -310,7 +362,8 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
     })
 }
 
-fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
+/// Refuses what belongs to one record.
+fn check_plain(arguments: &Arguments) -> Result<()> {
     let of_one = [
         ("--baseline", arguments.baseline.is_some()),
         ("--judge-by", arguments.judge_by.is_some()),
@@ -321,15 +374,22 @@ fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Tab
             "{flag} needs one record; two are compared policy by policy, as planned in the first"
         )));
     }
+    Ok(())
+}
+
+fn across(arguments: &Arguments) -> Across {
+    match arguments.across {
+        true => Across::Allowed,
+        false => Across::Refused,
+    }
+}
+
+fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
+    check_plain(arguments)?;
     if before.header == after.header {
         return Err(exit::usage(
             "both files are the same experiment; name another record to compare with",
         ));
     }
-    let across = if arguments.across {
-        Across::Allowed
-    } else {
-        Across::Refused
-    };
-    compare::between(before, after, across).map_err(exit::usage)
+    compare::between(before, after, across(arguments)).map_err(exit::usage)
 }

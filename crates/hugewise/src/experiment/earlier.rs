@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hugewise_experiment::run::compare::fewest_rounds_of;
-use hugewise_experiment::run::history::{self, is_again, on_other_memory, together};
+use hugewise_experiment::run::history::{self, is_again, next_session, on_other_memory, together};
 use hugewise_experiment::run::record::Record;
 use hugewise_experiment::run::report::Report;
 
@@ -21,7 +21,8 @@ pub fn beside_earlier<'a>(report: Report<'a>, path: &Path) -> Report<'a> {
         let earlier = earlier(path);
         let others = on_other_memory(record, policy, &earlier);
         let own = together(record, policy, &earlier);
-        own.into_iter().chain(others).collect()
+        let next = next_session(record, policy, &earlier);
+        own.into_iter().chain(next).chain(others).collect()
     })
 }
 

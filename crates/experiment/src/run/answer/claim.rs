@@ -53,8 +53,14 @@ pub enum When {
     BackToBack,
     /// Runs after so many idle seconds, in which a hypervisor takes free memory back.
     AfterIdle(u64),
+    /// Those of them that met memory which the host had taken back, as their system time shows.
+    AfterIdleCold,
+    /// Those of them that met memory which it had not.
+    AfterIdleWarm,
     /// Starts of a server: one value a start.
     PerStart(u32),
+    /// Sessions: one value a record, of so many records before and after.
+    PerRecord([u32; 2]),
     /// Periods inside one running process.
     LivePeriods,
 }

@@ -164,6 +164,20 @@ pub struct Judged {
     pub threshold: f64,
     /// Name of the baseline.
     pub baseline: String,
+    /// What the intervals of the judged metric hold for; `None` without an interval.
+    pub holds_for: Option<HoldsFor>,
+}
+
+/// What an interval holds for. No one session tells what another boot does.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldsFor {
+    /// This session on this boot.
+    Session,
+    /// The server processes of this session, which lived for several rounds.
+    Processes,
+    /// Sessions, of which each record is one.
+    Sessions,
 }
 
 impl Judged {
@@ -194,6 +208,7 @@ impl Answer {
                 property: JudgeBy::Shape,
                 threshold: 0.01,
                 baseline: "as-is".to_owned(),
+                holds_for: None,
             },
             arms: Vec::new(),
             claims,

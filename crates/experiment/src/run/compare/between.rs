@@ -69,25 +69,11 @@ impl<'a> Two<'a> {
     fn of(a: &'a Record, b: &'a Record, differences: &[String]) -> Result<Self, CompareError> {
         let before = Judged::as_planned(a)?;
         let after = Judged::as_planned(b)?;
-        let names =
-            |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
-        let policies: Vec<&str> = names(b)
-            .filter(|name| names(a).any(|n| n == *name))
-            .collect();
-        if policies.is_empty() {
-            return Err(CompareError::NothingInCommon);
-        }
-        let warnings = match differences.is_empty() {
-            true => Vec::new(),
-            false => vec![Warning::Circumstances {
-                differences: differences.to_vec(),
-            }],
-        };
         Ok(Self {
             before,
             after,
-            policies,
-            warnings,
+            policies: of_both(&[a, b])?,
+            warnings: Warning::of_circumstances(differences),
         })
     }
 
@@ -134,8 +120,24 @@ impl<'a> Two<'a> {
     }
 }
 
+/// The policies that all of these records have, in the order of the last.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn of_both<'a>(records: &[&'a Record]) -> Result<Vec<&'a str>, CompareError> {
+    let names = |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
+    let has = |record: &&'a Record, name: &str| names(record).any(|it| it == name);
+    let last = records.last().into_iter().flat_map(|last| names(last));
+    let all = last.filter(|name| records.iter().all(|record| has(record, name)));
+    let all: Vec<&str> = all.collect();
+    match all.is_empty() {
+        true => Err(CompareError::NothingInCommon),
+        false => Ok(all),
+    }
+}
+
 /// The typical value of each trial that succeeded and was read, and why others were not.
-fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<Warning>) {
+pub(super) fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<Warning>) {
     let trials = rounds.trials(Arm::Policy(policy));
     let (read, failed): (Vec<&Trial>, Vec<&Trial>) = trials.partition(|trial| trial.succeeded());
     let (values, why) = middles(read, metric);
@@ -149,7 +151,7 @@ fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<Warning
 }
 
 /// Every circumstance in which two records differ, as `field: before → after`.
-fn differences(a: &Record, b: &Record) -> Vec<String> {
+pub(super) fn differences(a: &Record, b: &Record) -> Vec<String> {
     let (p, q) = (&a.header.plan, &b.header.plan);
     let mut found = Vec::new();
     let commands = [&p.command, &q.command].map(|words| words.join(" "));

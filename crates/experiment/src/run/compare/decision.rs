@@ -48,6 +48,8 @@ pub(super) struct Decision {
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Runs,
+    /// The typical run's, where it may show something.
+    pub(super) effect: Option<Effect>,
 }
 
 /// What a policy is judged by.
@@ -100,13 +102,16 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
             is_settled: answer != Answer::NotDecided,
             answer,
             runs,
+            effect: None,
         });
     }
-    let answer = case.answer(case.change(draws)?);
+    let effect = case.effect(draws);
+    let answer = case.answer(effect.as_ref());
     Some(Decision {
         is_settled: case.is_settled(answer, &runs),
         answer,
         runs,
+        effect,
     })
 }
 
@@ -203,16 +208,16 @@ impl Case {
         })
     }
 
-    /// What the typical run shows. Most rounds show nothing yet, and need no interval to know it.
-    fn change(&self, draws: &Draws) -> Option<Change> {
+    /// The effect on the typical run. Most rounds show nothing yet, and need no interval to know it.
+    fn effect(&self, draws: &Draws) -> Option<Effect> {
         let claims = self.question.claims;
-        if !Sums::of(&draws.scaled).may_show(self.limit, one_sided(claims)) {
-            return Some(Change::CannotTell);
-        }
-        Some(Effect::of_draws(draws, claims)?.by_interval(self.limit))
+        let sums = Sums::of(&draws.scaled);
+        let may_show = sums.may_show(self.limit, one_sided(claims));
+        may_show.then(|| Effect::untested(draws, claims)).flatten()
     }
 
-    fn answer(&self, change: Change) -> Answer {
+    fn answer(&self, effect: Option<&Effect>) -> Answer {
+        let change = effect.map_or(Change::CannotTell, |it| it.by_interval(self.limit));
         let typical = word(change, self.question.better);
         if self.question.judge_by != JudgeBy::Shape {
             return typical;

@@ -159,6 +159,16 @@ fn possible(draws: &Draws, (low, high): (f64, f64)) -> (f64, f64) {
 impl Effect {
     /// Of rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
+        let effect = Self::untested(draws, claims)?;
+        let p = p_of(&Sums::of(&draws.scaled), claims);
+        Some(Self {
+            p: Some(p),
+            ..effect
+        })
+    }
+
+    /// The same without a p-value, which an interval is enough for.
+    pub(super) fn untested(draws: &Draws, claims: u32) -> Option<Self> {
         let sums = Sums::of(&draws.scaled);
         let estimate = sums.estimate()?;
         let (baselines, policies) = (draws.baselines(), draws.policies());
@@ -170,7 +180,7 @@ impl Effect {
             interval: sums
                 .interval_around(estimate, one_sided(claims))
                 .map(|interval| possible(draws, interval)),
-            p: Some(p_of(&sums, claims)),
+            p: None,
             fact: fact(draws.scale, [&baselines, &policies], draws.values.len()),
         })
     }
@@ -227,7 +237,7 @@ impl Effect {
 
     /// What the interval shows, if effects within `limit` are of no interest.
     pub(super) fn by_interval(&self, limit: f64) -> Change {
-        let significant = self.p.is_some_and(|p| p <= ALPHA);
+        let significant = self.p.is_none_or(|p| p <= ALPHA);
         match self.interval {
             Some((low, high)) if -limit <= low && high <= limit => Change::NoDifference,
             Some((low, _)) if low > 0.0 && significant => Change::Higher,

@@ -18,6 +18,7 @@ pub(crate) mod coverage;
 mod decision;
 mod effect;
 mod idle;
+mod idle_state;
 mod interaction;
 /// What comparisons and metrics are called.
 pub mod labels;
@@ -33,6 +34,7 @@ mod provisional;
 mod quantiles;
 mod rounds;
 mod rows;
+mod sessions;
 mod starts;
 mod summary;
 mod table;
@@ -50,6 +52,7 @@ pub use decision::{
     Runs, fewest_rounds, fewest_rounds_of, fewest_rounds_of_single_runs, first_answer,
 };
 pub use idle::after_idle;
+pub use idle_state::{IdleStates, idle_states};
 pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
 pub use pages_alone::PagesAlone;
@@ -57,6 +60,7 @@ pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
 pub use provisional::Provisional;
 pub use quantiles::{QuantileChange, quantile_changes};
+pub use sessions::sessions;
 pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;

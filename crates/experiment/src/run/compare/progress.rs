@@ -150,7 +150,7 @@ pub(super) fn reason_to_drop(
     }
     if judgement.is_settled {
         let is_sham = judged.record.header.plan.is_sham(&policy.name);
-        if !is_sham && judgement.answer.is_shown() && narrows(judged, policy, rounds_left) {
+        if !is_sham && judgement.answer.is_shown() && narrows(judged, judgement, rounds_left) {
             return None;
         }
         // What cannot change a page does so in no start.
@@ -198,14 +198,14 @@ const TO_NARROW: f64 = 1.0 / 3.0;
 
 /// Returns true while more rounds are worth their time though the direction of an effect is known: its interval is
 /// wide, and the experiment is young.
-fn narrows(judged: &Judged, policy: &Policy, rounds_left: u32) -> bool {
+fn narrows(judged: &Judged, judgement: &Judgement, rounds_left: u32) -> bool {
     let done = f64::from(judged.rounds.whole);
     if done >= TO_NARROW * (done + f64::from(rounds_left)) {
         return false;
     }
     let question = judged.question();
-    let draws = judged.evidence().draws(&policy.name);
-    let effect = Effect::of_draws(&draws, question.claims).filter(|_| !question.is_approximate());
+    let effect = judgement.effect.as_ref();
+    let effect = effect.filter(|_| !question.is_approximate());
     effect.is_some_and(|effect| {
         let limit = limit(effect.scale, effect.baseline_value, question.threshold);
         let enough = limit.max(NARROW * effect.estimate.abs());

@@ -4,7 +4,7 @@ use crate::run::compare::coverage::no_effect;
 use crate::run::compare::decision::{
     Question, Runs, decide, fewest_rounds, fewest_rounds_of, is_within_reach,
 };
-use crate::run::compare::effect::Draws;
+use crate::run::compare::effect::{Draws, Effect};
 use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
@@ -33,6 +33,8 @@ pub(super) struct Judgement {
     /// Whether no further round is needed.
     pub(super) is_settled: bool,
     pub(super) runs: Option<Runs>,
+    /// The effect on the typical run, where it may show something.
+    pub(super) effect: Option<Effect>,
 }
 
 /// Rounds after which a policy is left that changed no page, or was not in force: no round more gives it an answer.
@@ -113,6 +115,7 @@ impl Evidence<'_> {
                 reason: Some(reason),
                 is_settled: pairs.n() >= ROUNDS_WITHOUT_EFFECT,
                 runs: None,
+                effect: None,
             };
         }
         if let Some(reason) = self.not_measured(&pairs) {
@@ -133,6 +136,7 @@ impl Evidence<'_> {
             reason: None,
             is_settled: decision.is_settled,
             runs: Some(decision.runs),
+            effect: decision.effect,
         }
     }
 
@@ -304,6 +308,7 @@ impl Judgement {
             reason: Some(reason),
             is_settled: false,
             runs: None,
+            effect: None,
         }
     }
 }

@@ -71,6 +71,16 @@ pub enum Warning {
     Unsteady,
 }
 
+impl Warning {
+    /// Returns the warning of records whose circumstances differ in these; none if they are alike.
+    pub(super) fn of_circumstances(differences: &[String]) -> Vec<Self> {
+        let warning = (!differences.is_empty()).then(|| Self::Circumstances {
+            differences: differences.to_vec(),
+        });
+        warning.into_iter().collect()
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

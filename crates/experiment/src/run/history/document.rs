@@ -77,6 +77,14 @@ impl History {
         for split in &self.splits {
             answer.push(Paragraph::new(self.new_level(split)).tone(Tone::Strong));
         }
+        for line in self
+            .entries
+            .last()
+            .into_iter()
+            .flat_map(|last| self.next.lines(last))
+        {
+            answer.push(line);
+        }
         let mut section = Section::default();
         let policies = self.entries.last().map_or(0, |last| last.effects.len());
         if policies > POLICIES {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::base::host::Host;
 use crate::base::units::Unit;
 use crate::run::answer::Word;
 use crate::run::compare::labels::{effect_of_ratio, metric_of};
@@ -16,11 +17,13 @@ use crate::text::wrap::{display_width, plain, shortened};
 
 mod document;
 mod figures;
+mod foretold;
 #[cfg(test)]
 mod tests;
 mod together;
 
-pub use together::{is_again, on_other_memory, together};
+pub use foretold::{Foretold, NextSession, Places, Unit as NextUnit};
+pub use together::{is_again, next_session, on_other_memory, together};
 
 /// What one record says, in short.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -36,6 +39,11 @@ pub struct Entry {
     pub bench: Option<String>,
     /// The kernel.
     pub kernel: String,
+    /// The boot, as the kernel names it; empty where it is not known, and where the record was continued on another one.
+    pub boot_id: String,
+    /// The machine.
+    #[serde(skip)]
+    pub host: Host,
     /// The state of free memory in the host before each trial.
     pub host_memory: HostMemory,
     /// The policies, as they are called.
@@ -81,6 +89,8 @@ impl Entry {
             command: header.plan.command.clone(),
             bench: header.plan.bench.as_ref().map(|bench| bench.suite.clone()),
             kernel: header.host.kernel.clone(),
+            boot_id: only_boot(record),
+            host: header.host.clone(),
             host_memory: header.plan.host_memory,
             policies: header
                 .plan
@@ -164,6 +174,16 @@ impl Entry {
     }
 }
 
+/// The boot on which all trials ran; empty where there are several.
+fn only_boot(record: &Record) -> String {
+    let boot = &record.header.host.boot_id;
+    let mut continued = record.continuations.iter();
+    match continued.all(|it| it.boot_id == *boot) {
+        true => boot.clone(),
+        false => String::new(),
+    }
+}
+
 /// The records that were asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
@@ -171,6 +191,8 @@ pub struct History {
     pub entries: Vec<Entry>,
     /// Where one command changed; of several, nothing.
     pub splits: Vec<Split>,
+    /// What the next session of one command will bring; of several, nothing.
+    pub next: NextSession,
     /// Whether all records are of one command.
     is_of_one: bool,
 }
@@ -187,9 +209,14 @@ impl History {
         } else {
             Vec::new()
         };
+        let next = match is_of_one {
+            true => NextSession::of(&entries, &splits),
+            false => NextSession::default(),
+        };
         Self {
             entries,
             splits,
+            next,
             is_of_one,
         }
     }

@@ -30,6 +30,8 @@ fn entry(at: u64, value: f64, ratio: f64) -> Entry {
         ended: None,
         word: Word::Open,
         kernel: "6.18".to_owned(),
+        boot_id: "b".to_owned(),
+        host: crate::test_host::host("madvise"),
         host_memory: HostMemory::AsIs,
         policies: vec!["as-is".to_owned(), "thp=always".to_owned()],
         baseline_value: Some(value),
@@ -159,4 +161,70 @@ fn the_numbers_behind_a_picture_are_those_of_the_text() {
         History::of(mixed).figures().is_empty(),
         "values of two commands"
     );
+}
+
+/// Records on boots of these names, with these ratios.
+fn on_boots(all: &[(&str, f64)]) -> Vec<Entry> {
+    let entries = all.iter().zip(0..).map(|((boot, ratio), at)| {
+        let mut entry = entry(at, 4.0, *ratio);
+        entry.boot_id = (*boot).to_owned();
+        entry
+    });
+    entries.collect()
+}
+
+fn of_always(history: &History) -> Option<&Foretold> {
+    let mut foretold = history.next.foretold.iter();
+    foretold.find(|it| it.policy.as_deref() == Some("thp=always"))
+}
+
+/// Student's interval for one more value, on the logarithm: quantile 4.3027 with three records.
+#[test]
+fn three_records_of_a_boot_foretell_the_next() {
+    let ratios = [0.80, 0.84, 0.88];
+    let history = History::of(on_boots(&ratios.map(|ratio| ("b", ratio))));
+    let it = of_always(&history).expect("three records");
+    let logs = ratios.map(f64::ln);
+    let mean = logs.iter().sum::<f64>() / 3.0;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 2.0;
+    let half = 4.302_653 * (variance * (1.0 + 1.0 / 3.0)).sqrt();
+    assert!((it.low.ln() - (mean - half)).abs() < 1e-4, "{it:?}");
+    assert!((it.high.ln() - (mean + half)).abs() < 1e-4, "{it:?}");
+    assert_eq!((it.next, it.records, it.boots), (NextUnit::Session, 3, 1));
+    let text = to_text(&history.document(), &Style::default());
+    assert!(text.contains("The next session on this boot"), "{text}");
+    assert!(!text.contains("not pooled"), "{text}");
+    let two = History::of(on_boots(&[("b", 0.8), ("b", 0.84)]));
+    assert_eq!(of_always(&two), None);
+}
+
+#[test]
+fn boots_and_machines_are_not_pooled() {
+    let boots = [("a", 0.6), ("a", 0.62), ("b", 0.8), ("c", 0.7)];
+    let history = History::of(on_boots(&boots));
+    let it = of_always(&history).expect("three boots");
+    assert_eq!((it.next, it.records, it.boots), (NextUnit::Boot, 4, 3));
+    let places = history.next.places;
+    assert_eq!((places.boots, places.on_this_boot), (3, 1));
+    // Two records on each of two boots tell neither.
+    let two = [("a", 0.6), ("a", 0.62), ("b", 0.8), ("b", 0.81)];
+    let history = History::of(on_boots(&two));
+    assert_eq!(of_always(&history), None);
+    let text = to_text(&history.document(), &Style::default());
+    assert!(text.contains("1 more record"), "{text}");
+    assert!(
+        text.contains("from 2 boots, which are not pooled"),
+        "{text}"
+    );
+    // The same boot name on other hardware is another machine.
+    let mut entries = on_boots(&[("b", 0.6), ("b", 0.8), ("b", 0.81), ("b", 0.82)]);
+    entries[0].host.cpu_model = "another".to_owned();
+    let history = History::of(entries);
+    let it = of_always(&history).expect("three records here");
+    assert_eq!((it.records, history.next.places.machines), (3, 2));
+    assert!(it.low > 0.7, "{it:?}");
+    // An unknown boot is no boot.
+    let unknown = History::of(on_boots(&[("", 0.8), ("", 0.81), ("", 0.82)]));
+    assert_eq!(of_always(&unknown), None);
+    assert_eq!(unknown.next.places.boots, 3);
 }

@@ -60,12 +60,14 @@ impl<'a> Report<'a> {
     /// Makes the report of two records: `table` compares each policy of `other` with the same of `record`.
     #[must_use]
     pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
-        let paths = other.paths.to_vec();
+        let sides = other.sides.clone();
+        let firsts = sides.iter().filter_map(|side| side.first().cloned());
         let report = Self::new(record, table, None);
         Self {
             other: Some(other),
             beside: Beside {
-                paths,
+                paths: firsts.collect(),
+                sides,
                 ..Beside::default()
             },
             ..report
@@ -181,11 +183,11 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The second of two records that are compared.
+/// The second of two records that are compared, or the first of several.
 #[derive(Clone, Debug)]
 pub struct Other<'a> {
     /// The record.
     pub record: &'a Record,
-    /// The files of the first and the second.
-    pub paths: [String; 2],
+    /// The files of each side.
+    pub sides: [Vec<String>; 2],
 }

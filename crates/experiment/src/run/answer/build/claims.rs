@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::Work;
-use crate::run::answer::{
-    Against, Budget, Call, Claim, Contrast, Covers, Effect, Interval, Needs, When,
-};
+use super::plain::{effect, interval, of_row, plain_call};
+use super::{Work, idle, starts};
+use crate::run::answer::{Against, Budget, Call, Claim, Contrast, Covers, Effect, Needs, When};
 use crate::run::cause::facts;
-use crate::run::compare;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{
-    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Scale, Starts, Statistic,
-    Why, starts,
+    Answer, Change, Comparison, Gain, Interaction, Provisional, Rival, Statistic, Why,
 };
+use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
-use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
-use crate::run::record::{COLD_REST, Record};
+use crate::run::record::Record;
 use crate::run::stats::{ALPHA, Quantile, holm};
 use crate::run::trial::Role;
 
@@ -27,10 +24,11 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Claim> {
     claims.extend(verdicts(work));
     claims.extend(pages_alone(work));
     claims.extend(control(work));
-    claims.extend(after_idle(work));
+    claims.extend(idle::after_idle(work));
+    claims.extend(idle::by_host_memory(work));
     claims.extend(rivals(work));
     claims.extend(gains(work));
-    claims.extend(per_start(work));
+    claims.extend(starts::per_start(work));
     claims.extend(rows(work));
     claims
 }
@@ -49,7 +47,10 @@ fn verdicts<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
         let row = work.judged(name)?;
         let call = verdict_call(work, name, *answer, &row);
         if work.source.other.is_some() {
-            return Some(of_row(work, &row, Budget::Uncorrected, Covers::Row, call));
+            return Some(match work.records_a_side() {
+                Some(_) => of_row(work, &row, Budget::Verdict, Covers::Sessions, call),
+                None => of_row(work, &row, Budget::Uncorrected, Covers::Row, call),
+            });
         }
         let mut claim = of_row(work, &row, Budget::Verdict, Covers::Verdict, call);
         claim.agreeing = agreeing(work.record(), &row);
@@ -123,28 +124,6 @@ fn control(work: &Work<'_>) -> Option<Claim> {
     Some(claim)
 }
 
-/// Runs after idle, of every policy that has some.
-fn after_idle<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
-    let record = work.record();
-    let is_program = work.asks_about_pages();
-    let policies = work.policies().filter(move |_| is_program);
-    policies.filter_map(move |policy| {
-        let own = record.rested_walls(&policy.name);
-        let row = compare::after_idle(record, work.baseline, &policy.name)?;
-        let usual = row.baseline_value?;
-        let slower = own.iter().filter(|wall| **wall > usual).count();
-        let agreeing = match row.ratio {
-            Some(ratio) if ratio > 1.0 => slower,
-            _ => own.len() - slower,
-        };
-        let call = plain_call(row.change, Better::Lower);
-        let mut claim = of_row(work, &row, Budget::Own, Covers::Verdict, call);
-        claim.contrast.when = When::AfterIdle(COLD_REST.as_secs());
-        claim.agreeing = Some(agreeing as u32);
-        Some(claim)
-    })
-}
-
 /// Policies that were not shown to differ from the best one.
 fn rivals<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let verdict = &work.table().verdict;
@@ -214,58 +193,6 @@ fn arm_of(work: &Work<'_>, program: &str, policy: &str) -> String {
     program.map_or_else(|| policy.to_owned(), |it| it.under(policy))
 }
 
-/// One value a start, of servers that live for several trials.
-fn per_start(work: &Work<'_>) -> Vec<Claim> {
-    if work.source.other.is_some() {
-        return Vec::new();
-    }
-    let verdict = &work.table().verdict;
-    let found = starts(work.record(), &verdict.baseline, &verdict.metric);
-    let claim = |it: Starts| Claim {
-        call: call_of_starts(work, &it),
-        interval: Some(match it.interval {
-            Some([low, high]) => interval(low, high, Covers::Starts),
-            None => interval(it.low, it.high, Covers::Range),
-        }),
-        contrast: Contrast {
-            arm: it.policy,
-            against: Against::Baseline,
-            when: When::PerStart(it.starts),
-            metric: it.metric,
-            statistic: it.statistic,
-        },
-        effect: Some(Effect::Ratio(it.ratio)),
-        from: None,
-        to: None,
-        rounds: it.starts,
-        agreeing: Some(it.same_direction),
-        budget: Budget::Uncorrected,
-        p: None,
-        warnings: Vec::new(),
-    };
-    found.into_iter().map(claim).collect()
-}
-
-/// What may be said of starts that were not measured: starts are the unit, and their rounds are not.
-fn call_of_starts(work: &Work<'_>, it: &Starts) -> Call {
-    let threshold = 1.0 + work.table().verdict.threshold;
-    let is_small = |[low, high]: [f64; 2]| low >= 1.0 / threshold && high <= threshold;
-    let change = match it.is_shown() {
-        _ if it.interval.is_some_and(is_small) => Change::NoDifference,
-        true if it.ratio > 1.0 => Change::Higher,
-        true => Change::Lower,
-        false => Change::CannotTell,
-    };
-    let better = metric_of(work.record(), &it.metric).better;
-    match plain_call(change, better) {
-        Call::Open(_) => Call::Open(Needs {
-            starts: it.needed,
-            ..Needs::default()
-        }),
-        call => call,
-    }
-}
-
 /// All metrics but the judged property.
 fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
     let verdict = &work.table().verdict;
@@ -290,7 +217,11 @@ fn rows<'a>(work: &'a Work<'_>) -> impl Iterator<Item = Claim> + 'a {
             (false, Some(bytes)) => Call::NotRun(Why::PoolLeftOut { bytes }),
             (false, None) => plain_call(row.change, metric.better),
         };
-        let mut claim = of_row(work, row, budget, Covers::Row, call);
+        let covers = match work.records_a_side() {
+            Some(_) => Covers::Sessions,
+            None => Covers::Row,
+        };
+        let mut claim = of_row(work, row, budget, covers, call);
         if budget == Budget::Own {
             claim.agreeing = agreeing(work.record(), row);
         }
@@ -396,66 +327,6 @@ fn is_of_requests(row: &Comparison) -> bool {
                 || row.metric.ends_with(&quantile_end(Quantile::P99))
         }
     }
-}
-
-/// The call of a row by itself.
-fn plain_call(change: Change, better: Better) -> Call {
-    match (change, better) {
-        (Change::NoDifference, _) => Call::Same,
-        (Change::CannotTell, _) => Call::Open(Needs::default()),
-        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Call::Better,
-        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Call::Worse,
-        (Change::Higher, Better::Neither) => Call::Higher,
-        (Change::Lower, Better::Neither) => Call::Lower,
-    }
-}
-
-fn of_row(work: &Work<'_>, row: &Comparison, budget: Budget, covers: Covers, call: Call) -> Claim {
-    let plan = &work.record().header.plan;
-    let against = if work.source.other.is_some() {
-        Against::OtherRecord
-    } else if plan.programs.is_empty() {
-        Against::Baseline
-    } else {
-        Against::Program(row.baseline.clone())
-    };
-    let size = match row.scale {
-        Scale::Ratio => row.ratio,
-        Scale::Difference => row.difference,
-    };
-    Claim {
-        contrast: Contrast {
-            arm: row.policy.clone(),
-            against,
-            when: When::BackToBack,
-            metric: row.metric.clone(),
-            statistic: row.statistic,
-        },
-        effect: size.map(|size| effect(row.scale, size)),
-        interval: row
-            .low
-            .zip(row.high)
-            .map(|(low, high)| interval(low, high, covers)),
-        from: row.baseline_value,
-        to: row.policy_value,
-        rounds: row.n,
-        agreeing: None,
-        call,
-        budget,
-        p: row.p,
-        warnings: row.warnings.clone(),
-    }
-}
-
-fn effect(scale: Scale, size: f64) -> Effect {
-    match scale {
-        Scale::Ratio => Effect::Ratio(size),
-        Scale::Difference => Effect::Difference(size),
-    }
-}
-
-fn interval(low: f64, high: f64, covers: Covers) -> Interval {
-    Interval { low, high, covers }
 }
 
 /// Whole rounds in which the arm lies on the side of its effect; `None` without an effect.

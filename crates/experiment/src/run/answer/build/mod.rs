@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Budget, CellView, Claim, ClaimId, Judged, MetricFacts, Subject, SubjectKind};
+use super::{
+    Answer, Budget, CellView, Claim, ClaimId, Covers, HoldsFor, Judged, MetricFacts, Subject,
+    SubjectKind, When,
+};
 use crate::run::cause::{Cause, CauseId, Context, causes};
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Comparison, Options, Statistic, Table, table};
@@ -20,9 +23,12 @@ mod circumstances;
 mod claims;
 mod commands;
 mod doubts;
+mod idle;
 mod next;
 pub(crate) mod pages;
+mod plain;
 mod rows;
+mod starts;
 mod subject;
 mod word;
 
@@ -49,6 +55,8 @@ pub struct Source<'a> {
 pub struct Beside {
     /// The files of the records, as they are shown.
     pub paths: Vec<String>,
+    /// All records of each side, where records are compared.
+    pub sides: [Vec<String>; 2],
     /// The word that names the record in a command, such as `last`.
     pub word: Option<String>,
     /// What earlier records of the same experiment say.
@@ -80,7 +88,7 @@ pub fn answer(source: &Source<'_>) -> Answer {
         subject: subject::subject(source),
         word: decision.word,
         headline: decision.headline,
-        judged: judged(source.table),
+        judged: judged(source.table, &claims),
         arms: arms::arms(&work),
         metrics,
         rows,
@@ -108,6 +116,17 @@ impl<'a> Work<'a> {
 
     fn table(&self) -> &'a Table {
         self.source.table
+    }
+
+    /// How many records each side has, where several are compared with several.
+    fn records_a_side(&self) -> Option<[u32; 2]> {
+        let counts = self
+            .source
+            .beside
+            .sides
+            .each_ref()
+            .map(|it| it.len() as u32);
+        (counts.iter().max() > Some(&1)).then_some(counts)
     }
 
     /// Returns true when policies of one program are compared, so that huge pages are the question.
@@ -178,13 +197,35 @@ fn ranked(mut causes: Vec<Cause>, arm: Option<&str>) -> Vec<Cause> {
     causes
 }
 
-fn judged(table: &Table) -> Judged {
+/// What the intervals of the judged metric hold for. Rounds within a life of servers compare the same processes.
+fn holds_for(claims: &[Claim]) -> Option<HoldsFor> {
+    let covers = claims.iter().filter_map(|claim| match claim.budget {
+        Budget::Verdict => Some(claim.interval?.covers),
+        Budget::Own | Budget::Uncorrected => None,
+    });
+    let covers: Vec<Covers> = covers.collect();
+    let lived = claims
+        .iter()
+        .any(|claim| matches!(claim.contrast.when, When::PerStart(_)));
+    match (
+        covers.contains(&Covers::Sessions),
+        covers.contains(&Covers::Verdict),
+    ) {
+        (true, _) => Some(HoldsFor::Sessions),
+        (_, true) if lived => Some(HoldsFor::Processes),
+        (_, true) => Some(HoldsFor::Session),
+        (false, false) => None,
+    }
+}
+
+fn judged(table: &Table, claims: &[Claim]) -> Judged {
     let verdict = &table.verdict;
     Judged {
         metric: verdict.metric.clone(),
         property: verdict.judge_by,
         threshold: verdict.threshold,
         baseline: verdict.baseline.clone(),
+        holds_for: holds_for(claims),
     }
 }
 

@@ -579,9 +579,17 @@ fn not_tried(work: &Work<'_>) -> Option<Next> {
 /// The report in full.
 fn verbose(work: &Work<'_>) -> Option<Next> {
     let beside = work.source.beside;
-    let names: Vec<String> = match work.source.other {
-        Some(_) => beside.paths.iter().map(|path| quoted(path)).collect(),
-        None => work.word().map(quoted).into_iter().collect(),
+    let quote = |paths: &[String]| paths.iter().map(|path| quoted(path)).collect();
+    let names: Vec<String> = match (work.records_a_side(), work.source.other) {
+        (Some(_), _) => {
+            let [before, after] = beside
+                .sides
+                .each_ref()
+                .map(|side| -> Vec<String> { quote(side) });
+            [before, vec!["--against".to_owned()], after].concat()
+        }
+        (None, Some(_)) => quote(&beside.paths),
+        (None, None) => work.word().map(quoted).into_iter().collect(),
     };
     let line = format!("hugewise report -v {}", names.join(" "));
     (!names.is_empty()).then(|| step(Step::Verbose, None, Some(Command::new(line))))

@@ -429,7 +429,7 @@ fn headline(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Vec<Claim
     if decision.word == Word::Compared {
         let is_it = |claim: &Claim| {
             claim.contrast.metric == *metric
-                && claim.contrast.when == When::BackToBack
+                && matches!(claim.contrast.when, When::BackToBack | When::PerRecord(_))
                 && claim.contrast.against != Against::Itself
                 && !matches!(claim.contrast.against, Against::Rival(_))
         };

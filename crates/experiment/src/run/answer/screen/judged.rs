@@ -1,9 +1,9 @@
 //! The judged metric as rows: the baseline, each policy, and the baseline against itself.
 
 use super::names::Names;
-use super::{Judged, Verdicts};
+use super::{Judged, Scope, Verdicts};
 use crate::run::answer::{
-    Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, SubjectKind, When, words,
+    Against, Answer, Arm, ArmRole, Budget, Call, Claim, ClaimId, HoldsFor, SubjectKind, When, words,
 };
 use crate::run::compare::Statistic;
 use crate::text::Tone;
@@ -47,6 +47,10 @@ pub(super) fn section(answer: &Answer, names: &Names, room: Judged, width: usize
     if !hidden.is_empty() {
         let note = words::left_out(hidden.len(), "policy row");
         section.push(Block::Notes(vec![note]));
+    }
+    let is_said = |_: &HoldsFor| room.scope == Scope::Below;
+    if let Some(it) = answer.judged.holds_for.filter(is_said) {
+        section.push(Block::Notes(vec![words::circumstances::intervals(it)]));
     }
     section
 }
@@ -286,8 +290,19 @@ fn policy<'a>(answer: &'a Answer, arm: &'a Arm) -> Vec<Row<'a>> {
         .iter()
         .map(|id| answer.claim(*id).contrast.arm.as_str())
         .collect();
+    // What runs after idle met says more than a row that mixes both; once that row is decided, it is what counts.
+    let is_idle_open = answer.claims.iter().any(|claim| {
+        claim.contrast.arm == arm.name
+            && matches!(claim.contrast.when, When::AfterIdle(_))
+            && claim.call.is_open()
+    });
+    let is_sorted = others
+        .clone()
+        .any(|it| it.contrast.when == When::AfterIdleCold);
     // Starts of the other policies are details.
     let is_shown = |claim: &&Claim| match claim.contrast.when {
+        When::AfterIdle(_) => !(is_sorted && is_idle_open),
+        When::AfterIdleCold | When::AfterIdleWarm => is_idle_open,
         When::PerStart(_) => headline.contains(&arm.name.as_str()),
         when => when != main.map_or(When::BackToBack, |main| main.contrast.when),
     };

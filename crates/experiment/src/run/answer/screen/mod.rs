@@ -34,8 +34,18 @@ struct Room {
 struct Judged {
     policies: usize,
     verdicts: Verdicts,
+    scope: Scope,
     /// The width of the longest name that is shown in full.
     name: usize,
+}
+
+/// Where it is said what the intervals hold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Below the rows.
+    Below,
+    /// In the details alone.
+    InDetails,
 }
 
 /// The form of a verdict in a row.
@@ -48,7 +58,7 @@ enum Verdicts {
 }
 
 /// From much to little: other metrics go first, because `-v` has all of them.
-const STEPS: [Room; 14] = [
+const STEPS: [Room; 15] = [
     room(FULL, 5, 2, 3),
     room(FULL, 4, 2, 3),
     room(FULL, 4, 2, 2),
@@ -56,6 +66,7 @@ const STEPS: [Room; 14] = [
     room(FULL, 3, 1, 2),
     room(FULL, 3, 1, 1),
     room(FULL, 2, 1, 1),
+    room(UNSCOPED, 2, 1, 1),
     room(SHORT, 2, 1, 1),
     room(SHORT, 1, 1, 1),
     room(SHORT.policies(6), 2, 1, 1),
@@ -68,13 +79,20 @@ const STEPS: [Room; 14] = [
 const FULL: Judged = Judged {
     policies: 9,
     verdicts: Verdicts::WithRounds,
+    scope: Scope::Below,
     name: 24,
+};
+
+const UNSCOPED: Judged = Judged {
+    scope: Scope::InDetails,
+    ..FULL
 };
 
 /// Narrow enough for a line to each row.
 const SHORT: Judged = Judged {
     policies: 9,
     verdicts: Verdicts::Words,
+    scope: Scope::InDetails,
     name: 18,
 };
 
@@ -137,6 +155,11 @@ fn program(answer: &Answer, names: &Names, room: Judged, width: usize) -> Sectio
     let sentences = words::headline::headline(answer).join(" ");
     section.push(Paragraph::new(sentences).tone(Tone::Strong));
     section.blocks.extend(to_do(answer).blocks);
+    // It is said once, below the last rows.
+    let room = Judged {
+        scope: Scope::InDetails,
+        ..room
+    };
     let rows = judged::section(answer, names, room, width);
     section.blocks.extend(rows.blocks);
     section

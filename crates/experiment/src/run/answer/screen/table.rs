@@ -114,7 +114,10 @@ pub(in crate::run::answer) fn effect_on<'a>(
             && it.metric == row.metric
             && it.statistic == row.statistic
             && it.against == opponent
-            && !matches!(it.when, When::AfterIdle(_) | When::PerStart(_))
+            && matches!(
+                it.when,
+                When::BackToBack | When::PerRecord(_) | When::LivePeriods
+            )
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{joined, seconds};
 use crate::base::units::Unit;
 use crate::run::answer::{
-    Answer, Applied, Arm, ArmRole, Circumstances, Disturbance, Machine, SubjectKind,
+    Answer, Applied, Arm, ArmRole, Circumstances, Disturbance, HoldsFor, Machine, SubjectKind,
 };
 use crate::run::plan::{HostMemory, JudgeBy};
 use crate::run::record::{RemovalReason, StopReason, by_our_means};
@@ -120,9 +120,24 @@ pub(in crate::run::answer) fn subject(answer: &Answer) -> Vec<Field> {
             format!("{judged}: {property}; threshold ±{threshold} %"),
         ),
     ];
+    let holds = answer.judged.holds_for;
+    fields.extend(holds.map(|it| Field::new("Holds for", holds_for(it))));
     let conditions = answer.choice.iter().flat_map(|choice| &choice.conditions);
     fields.extend(conditions.map(|it| Field::whole("With", it.line.clone())));
     fields
+}
+
+/// Returns the line below the intervals of the judged metric.
+pub(in crate::run::answer) fn intervals(it: HoldsFor) -> String {
+    format!("[…]: 95 %, {}", holds_for(it))
+}
+
+fn holds_for(it: HoldsFor) -> &'static str {
+    match it {
+        HoldsFor::Session => "for this session on this boot",
+        HoldsFor::Processes => "for these processes in this session",
+        HoldsFor::Sessions => "over sessions, one value a record",
+    }
 }
 
 fn property(property: JudgeBy) -> &'static str {

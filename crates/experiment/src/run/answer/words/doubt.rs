@@ -133,6 +133,9 @@ fn of_policies(answer: &Answer, doubt: &Doubt) -> String {
             )
         }
         Doubt::LeftOut { arms, why } => format!("{}: {why}", super::list(arms)),
+        Doubt::NotOneExperiment { differences } if differences.is_empty() => {
+            "the records are not one experiment".to_owned()
+        }
         Doubt::NotOneExperiment { differences } => {
             format!(
                 "the records are not one experiment: {}",

@@ -37,7 +37,9 @@ pub(in crate::run::answer) fn interval(answer: &Answer, claim: &Claim) -> Option
         Some(Effect::Difference(_)) => "",
     };
     Some(match ends.covers {
-        Covers::Verdict | Covers::Row | Covers::Starts | Covers::Sessions => format!("[{low}, {high}]"),
+        Covers::Verdict | Covers::Row | Covers::Starts | Covers::Sessions => {
+            format!("[{low}, {high}]")
+        }
         Covers::Range => format!("{low} to {high}{unit}"),
     })
 }

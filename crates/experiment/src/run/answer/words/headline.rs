@@ -332,7 +332,11 @@ fn compared(answer: &Answer, claim: &Claim) -> String {
         Against::Program(_) => format!("Under {policy}, {program} against {other}: {metric}"),
         Against::GainOfProgram(_) => format!("Gain of {program} from {policy} against {other}:"),
         Against::OtherRecord => {
-            format!("Under {arm}, the second record against the first: {metric}")
+            let later = match claim.contrast.when {
+                When::PerRecord([_, after]) => format!("{} after", counted(after.into(), "record")),
+                _ => "the second record".to_owned(),
+            };
+            format!("Under {arm}, {later} against {other}: {metric}")
         }
         _ => format!("With {arm} against {other}, {metric}"),
     };

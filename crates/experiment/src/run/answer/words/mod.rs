@@ -5,8 +5,8 @@
 use std::ops::Not as _;
 
 use super::{
-    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs, SubjectKind,
-    When,
+    Against, Answer, Arm, Budget, Call, Claim, ClaimId, Contrast, Covers, Doubt, Needs,
+    SubjectKind, When,
 };
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
@@ -172,15 +172,22 @@ pub(super) fn against(answer: &Answer, contrast: &Contrast) -> String {
         Against::GainOfProgram(program) => format!("the gain of {program}"),
         Against::Rival(arm) => arm.clone(),
         Against::Itself => "itself".to_owned(),
-        Against::OtherRecord => "the first record".to_owned(),
+        Against::OtherRecord => match contrast.when {
+            When::PerRecord([before, _]) => {
+                format!("the first {}", counted(before.into(), "record"))
+            }
+            _ => "the first record".to_owned(),
+        },
     }
 }
 
 /// Returns the runs of a contrast, as the end of a row's name.
 pub(super) fn when(when: When) -> String {
     match when {
-        When::BackToBack => String::new(),
+        When::BackToBack | When::PerRecord(_) => String::new(),
         When::AfterIdle(_) => " after idle".to_owned(),
+        When::AfterIdleCold => " on cold memory".to_owned(),
+        When::AfterIdleWarm => " on warm memory".to_owned(),
         When::PerStart(starts) => format!(", {}", counted(starts.into(), "start")),
         When::LivePeriods => ", live".to_owned(),
     }
@@ -190,8 +197,9 @@ pub(super) fn when(when: When) -> String {
 fn comparison(when: When) -> &'static str {
     match when {
         When::BackToBack => "round",
-        When::AfterIdle(_) => "run",
+        When::AfterIdle(_) | When::AfterIdleCold | When::AfterIdleWarm => "run",
         When::PerStart(_) => "start",
+        When::PerRecord(_) => "record",
         When::LivePeriods => "period",
     }
 }
@@ -236,12 +244,24 @@ pub(super) fn call(answer: &Answer, claim: &Claim) -> String {
                 let agreed = agreed("same sign", claim, &all);
                 format!("not decided: {agreed}")
             }
+            None if is_part(claim.contrast.when) => part(claim),
             None => format!("not decided after {all}"),
         },
         Call::SamePages(why) | Call::NotApplied(why) | Call::Failed(why) | Call::NotRun(why) => {
             not_compared(answer, why)
         }
     }
+}
+
+/// Returns true for runs that what they met chose, not the shuffle: their figures are no test.
+fn is_part(when: When) -> bool {
+    matches!(when, When::AfterIdleCold | When::AfterIdleWarm)
+}
+
+/// Returns how many of the runs after idle these are: `7 of 8 runs`.
+fn part(claim: &Claim) -> String {
+    let all = counted(claim.rounds.into(), comparison(claim.contrast.when));
+    format!("{} of {all}", claim.agreeing.unwrap_or_default())
 }
 
 fn agreed(side: &str, claim: &Claim, all: &str) -> String {
@@ -255,6 +275,7 @@ fn agreed(side: &str, claim: &Claim, all: &str) -> String {
 pub(super) fn side(answer: &Answer, claim: &Claim) -> String {
     match claim.call.why() {
         Some(why) => not_compared(answer, why),
+        None if is_part(claim.contrast.when) => part(claim),
         None => word(answer, claim).to_owned(),
     }
 }

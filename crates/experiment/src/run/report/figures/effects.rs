@@ -90,7 +90,8 @@ fn group(report: &Report<'_>, row: &MetricRow) -> Option<Group> {
             Against::Baseline | Against::Program(_) | Against::OtherRecord
         );
         let is_metric = contrast.metric == row.metric && contrast.statistic == row.statistic;
-        is_metric && is_plain && contrast.when == When::BackToBack && claim.effect.is_some()
+        let is_usual = matches!(contrast.when, When::BackToBack | When::PerRecord(_));
+        is_metric && is_plain && is_usual && claim.effect.is_some()
     };
     let claims = answer.claims.iter().filter(is_of_row);
     let rows: Vec<Row> = claims.map(|claim| of_claim(report, claim)).collect();

@@ -86,7 +86,9 @@ impl Draw {
     pub fn map(&self, of: impl Fn(f64) -> f64) -> Self {
         let each = |runs: Runs| {
             let mut values = runs.values;
-            values[..runs.count].iter_mut().for_each(|value| *value = of(*value));
+            values[..runs.count]
+                .iter_mut()
+                .for_each(|value| *value = of(*value));
             Runs { values, ..runs }
         };
         Self {

@@ -28,7 +28,7 @@ pub use sample::Sample;
 pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};
 pub use split::{FEWEST_FOR_A_SPLIT, splits};
-pub use sums::Sums;
+pub use sums::{Look, Sums};
 pub use tail::{Tail, quantile, tails};
 pub use units::{Difference, FEWEST_UNITS, Units, excludes_zero};
 

@@ -46,6 +46,19 @@ pub struct Sums<'a> {
 
 /// With a larger error a sum near its mean may be refuted too.
 const LARGE: f64 = 0.1;
+/// What the decision saw after one block. A vote is at most 0.45.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// The vote of the block.
+    pub vote: f64,
+    /// The sum of the votes so far.
+    pub sum: f64,
+    /// The sum that refutes; where no deal so far reaches one, just above the largest.
+    pub boundary: f64,
+    /// The error that may be spent by now.
+    pub may_spend: f64,
+}
+
 /// Halvings that lead to an estimate.
 const HALVINGS: u32 = 50;
 /// The ends of intervals are found to this part of their distance from the estimate, outwards.
@@ -71,6 +84,27 @@ impl<'a> Sums<'a> {
     pub fn refutes(&self, shift: f64, side: Side, alpha: f64) -> bool {
         let may_be = alpha > LARGE || self.lead(shift, side).is_clear();
         may_be && self.walk(shift, side, alpha).is_beyond()
+    }
+
+    /// Returns the looks that a decision is made of, one after each block.
+    #[must_use]
+    pub fn looks(&self, shift: f64, side: Side, alpha: f64) -> Vec<Look> {
+        let mut scorer = Scorer::new(shift, side);
+        let mut walk = Walk::default();
+        let mut runs = 0.0;
+        let look = |draw: &Draw| {
+            runs += draw.runs() as f64;
+            let before = walk.sum();
+            let may_spend = spent(alpha, runs);
+            scorer.block(draw, |block| walk.step(block, may_spend));
+            Look {
+                vote: walk.sum() - before,
+                sum: walk.sum(),
+                boundary: walk.boundary(),
+                may_spend,
+            }
+        };
+        self.draws.iter().map(look).collect()
     }
 
     /// The two-sided p-value of no effect, valid at any time of stopping. It is at most `level` exactly if zero

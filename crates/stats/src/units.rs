@@ -186,7 +186,10 @@ mod tests {
         let needed = units.needed(0.05).expect("few");
         // 1.3 × 2.776 × 0.02 ÷ √5 = 0.0323 is below 0.04; with four 1.3 × 3.182 × 0.01 = 0.0414 is not.
         assert_eq!(needed, 5);
-        assert_eq!(Units::of(&[1.0, -1.0, 0.0]).expect("three").needed(0.05), None);
+        assert_eq!(
+            Units::of(&[1.0, -1.0, 0.0]).expect("three").needed(0.05),
+            None
+        );
         assert_eq!(Units::of(&[1.0; 3]).expect("three").needed(0.05), Some(3));
     }
 }

@@ -3,7 +3,7 @@
 use crate::draw::MOST_RUNS;
 
 /// A vote of one is so many steps. Finer steps change no decision that matters and take longer.
-const STEPS: f64 = 24.0;
+pub(super) const STEPS: f64 = 24.0;
 
 /// The most that a block adds to the sum. Small, so that a few blocks with another effect do not move the
 /// interval of the typical one; smaller still, and large effects would be found later.

@@ -1,6 +1,6 @@
 //! The null distribution of a sum over blocks, without what crossed the boundary of an earlier look.
 
-use super::lattice::{Block, Votes};
+use super::lattice::{Block, STEPS, Votes};
 
 /// Probability that may be left out at the far end of a look; it counts as spent.
 const NEGLIGIBLE: f64 = 1e-12;
@@ -78,7 +78,8 @@ impl Walk {
             return;
         };
         self.last.clear();
-        self.last.resize(self.open.len() + (most - least) as usize, 0.0);
+        self.last
+            .resize(self.open.len() + (most - least) as usize, 0.0);
         for (vote, p) in votes.possible() {
             let at = (vote - least) as usize;
             for (target, open) in self.last[at..].iter_mut().zip(&self.open) {
@@ -112,6 +113,16 @@ impl Walk {
         if self.open.is_empty() {
             self.open.push(0.0);
         }
+    }
+
+    /// The sum, where a vote of one is one.
+    pub(super) fn sum(&self) -> f64 {
+        self.sum as f64 / STEPS
+    }
+
+    /// The least sum beyond.
+    pub(super) fn boundary(&self) -> f64 {
+        self.boundary as f64 / STEPS
     }
 
     /// Returns true if the sum is at the boundary of the last look or beyond.

@@ -44,7 +44,6 @@ pub mod apply;
 /// Observing running processes: counters, faults, TLB misses, address spaces.
 pub mod observe;
 
-/// The pages of a running process, switched there and back.
 #[cfg(feature = "live")]
 pub mod live;
 

@@ -134,7 +134,6 @@ fn recorded_noise_is_seldom_called_an_effect() {
         )
     };
     let false_claims = (0..1000).filter(claims).count();
-    println!("{false_claims} of 1000 experiments without an effect claim one");
     assert!(false_claims <= 65, "{false_claims}");
 }
 
@@ -150,6 +149,5 @@ fn a_planted_effect_is_found() {
         .iter()
         .filter(|it| it.0 == PolicyAnswer::Worse)
         .count();
-    println!("{better} of 200 experiments find an effect of 10 %, {worse} the wrong direction");
     assert!(better >= 120 && worse == 0, "{better} {worse}");
 }

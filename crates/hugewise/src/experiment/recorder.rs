@@ -222,7 +222,7 @@ pub fn growable(path: PathBuf) -> Result<PathBuf> {
         )));
     }
     write_new(&plain, &read_bytes(&path)?)?;
-    message(&format!(
+    message(format!(
         "{packed} is packed; its trials and the new ones are in {shown}"
     ));
     Ok(plain)

@@ -144,7 +144,7 @@ fn an_interrupt_still_tidies_up() {
     running.signal("INT");
     let ended = running.end(Duration::from_secs(60));
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    let log = std::fs::read_to_string(&log).expect("the log");
+    let log = fs::read_to_string(&log).expect("the log");
     assert!(log.ends_with("conclude\ncleanup\n"), "{log}");
 }
 
@@ -217,12 +217,12 @@ fn what_somebody_else_changes_meanwhile_stays_and_ends_the_experiment() {
     let restored = harness::Restored::of(DEFRAG);
     let case = Case::new();
     let mut running = one_round_under(&case, "defrag=defer");
-    std::fs::write(DEFRAG, "never").expect("a setting");
+    fs::write(DEFRAG, "never").expect("a setting");
     let ended = running.end(Duration::from_secs(60));
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
     assert!(ended.stderr.contains("somebody else"), "{}", ended.stderr);
     assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
-    let now = std::fs::read_to_string(DEFRAG).expect("a setting");
+    let now = fs::read_to_string(DEFRAG).expect("a setting");
     assert!(now.contains("[never]"), "{now}");
     drop(restored);
 }
@@ -422,7 +422,7 @@ fn settings_that_nobody_put_back_are_not_taken_for_the_machines_own() {
         .success()
         .stderr(contains("after a killed experiment, /sys"));
     assert_eq!(harness::settings(), before);
-    let text = std::fs::read_to_string(&record).expect("the record");
+    let text = fs::read_to_string(&record).expect("the record");
     let header: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
     assert_eq!(header["host"]["thp"]["enabled"], own);
 }

@@ -1,7 +1,7 @@
 //! A running program or machine, interval by interval.
 //!
 //! A recording is a [`Header`](crate::stat::Header), then one [`Interval`](crate::stat::Interval)
-//! after the other, then a [`Summary`](crate::stat::Summary): one line of JSON each. A live
+//! after the other, then a [`StatSummary`](crate::stat::StatSummary): one line of JSON each. A live
 //! observation and a replayed recording are drawn by the same functions.
 //!
 //! *Counts* are hardware events, each with its scope and the time that its counter ran. *Readings*

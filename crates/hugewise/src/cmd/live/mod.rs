@@ -64,10 +64,10 @@ pub struct Arguments {
 
     /// A count of its work, e.g. redis:6379 [default: one that fits]
     ///
-    /// A number that grows as the process works. Counters of servers: redis:[HOST:]PORT[#FIELD],
-    /// memcached:[HOST:]PORT[#FIELD], postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
+    /// A number that grows as the process works. Counters of servers: redis:PORT, memcached:PORT (HOST:PORT
+    /// elsewhere, #FIELD for another field), postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
     /// Prometheus), cmd:COMMAND (prints the number). Acts of the process: uprobe:FILE:SYMBOL (calls of
-    /// a function), usdt:FILE:PROVIDER:NAME (a static probe), syscalls[:NAME,NAME], instructions, io
+    /// a function), usdt:FILE:PROVIDER:NAME (a static probe), syscalls or syscalls:NAME,NAME, instructions, io
     /// (bytes read and written). Without it: a redis, memcached or postgres that listens, else system
     /// calls if there are 1000 a second or more, else io. REDISCLI_AUTH holds the password of redis.
     #[arg(long, value_name = "SOURCE")]

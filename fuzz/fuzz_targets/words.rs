@@ -2,7 +2,7 @@
 #![no_main]
 
 use hugewise_base::units::{parse_duration, parse_size};
-use hugewise_experiment::run::cells::Cell;
+use hugewise_experiment::run::cells::BenchCell;
 use hugewise_experiment::run::gate::Gate;
 use hugewise_experiment::run::plan::PrintedMetric;
 use hugewise_experiment::run::plan::service::{CommandLine, Ready, StopSignal};
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = parse_size(text);
     let _ = parse_duration(text);
     let _ = text.parse::<Axis>();
-    let _ = text.parse::<Cell>();
+    let _ = text.parse::<BenchCell>();
     let _ = text.parse::<CommandLine>();
     let _ = text.parse::<Gate>();
     let _ = text.parse::<LatencySource>();

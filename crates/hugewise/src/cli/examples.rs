@@ -178,11 +178,11 @@ const EXAMPLES: [(&str, &str); 32] = [
         "live",
         "
   # Do huge pages help this server, as it runs now?
-  sudo hugewise live redis-server
+  sudo hugewise live 1234
   # What would be switched, and what it may cost
-  sudo hugewise live --dry-run redis-server
+  sudo hugewise live --dry-run 1234
   # Work by a metric of its own; end when it refuses connections
-  sudo hugewise live -p 1234 --work http://127.0.0.1:9100/metrics#requests_total \
+  sudo hugewise live 1234 --work http://127.0.0.1:9100/metrics#requests_total \
     --guard 'redis:6379#rejected_connections > 0'",
     ),
     (

@@ -50,7 +50,7 @@ pub enum Verb {
     Report(cmd::report::Arguments),
     /// List what was measured here, and where a command changed
     History(cmd::history::Arguments),
-    /// Switch the pages of a running process, and compare its work
+    /// Switch a running process's pages, compare its work
     #[cfg(feature = "live")]
     Live(Box<cmd::live::Arguments>),
     /// Measure memory itself, by page size

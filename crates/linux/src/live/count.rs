@@ -9,6 +9,7 @@ use perf_event::events::{Event, Hardware, Raw, Tracepoint};
 use perf_event::{Builder, Counter};
 
 use super::file::{StaticProbe, function_offset, static_probes};
+use crate::file::rights::Rights;
 use crate::machine::error::Error;
 use crate::machine::number;
 use crate::machine::root::Root;
@@ -109,17 +110,17 @@ pub fn system_calls(root: &Root, names: &[String], threads: &[u32]) -> Result<Co
     Ok(Counts(counters))
 }
 
-/// Counts calls of a function of a file.
+/// Counts calls of a function of a file, which is opened with these rights.
 ///
 /// # Errors
 /// There is no such function, or we may not.
 pub fn probe_hits(
     root: &Root,
-    file: &Path,
+    (file, rights): (&Path, &Rights),
     symbol: &str,
     threads: &[u32],
 ) -> Result<Counts, Missing> {
-    let offset = function_offset(file, symbol)?;
+    let offset = function_offset(file, rights, symbol)?;
     let place = StaticProbe {
         offset,
         semaphore: 0,
@@ -127,18 +128,18 @@ pub fn probe_hits(
     Probe::new(root, file, place)?.open(threads).map(Counts)
 }
 
-/// Counts hits of a static probe of a file, at all its places.
+/// Counts hits of a static probe of a file, at all its places. The file is opened with these rights.
 ///
 /// # Errors
 /// There is no such probe, or we may not.
 pub fn static_hits(
     root: &Root,
-    file: &Path,
+    (file, rights): (&Path, &Rights),
     [provider, name]: [&str; 2],
     threads: &[u32],
 ) -> Result<Counts, Missing> {
     let mut counters = Vec::new();
-    for place in static_probes(file, provider, name)? {
+    for place in static_probes(file, rights, provider, name)? {
         counters.extend(Probe::new(root, file, place)?.open(threads)?);
     }
     Ok(Counts(counters))

@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
+use crate::file::read::{open_named, read_within};
+use crate::file::rights::Rights;
 use hugewise_base::missing::Missing;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 1 << 30;
 
 /// One place of a static probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +20,8 @@ pub(super) struct StaticProbe {
 }
 
 /// Returns the offset of a function in a file.
-pub(super) fn function_offset(path: &Path, symbol: &str) -> Result<u64, Missing> {
-    let bytes = read(path)?;
+pub(super) fn function_offset(path: &Path, rights: &Rights, symbol: &str) -> Result<u64, Missing> {
+    let bytes = read(path, rights)?;
     let file = parse(path, &bytes)?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let mut defined = symbols.filter(|it| it.is_definition() && it.address() != 0);
@@ -28,10 +33,11 @@ pub(super) fn function_offset(path: &Path, symbol: &str) -> Result<u64, Missing>
 /// Returns the places of a static probe in a file.
 pub(super) fn static_probes(
     path: &Path,
+    rights: &Rights,
     provider: &str,
     name: &str,
 ) -> Result<Vec<StaticProbe>, Missing> {
-    let bytes = read(path)?;
+    let bytes = read(path, rights)?;
     let file = parse(path, &bytes)?;
     let notes = file.section_by_name(".note.stapsdt");
     let notes = notes.and_then(|it| it.data().ok()).unwrap_or_default();
@@ -58,8 +64,10 @@ pub(super) fn static_probes(
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Missing> {
-    std::fs::read(path).map_err(|error| missing(path, &error.to_string()))
+/// Reads a program or library that a user named, with the rights of that user.
+fn read(path: &Path, rights: &Rights) -> Result<Vec<u8>, Missing> {
+    let bytes = open_named(path, rights).and_then(|file| read_within(file, LARGEST));
+    bytes.map_err(|error| missing(path, &error.to_string()))
 }
 
 fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<object::File<'a>, Missing> {
@@ -149,8 +157,8 @@ mod tests {
     #[test]
     fn a_function_of_our_own_is_found_and_another_is_not() {
         let own = Path::new("/proc/self/exe");
-        assert!(function_offset(own, "main").is_ok_and(|offset| offset > 0));
-        assert!(function_offset(own, "no such function").is_err());
-        assert!(static_probes(own, "no", "probe").is_err());
+        assert!(function_offset(own, &Rights::own(), "main").is_ok_and(|offset| offset > 0));
+        assert!(function_offset(own, &Rights::own(), "no such function").is_err());
+        assert!(static_probes(own, &Rights::own(), "no", "probe").is_err());
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hugewise_base::counter::Counter;
+
 use super::switch::Watch;
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
@@ -105,7 +107,9 @@ impl<'a> Room<'a> {
 
 /// Compaction and reclaim inside an allocation.
 fn is_work(name: &str) -> bool {
-    name == "compact_stall" || name.starts_with("allocstall")
+    [Counter::CompactStall, Counter::Allocstall]
+        .iter()
+        .any(|counter| counter.has(name))
 }
 
 fn unread(error: &crate::machine::error::Error) -> Short {

@@ -8,7 +8,7 @@ use hugewise_live::{Source, sum_of_io};
 
 use super::Arguments;
 use super::unit::Unit;
-use crate::exit;
+use crate::{exit, invoker};
 
 mod fitting;
 mod server;
@@ -107,6 +107,7 @@ fn try_open(root: &Root, unit: &Unit, source: &Source) -> Result<Counter, String
 
 fn reader(root: &Root, unit: &Unit, source: &Source) -> Result<Reader, String> {
     let threads = || read_threads(root, &unit.pids().into_iter().collect());
+    let rights = invoker::rights().map_err(|error| error.to_string())?;
     let counts = match source {
         Source::Redis(place) => return Server::redis(place).map(Reader::Server),
         Source::Memcached(place) => return Server::memcached(place).map(Reader::Server),
@@ -121,12 +122,14 @@ fn reader(root: &Root, unit: &Unit, source: &Source) -> Result<Reader, String> {
         }
         Source::Instructions => instructions(&threads()),
         Source::Syscalls { names } => system_calls(root, names, &threads()),
-        Source::Uprobe { file, symbol } => probe_hits(root, file.as_ref(), symbol, &threads()),
+        Source::Uprobe { file, symbol } => {
+            probe_hits(root, (file.as_ref(), &rights), symbol, &threads())
+        }
         Source::Usdt {
             file,
             provider,
             name,
-        } => static_hits(root, file.as_ref(), [provider, name], &threads()),
+        } => static_hits(root, (file.as_ref(), &rights), [provider, name], &threads()),
     };
     counts
         .map(Reader::Counts)

@@ -3,8 +3,8 @@
 //! Every reader gives what its source really has: a histogram, single values, or no more than
 //! the percentiles that were printed. Percentiles are never made up from other percentiles.
 //!
-//! To add a reader, add a variant of `Reader` in `plan::latency_source`, a total parser in a file here,
-//! and real output in `fixtures/readers`. A reader with times of requests fills `Load::timed`.
+//! To add a reader, add a variant of `Reader` in `plan::latency_source`, a total parser in a file here, its line in
+//! `readings.rs`, its columns in `columns.rs`, real output in `fixtures/readers`, and its name to the help of `--latency`. A reader with times of requests fills `Load::timed`.
 
 use std::fmt;
 

@@ -182,7 +182,7 @@ const EXAMPLES: [(&str, &str); 32] = [
   # What would be switched, and what it may cost
   sudo hugewise live --dry-run 1234
   # Work by a metric of its own; end when it refuses connections
-  sudo hugewise live 1234 --work http://127.0.0.1:9100/metrics#requests_total \
+  sudo hugewise live 1234 --work http://127.0.0.1:9100/metrics#requests_total \\
     --guard 'redis:6379#rejected_connections > 0'",
     ),
     (

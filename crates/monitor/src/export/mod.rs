@@ -2,6 +2,9 @@
 //!
 //! Everything here comes from files that walk no page tables: a monitor must not cause the stalls
 //! that it shows. A part that could not be read has no series; it is never shown as zero.
+//!
+//! To add a series of a kernel counter, add a row to `base::counter`; of another file, a family to `families.rs` and its
+//! reading to `linux/observe/export`.
 
 mod collectors;
 pub mod exposition;

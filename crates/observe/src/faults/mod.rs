@@ -6,7 +6,7 @@
 //! [`FaultSummary`](crate::faults::FaultSummary), which is the same for a live run and for a recording.
 //!
 //! To add a kind of fault, add a variant to `kind.rs`. To add a shape, add a variant to `shape.rs`, its counting to
-//! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known stream in `tests.rs` and a workload in the laboratory.
+//! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known stream in `tests/faults/kinds.rs` and a workload in the laboratory.
 
 mod analysis;
 mod document;

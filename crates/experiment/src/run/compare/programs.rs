@@ -5,7 +5,7 @@
 //! policies do for each program, which is asked of its part of the record.
 
 use super::interaction::{Interaction, Judge, Pair};
-use super::progress::{FORETELLING, Progress, reason_to_drop, stop_reason};
+use super::stopping::{FORETELLING, Progress, reason_to_drop, stop_reason};
 use super::table::{AS_PLANNED, Judged};
 use super::{CompareError, Comparison, Options, Table, Verdict};
 use crate::run::plan::Plan;

@@ -62,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "GROUP", conflicts_with = "process")]
     cgroup: Option<String>,
 
-    /// A count of its work, e.g. redis:6379 [default: one that fits]
+    /// Count of its work, e.g. redis:6379 [default: chosen]
     ///
     /// A number that grows as the process works. Counters of servers: redis:PORT, memcached:PORT (HOST:PORT
     /// elsewhere, #FIELD for another field), postgres:DSN (by psql), http://HOST/PATH#METRIC (text of
@@ -82,7 +82,7 @@ pub struct Arguments {
     #[arg(long, value_name = "COND")]
     guard: Vec<Guard>,
 
-    /// Show what would be switched and its price; change nothing
+    /// Show what would be switched, and its price
     #[arg(long)]
     dry_run: bool,
 

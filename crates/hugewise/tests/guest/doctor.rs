@@ -29,9 +29,17 @@ pub fn as_expected(ground: &Ground) {
 
 fn assert_same(part: &str, live: &[Value], golden: &[Value]) {
     for (live, golden) in live.iter().zip(golden) {
-        assert_eq!(live, golden, "{part}");
+        match was_asked(golden) {
+            true => assert_eq!(live, golden, "{part}"),
+            false => assert_eq!(live["rung"], golden["rung"], "{part}"),
+        }
     }
     assert_eq!(live.len(), golden.len(), "{part}: {live:?}");
+}
+
+/// Returns false for a question that is younger than the frozen machine, which therefore has no answer to it.
+fn was_asked(golden: &Value) -> bool {
+    golden["support"]["answer"] != "unknown"
 }
 
 /// Each entry without the numbers of the moment.

@@ -3,11 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use hugewise_base::calendar::date;
+
+use crate::toolchain::commit;
 
 /// The table below the repository's root.
 pub const FILE: &str = "docs/benchmarks/flaky.tsv";
@@ -19,7 +20,7 @@ pub const FILE: &str = "docs/benchmarks/flaky.tsv";
 pub fn count<'a>(tests: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let day = date(u64::try_from(now.as_millis())?);
-    append(Path::new(FILE), &rows(&day, &commit()?, tests))
+    append(Path::new(FILE), &rows(&day, &commit(Path::new(".")), tests))
 }
 
 fn append(file: &Path, rows: &str) -> Result<()> {
@@ -36,15 +37,6 @@ fn rows<'a>(
 ) -> String {
     let row = |(target, test): (&str, &str)| format!("{day}\t{commit}\t{target}\t{test}\n");
     tests.into_iter().map(row).collect()
-}
-
-/// Returns the short name of the commit that is checked out.
-fn commit() -> Result<String> {
-    let output = Command::new("git")
-        .args(["rev-parse", "--short=12", "HEAD"])
-        .output()
-        .context("starting git")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ fn native(order: &Order<'_>) -> Result<PathBuf> {
 }
 
 /// The commit that is checked out, as `hugewise --version` names it.
-fn commit(sources: &Path) -> String {
+pub(crate) fn commit(sources: &Path) -> String {
     let words = ["rev-parse", "--short=12", "HEAD"];
     let said = said(Command::new("git").args(words).current_dir(sources));
     said.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())

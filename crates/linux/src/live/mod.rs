@@ -9,7 +9,6 @@ mod file;
 mod keeper;
 mod member;
 mod own;
-mod port;
 mod room;
 mod switch;
 #[cfg(test)]
@@ -21,6 +20,5 @@ pub use cpu::{CpuUsage, ProcessorTime};
 pub use keeper::{KEEPER_WORD, Keeper, keeper_main};
 pub use member::{Member, Unfit};
 pub use own::{NoSplit, SplitMeans, SwitchPrice, find_split, switch_price};
-pub use port::{ListeningPort, listeners};
 pub use room::{Room, Short};
 pub use switch::{Halt, Pages, Switched, Watch, Work, switch};

@@ -84,6 +84,9 @@ pub fn omission(host: &Host, reach: Reach, heap: Heap) -> Option<Omission> {
 /// Flags with a value that limit an experiment: given anew, or not again.
 const REPLACED: [&str; 3] = ["--max-time", "--max-rounds", "--out"];
 
+/// Verbs without a command to run: all of their words are their own.
+const WITHOUT_COMMAND: [&str; 2] = ["bench", "live"];
+
 /// The command line of an experiment once more, with these flags behind its verb.
 #[must_use]
 pub fn rerun(made_by: &[String], flags: &[&str]) -> String {
@@ -101,8 +104,9 @@ pub fn rerun_without(made_by: &[String], left_out: &[&str], flags: &[&str]) -> S
     };
     let (verbs, words) = words.split_at(verbs.min(words.len()));
     let of_file = words.last().is_some_and(|word| word.ends_with(".toml"));
-    // Without `--` a flag may be the workload's, unless a file has that.
-    let all = if of_file { words.len() } else { 0 };
+    let is_alone = of_file || verbs.iter().any(|verb| WITHOUT_COMMAND.contains(verb));
+    // Without `--` a flag may be the workload's, unless a file has that or there is none.
+    let all = if is_alone { words.len() } else { 0 };
     let end = words.iter().position(|word| *word == "--").unwrap_or(all);
     let (own, workload) = words.split_at(end);
     let mut kept = Vec::new();
@@ -184,5 +188,17 @@ mod tests {
             again("hugewise bench memory --ops copy", &["--system"]),
             "hugewise bench memory --system --ops copy"
         );
+        for (line, expected) in [
+            (
+                "hugewise live redis-server --max-time 60s",
+                "hugewise live --max-time=5m redis-server",
+            ),
+            (
+                "hugewise bench memory --ops copy --max-time=9s",
+                "hugewise bench memory --max-time=5m --ops copy",
+            ),
+        ] {
+            assert_eq!(again(line, &["--max-time=5m"]), expected);
+        }
     }
 }

@@ -167,12 +167,12 @@ fn most_to_gain(work: &Work<'_>) -> Option<Comparison> {
 /// The command that would decide a claim, when that is not too long.
 fn more_rounds(work: &Work<'_>, claim: &Claim, id: ClaimId, row: &Comparison) -> Option<Next> {
     let needs = missing_seconds(work, claim, row).filter(|_| is_of_interest(work, claim, row))?;
-    let minutes = ((needs / 60.0).ceil() as u64).max(2);
+    let minutes = minutes(needs).max(2);
     if minutes > MOST_MINUTES {
         return Some(step(NextStep::TooLong { claim: id }, Some(minutes), None));
     }
-    let command = match continued(work) {
-        Some(command) => Command::new(format!("{command} --max-time {minutes}m")),
+    let command = match continued_for(work, minutes) {
+        Some(command) => command,
         None => {
             let header = &work.record().header;
             let limit = format!("--max-time={minutes}m");
@@ -237,6 +237,12 @@ fn continued(work: &Work<'_>) -> Option<String> {
     path.map(|path| format!("hugewise run --continue {}", quoted(path)))
 }
 
+/// The same for a time.
+fn continued_for(work: &Work<'_>, minutes: u64) -> Option<Command> {
+    let command = continued(work)?;
+    Some(Command::new(format!("{command} --max-time {minutes}m")))
+}
+
 /// Starts that tell whether the effect on the judged metric holds beyond the processes that were measured. The rounds of
 /// a start say nothing about it, however many there are.
 fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option<Next> {
@@ -255,8 +261,7 @@ fn more_starts(work: &Work<'_>, claims: &[Claim], decision: &Decision) -> Option
     let missing = starts.checked_sub(known).filter(|it| *it > 0)?;
     let each = seconds(work.record())? / f64::from(known.max(1));
     let minutes = minutes(each * f64::from(missing)).max(1);
-    let command = continued(work).filter(|_| minutes <= MOST_MINUTES);
-    let command = command.map(|it| Command::new(format!("{it} --max-time {minutes}m")));
+    let command = continued_for(work, minutes).filter(|_| minutes <= MOST_MINUTES);
     let claim = ClaimId(at);
     Some(step(
         NextStep::MoreStarts { claim, starts },

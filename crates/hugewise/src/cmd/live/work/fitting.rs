@@ -4,8 +4,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::live::listeners;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::sockets::listening_ports;
 use hugewise_live::{Place, SOURCE_FORMS, Source};
 
 use super::{Counter, Unit, try_open};
@@ -73,8 +73,7 @@ fn servers(root: &Root, unit: &Unit) -> Vec<Source> {
             .read_trimmed(format!("proc/{pid}/comm"))
             .unwrap_or_default();
         let known = SERVERS.iter().find(|(known, _)| *known == name);
-        let ports =
-            known.map(|(_, source)| listeners(root, pid).into_iter().map(|it| source(it.port)));
+        let ports = known.map(|(_, source)| listening_ports(root, pid).into_iter().map(source));
         found.extend(ports.into_iter().flatten());
     }
     found

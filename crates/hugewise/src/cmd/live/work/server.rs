@@ -282,10 +282,7 @@ impl Ask {
 
 /// Has a command of the user run with the rights of the invoking user.
 fn as_invoker(command: &mut Command) -> Result<(), String> {
-    use std::os::unix::process::CommandExt;
-    let identity = invoker::identity().map_err(|error| format!("{error:#}"))?;
-    if let Some(identity) = identity {
-        command.uid(identity.uid).gid(identity.gid);
-    }
+    let rights = invoker::rights().map_err(|error| format!("{error:#}"))?;
+    rights.give_to(command);
     Ok(())
 }

@@ -10,6 +10,7 @@ use hugewise_experiment::run::stats::median;
 
 use super::member::Member;
 use super::switch::Pages;
+use crate::machine::fresh_memory::FreshMemory;
 use crate::machine::root::Root;
 use crate::observe::collapse::Unusable;
 
@@ -163,36 +164,20 @@ fn make_huge(own: &Member, start: u64) -> Result<(), NoSplit> {
 /// One block of written memory.
 struct OwnBlock {
     start: u64,
-    base: *mut libc::c_void,
-    bytes: usize,
+    /// Holds the block.
+    _memory: FreshMemory,
 }
 
 impl OwnBlock {
     fn new(huge_bytes: u64) -> Option<Self> {
         let huge = usize::try_from(huge_bytes).ok()?;
-        let bytes = huge.checked_mul(2)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping, which overlaps nothing.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return None;
-        }
-        let start = base.addr().next_multiple_of(huge);
-        let block = Self {
+        let memory = FreshMemory::new(huge.checked_mul(2)?).ok()?;
+        let start = memory.aligned(huge);
+        // SAFETY: the memory has twice the size of the aligned block, and nobody else uses it.
+        unsafe { start.write_bytes(1, huge) };
+        Some(Self {
             start: start as u64,
-            base,
-            bytes,
-        };
-        // SAFETY: the mapping has twice the size of the aligned block, and nobody else uses it.
-        unsafe { base.with_addr(start).cast::<u8>().write_bytes(1, huge) };
-        Some(block)
-    }
-}
-
-impl Drop for OwnBlock {
-    fn drop(&mut self) {
-        // SAFETY: the mapping of `new`, which nothing refers to any more.
-        unsafe { libc::munmap(self.base, self.bytes) };
+            _memory: memory,
+        })
     }
 }

@@ -10,6 +10,8 @@ pub mod descriptors;
 /// Errors: the kind, the action and the path.
 pub mod error;
 
+pub(crate) mod fresh_memory;
+
 /// User and groups of the workload.
 pub mod identity;
 pub mod lock;

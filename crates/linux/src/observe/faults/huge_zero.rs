@@ -1,7 +1,7 @@
 use std::os::fd::AsFd;
 
-use super::mapping::Mapping;
 use super::open::{self, Watch};
+use crate::machine::fresh_memory::FreshMemory;
 use crate::perf::access::SampleAccess;
 use crate::perf::ring::Ring;
 use crate::perf::sample::{Record, parse_record};
@@ -16,7 +16,7 @@ use crate::perf::sample::{Record, parse_record};
 pub(super) struct HugeZero {
     /// Its physical address; 0 where the kernel gives it none.
     physical: u64,
-    _mapping: Mapping,
+    _mapping: FreshMemory,
 }
 
 impl HugeZero {
@@ -25,7 +25,7 @@ impl HugeZero {
     pub(super) fn map(access: SampleAccess, page_bytes: u64, pmd_bytes: u64) -> Option<Self> {
         let page_bytes = usize::try_from(page_bytes).ok()?;
         let pmd = usize::try_from(pmd_bytes).ok()?;
-        let mapping = Mapping::new(2 * pmd).ok()?;
+        let mapping = FreshMemory::new(2 * pmd).ok()?;
         let place = mapping.aligned(pmd);
         // SAFETY: the aligned part lies within the mapping; the advice changes no content.
         unsafe { libc::madvise(place.cast(), pmd, libc::MADV_HUGEPAGE) };

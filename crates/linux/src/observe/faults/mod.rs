@@ -29,7 +29,6 @@ mod chains;
 mod decode;
 mod folio;
 mod huge_zero;
-mod mapping;
 mod open;
 mod paired;
 mod physical;

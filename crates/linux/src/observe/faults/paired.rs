@@ -2,9 +2,9 @@
 
 use hugewise_observe::faults::{Event, Modes, Served, Weight};
 
-use super::mapping::Mapping;
 use super::open::{self, Watch};
 use crate::bpf::faults::{FaultPrograms, PairedFault};
+use crate::machine::fresh_memory::FreshMemory;
 use crate::perf::access::SampleAccess;
 
 /// Loads the programs, where they can tell all that samples tell: as on a fault of our own.
@@ -19,7 +19,7 @@ pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
     };
     let event = open::on_ourselves(watch).ok()?;
     // In the middle of a page, so that no other number looks like its physical address.
-    let memory = Mapping::new(2 * MIDDLE).ok()?;
+    let memory = FreshMemory::new(2 * MIDDLE).ok()?;
     let place = memory.aligned(1).wrapping_add(MIDDLE);
     event.enable();
     // SAFETY: the place is mapped, writable, and nobody else's.

@@ -7,8 +7,8 @@ use std::thread;
 use hugewise_observe::faults::Weight;
 use rustix::thread::{CapabilitySet, capabilities, gettid, set_capabilities};
 
-use super::mapping::Mapping;
 use super::*;
+use crate::machine::fresh_memory::FreshMemory;
 use crate::machine::root::Root;
 use crate::probe;
 
@@ -39,7 +39,7 @@ fn write_pages() -> Result<Seen> {
     let cpus: Vec<u32> = (0..host.cpus).collect();
     let mut faults = Faults::open(&FaultTarget::Running(tasks), &cpus, 1, &host)?;
     let page = usize::try_from(host.page_bytes).unwrap();
-    let memory = Mapping::new((PAGES + 1) * page).unwrap();
+    let memory = FreshMemory::new((PAGES + 1) * page).unwrap();
     let places: Vec<*mut u8> = (0..PAGES)
         .map(|index| memory.aligned(page).wrapping_add(index * page))
         .collect();

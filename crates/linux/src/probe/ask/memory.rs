@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use super::page_bytes;
+use crate::machine::fresh_memory::FreshMemory;
 use crate::machine::root::Root;
 use crate::probe::answers::Answer;
 
@@ -142,28 +143,19 @@ fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
     let huge = size
         .filter(|it| it.is_power_of_two())
         .ok_or(io::ErrorKind::NotFound)?;
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping, which overlaps nothing.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), 2 * huge, access, flags, -1, 0) };
-    if base == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    let start = base.with_addr(base.addr().next_multiple_of(huge));
+    let memory = FreshMemory::new(2 * huge)?;
+    let start = memory.aligned(huge);
     let page = usize::try_from(page_bytes()).unwrap_or(huge);
     let advise = |bytes: usize, advice: libc::c_int| {
         // SAFETY: the range lies in the fresh mapping; neither advice changes content or access.
-        match unsafe { libc::madvise(start, bytes, advice) } {
+        match unsafe { libc::madvise(start.cast(), bytes, advice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     };
     // SAFETY: one byte of the fresh mapping; a collapse fills in the rest.
-    unsafe { start.cast::<u8>().write_volatile(1) };
-    let split = advise(huge, libc::MADV_COLLAPSE)
-        .and_then(|()| advise(page, libc::MADV_COLD))
-        .and_then(|()| scan_page(pagemap, start.addr() as u64, HUGE));
-    // SAFETY: the fresh mapping, which nothing refers to any more.
-    unsafe { libc::munmap(base, 2 * huge) };
-    split.map(|is_huge| !is_huge)
+    unsafe { start.write_volatile(1) };
+    advise(huge, libc::MADV_COLLAPSE)?;
+    advise(page, libc::MADV_COLD)?;
+    Ok(!scan_page(pagemap, start.addr() as u64, HUGE)?)
 }

@@ -141,6 +141,7 @@ fn own_name(map: &Map) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::fresh_memory::FreshMemory;
 
     fn named(maps: &str) -> MemoryNow {
         let maps = maps.lines().filter_map(|line| maps::parse_line(line, 1));
@@ -195,11 +196,12 @@ mod tests {
     #[test]
     fn what_could_be_huge_is_counted_by_blocks() {
         const BLOCK: usize = 2 << 20;
-        let mut memory = vec![0_u8; 9 * BLOCK];
-        let start = (memory.as_ptr() as usize).next_multiple_of(BLOCK);
-        let skipped = start - memory.as_ptr() as usize;
+        // The heap may give memory that was touched before.
+        let memory = FreshMemory::new(9 * BLOCK).expect("memory");
+        let start = memory.aligned(BLOCK);
         for block in [0, 2, 4] {
-            memory[skipped + block * BLOCK + BLOCK / 2] = 1;
+            // SAFETY: a byte of one of the eight whole blocks from there on.
+            unsafe { start.add(block * BLOCK + BLOCK / 2).write_volatile(1) };
         }
         let process = i32::try_from(std::process::id()).expect("a number");
         let now = MemoryNow::read(process, BLOCK as u64);

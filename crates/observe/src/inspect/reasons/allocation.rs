@@ -1,5 +1,5 @@
-//! Whether a huge page was allocated, and kept. Events of vmstat are machine-wide and since boot, so
-//! they only exclude what never happened.
+//! Whether a huge page was allocated and kept. Events in vmstat are machine-wide counts since boot, so they can only
+//! exclude events that never happened.
 
 use hugewise_base::counter::Counter;
 use hugewise_base::units::{MIB, bytes_text};
@@ -98,24 +98,24 @@ pub(super) const SPLIT_UNDERUSED: Row = Row {
     source: "thp_underused in mm/huge_memory.c",
 };
 
-/// Whether single pages may stand where no huge page was made, or where one was torn apart:
-/// not where pages of a huge folio are left among them.
+/// Returns true if the range can hold single pages because no huge page was allocated, or because one was split. False
+/// if pages of a huge folio remain among them.
 pub(super) fn may_have_lost_it(range: &Range<'_>) -> bool {
     may_be_single(range) && range.frames_in_huge_folios() == 0 && range.anonymous() > 0
 }
 
-/// What a fault does to get a huge page where none lies ready.
+/// The effort of a page fault to get a huge page when none is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effort {
     /// Nothing.
     None,
-    /// It has others make one, and does without.
+    /// It wakes kswapd and kcompactd, and uses small pages.
     Background,
-    /// It compacts and reclaims itself.
+    /// It compacts and reclaims directly.
     Direct,
 }
 
-/// By `defrag` (vma_thp_gfp_mask, mm/huge_memory.c).
+/// The effort according to `defrag` (vma_thp_gfp_mask, mm/huge_memory.c).
 fn effort(range: &Range<'_>) -> Effort {
     let advised = range.is_advised();
     match range.thp().map(|thp| thp.defrag.as_str()) {
@@ -127,8 +127,7 @@ fn effort(range: &Range<'_>) -> Effort {
     }
 }
 
-/// Whether few blocks are free that a huge page could be made of: a hundredth of the machine,
-/// and less than 64 MiB on any.
+/// Returns true if few free blocks are large enough for a huge page: less than 1 % of memory and less than 64 MiB.
 fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
     let order = range.space.pages_per_range().trailing_zeros() as usize;
     let blocks = range.settings.free_blocks.get(order..).unwrap_or_default();
@@ -142,11 +141,11 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
         && bytes < (range.settings.memory_bytes / 100).min(64 * MIB)
 }
 
-/// Each range that fell back has counted once, so fewer events than ranges cannot be all of it.
+/// Each range that fell back was counted once. Fewer events than ranges therefore cannot explain all ranges.
 ///
-/// That few huge pages lie ready speaks for a refusal only where the fault takes what lies
-/// ready: one that makes room itself fails for want of memory that can be moved or reclaimed,
-/// which the free blocks do not tell.
+/// Scarce free huge pages indicate an allocation failure only if the fault takes a free page without compaction. A
+/// fault that compacts or reclaims fails for lack of movable or reclaimable memory, which the free-block counts do not
+/// show.
 fn allocation_failed(range: &Range<'_>, with: &[Effort]) -> Fit {
     let charged = range.event(Counter::ThpFaultFallbackCharge).unwrap_or(0);
     let failed = range
@@ -173,7 +172,7 @@ fn alloc_no_effort(range: &Range<'_>) -> Fit {
     allocation_failed(range, &[Effort::None])
 }
 
-/// The cgroup is full where not even one more huge page fits in.
+/// The cgroup is full if not even one more huge page fits.
 fn memcg(range: &Range<'_>) -> Fit {
     let full = range.settings.cgroup.as_ref().is_some_and(|cgroup| {
         let room = cgroup
@@ -216,7 +215,7 @@ fn split_event(range: &Range<'_>, event: Counter) -> Fit {
     Fit::Possible.when(happened && may_have_lost_it(range))
 }
 
-/// How often an event has happened.
+/// Returns how often an event has happened.
 pub(super) fn event(range: &Range<'_>, counter: Counter) -> Option<String> {
     let count = range.event(counter)?;
     let name = counter.field();

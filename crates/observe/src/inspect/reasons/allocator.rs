@@ -1,27 +1,27 @@
-//! How the allocator of a program is told to advise its memory: what its mapped files show to be
-//! there decides which variables do it, and what the process was started with, which are missing.
+//! How to make the allocator of a program advise its memory. The mapped files show which allocator is in use and so
+//! which variables apply. The environment of the process shows which of them are missing.
 
 use super::owner::Owner;
 use crate::address_space::{Mapping, Process, Space};
 use hugewise_base::units::bytes_text;
 
-/// A setting of the environment.
+/// An environment variable that configures an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Variable {
     name: &'static str,
-    /// The value, or an entry of a list of them.
+    /// The value, or one entry of a list of values.
     value: &'static str,
-    /// What parts the entries of the list.
+    /// The separator between the entries of the list.
     separator: char,
 }
 
-/// With pymalloc, its default, Python maps arenas of its own past malloc.
+/// With pymalloc, the default allocator, Python maps its arenas itself and bypasses malloc.
 const PYTHON: Variable = Variable::new("PYTHONMALLOC", "malloc", ',');
 const GLIBC: Variable = Variable::new("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", ':');
 const JEMALLOC: Variable = Variable::new("MALLOC_CONF", "thp:always", ',');
 const JAVA: Variable = Variable::new("JAVA_TOOL_OPTIONS", "-XX:+UseTransparentHugePages", ' ');
 
-/// The variables of [`Process::environment`] that say how memory is advised.
+/// The variables of [`Process::environment`] that control how memory is advised.
 pub const ADVICE_VARIABLES: [&str; 4] = [PYTHON.name, GLIBC.name, JEMALLOC.name, JAVA.name];
 
 impl Variable {
@@ -43,7 +43,7 @@ impl Variable {
     }
 }
 
-/// What makes the allocator of a program advise its memory; nothing where no setting does.
+/// Returns the variables that make the allocator advise its memory; empty if no setting does.
 fn variables(space: &Space) -> Vec<Variable> {
     let maps = |fits: fn(&str) -> bool| {
         let mut names = space.mappings.iter().map(|one| file_name(&one.name));
@@ -66,7 +66,7 @@ fn variables(space: &Space) -> Vec<Variable> {
     Vec::from_iter(python.then_some(PYTHON).into_iter().chain([malloc]))
 }
 
-/// V8 maps its heap itself and has no setting that advises it.
+/// Returns true for V8. It maps its heap itself and has no setting that advises it.
 fn is_v8(space: &Space) -> bool {
     let mut names = space.mappings.iter().map(|one| file_name(&one.name));
     names.any(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so"))
@@ -76,13 +76,13 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns true if memory of an owner may be another's than that of the allocator which these variables tell. Jemalloc and
-/// runtimes map all memory in round sizes.
+/// Returns true if the memory can belong to somebody other than the allocator that these variables configure. Jemalloc
+/// and runtimes map all memory in round sizes.
 fn is_of_others(owner: Owner, variables: &[Variable]) -> bool {
     variables == [GLIBC] && matches!(owner, Owner::Program | Owner::Guarded | Owner::Unknown)
 }
 
-/// How memory of the program's own comes to be advised, or memory that may be.
+/// Returns how to advise memory that belongs, or can belong, to the program itself.
 fn own_advice(owner: Owner, restart: &str, now: &str) -> String {
     match owner {
         Owner::Unknown => format!(
@@ -96,7 +96,7 @@ fn own_advice(owner: Owner, restart: &str, now: &str) -> String {
     }
 }
 
-/// How memory comes to be advised that is not. What is set already is not recommended again.
+/// Returns how to get unadvised memory advised. Settings that are already set are not recommended again.
 pub(super) fn advice(space: &Space, mapping: &Mapping) -> String {
     let collapse = space.as_root("hugewise collapse");
     let now = format!("or now: {collapse} {}", space.process.pid);
@@ -120,7 +120,7 @@ pub(super) fn advice(space: &Space, mapping: &Mapping) -> String {
              madvise(MADV_HUGEPAGE); {now}"
         ),
         ([], missing) if arenas => format!(
-            "Restart it with {}: before glibc 2.43 with glibc.malloc.arena_max=1 besides, because \
+            "Restart it with {}: before glibc 2.43 with glibc.malloc.arena_max=1 as well, because \
              the heaps of threads were not advised; {now}",
             listed(missing)
         ),
@@ -130,7 +130,7 @@ pub(super) fn advice(space: &Space, mapping: &Mapping) -> String {
         ),
         (set, []) if arenas => format!(
             "{} is set already: before glibc 2.43 it does not reach the heaps of threads, but \
-             glibc.malloc.arena_max=1 besides makes them use the main heap; {now}",
+             glibc.malloc.arena_max=1 as well makes them use the main heap; {now}",
             listed(set)
         ),
         (set, []) => format!(
@@ -139,14 +139,14 @@ pub(super) fn advice(space: &Space, mapping: &Mapping) -> String {
             listed(set)
         ),
         (set, missing) => format!(
-            "Restart it with {} besides {}, which is set already; {now}",
+            "Restart it with {} in addition to {}, which is set already; {now}",
             listed(missing),
             listed(set)
         ),
     }
 }
 
-/// How memory that ends inside of a huge page comes to fill it, for its owner.
+/// Returns how memory that ends inside a huge page can be made to fill it, depending on the owner.
 pub(super) fn whole_blocks(space: &Space, mapping: &Mapping) -> String {
     let huge = bytes_text(space.huge_bytes);
     let has_glibc = variables(space).contains(&GLIBC);
@@ -172,7 +172,7 @@ pub(super) fn whole_blocks(space: &Space, mapping: &Mapping) -> String {
     format!("{what} Smaller folios (mTHP, 6.8) fit as it is.")
 }
 
-/// How a heap that grows by `brk` is made to grow in huge pages.
+/// Returns how to make a `brk` heap grow in whole huge pages.
 pub(super) fn larger_steps(space: &Space) -> String {
     let huge = bytes_text(space.huge_bytes);
     let tunable = match GLIBC.is_set(&space.process) {
@@ -280,7 +280,7 @@ mod tests {
             (
                 &python[..],
                 &[TUNABLE][..],
-                "Restart it with PYTHONMALLOC=malloc besides GLIBC_TUNABLES",
+                "Restart it with PYTHONMALLOC=malloc in addition to GLIBC_TUNABLES",
             ),
             (
                 &python[..],

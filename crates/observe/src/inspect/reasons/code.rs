@@ -7,8 +7,7 @@ use crate::address_space::{Mapping, Space};
 use super::row::{Row, State};
 use super::{allocation, file, history, khugepaged, mapping, setting, state};
 
-/// Makes the enum of the reasons. The name of a reason is the name of its row; its sentence is
-/// its documentation.
+/// Defines the enum of the reasons. The name of a reason is its variant name; its sentence is its documentation.
 macro_rules! reasons {
     ($($(#[doc = $sentence:literal])+ $code:ident = $family:ident::$name:ident,)+) => {
         /// A reason why an aligned huge-page range is, or is not, mapped by a PMD. The order is
@@ -65,7 +64,7 @@ reasons! {
     SmallRamDefault = setting::SMALL_RAM_DEFAULT,
     /// The setting for shared memory forbids it.
     ShmemPolicy = setting::SHMEM_POLICY,
-    /// Address and file offset are not aligned alike.
+    /// Address and file offset differ within a huge page.
     FileMisaligned = file::FILE_MISALIGNED,
     /// The file system has no large folios.
     FileNoLargeFolio = file::FILE_NO_LARGE_FOLIO,
@@ -85,7 +84,7 @@ reasons! {
     PmdSplit = history::PMD_SPLIT,
     /// Written while shared with a forked process.
     ForkCow = history::FORK_COW,
-    /// Guard pages lie in the range.
+    /// The range contains guard pages.
     GuardPages = history::GUARD_PAGES,
     /// Pages are pinned for I/O.
     Pinned = khugepaged::PINNED,
@@ -113,7 +112,7 @@ reasons! {
     KhpLimits = khugepaged::KHP_LIMITS,
     /// khugepaged does not run.
     KhpOff = khugepaged::KHP_OFF,
-    /// Anonymous memory that is not writable.
+    /// Anonymous memory without write permission.
     ReadonlyAnon = khugepaged::READONLY_ANON,
     /// An atomic instruction read it first (Arm).
     LseReadFirst = history::LSE_READ_FIRST,
@@ -129,25 +128,25 @@ impl Code {
         TABLE.iter().map(|entry| entry.0)
     }
 
-    /// Its name, as it is printed and typed.
+    /// Returns the name, as printed and typed.
     #[must_use]
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// What it means, in one sentence.
+    /// Returns the meaning in one sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         TABLE[self as usize].2.trim()
     }
 
-    /// The state of memory with this reason.
+    /// Returns the state of memory with this reason.
     #[must_use]
     pub fn state(self) -> State {
         self.row().state
     }
 
-    /// How to fix it in a mapping of a process; `None` where there is nothing to fix, or no way.
+    /// Returns the fix for a mapping of a process; `None` if there is nothing to fix, or no way to fix it.
     #[must_use]
     pub fn fix(self, space: &Space, mapping: &Mapping) -> Option<String> {
         self.row().fix.of(space, mapping)
@@ -157,7 +156,7 @@ impl Code {
         TABLE[self as usize].3
     }
 
-    /// The reason of this name, in capitals or not.
+    /// Returns the reason with this name, in upper or lower case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|code| code.name().eq_ignore_ascii_case(name))

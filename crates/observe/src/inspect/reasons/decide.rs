@@ -1,11 +1,11 @@
-//! The reason of a range: rows are tried in the order of the reasons.
+//! Decides the reason of a range: rows are tried in the order of the reasons.
 
 use super::range::{Fit, Range};
 use super::row::Rule;
 use super::{Certainty, Code, khugepaged, state};
 
-/// The reason of a range, and how sure it is. Where nobody can tell which pages a PMD maps, the
-/// range may be huge for all that is known.
+/// Returns the reason of a range, and its certainty. If no source shows which pages a PMD maps, the range can also be
+/// huge.
 pub(super) fn reason(range: &Range<'_>) -> (Code, Certainty) {
     let (code, mut certainty) = first(range);
     if code != Code::AlreadyPmd && state::may_be_huge(range) {
@@ -45,7 +45,7 @@ fn one_of(code: Code, others: Vec<Code>) -> Certainty {
     Certainty::OneOf(std::iter::once(code).chain(others).collect())
 }
 
-/// Why khugepaged has not made a range huge that could be; `None` where it is not its business.
+/// Returns why khugepaged has not collapsed an eligible range; `None` if khugepaged does not handle such ranges.
 pub(super) fn still(range: &Range<'_>, code: Code) -> Option<(Code, Certainty)> {
     if !khugepaged::concerns(range, code) {
         return None;
@@ -56,7 +56,7 @@ pub(super) fn still(range: &Range<'_>, code: Code) -> Option<(Code, Certainty)> 
     })
 }
 
-/// The best of several reasons, with all that remain possible, the likeliest first.
+/// Returns the best of several reasons, with all that remain possible, most likely first.
 fn weighed(
     range: &Range<'_>,
     of: impl Fn(&Rule) -> Option<fn(&Range<'_>) -> Fit>,

@@ -5,7 +5,7 @@ use hugewise_text::document::{Document, Paragraph, Section};
 use hugewise_text::grid::{Align, Grid};
 
 impl Code {
-    /// All that is known of it.
+    /// Describes the reason completely.
     #[must_use]
     pub fn explained(self) -> Document {
         let row = self.row();
@@ -23,7 +23,7 @@ impl Code {
         ])
     }
 
-    /// All reasons, a sentence each.
+    /// Lists all reasons, one sentence each.
     #[must_use]
     pub fn list() -> Document {
         let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);

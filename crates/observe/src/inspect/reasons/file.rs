@@ -80,15 +80,15 @@ fn misaligned(range: &Range<'_>) -> bool {
     range.is_file() && mapping.start % huge != mapping.offset % huge
 }
 
-/// Single pages only, here and wherever else this process maps that file system, which is not
-/// known to have larger ones.
+/// True if the range has only single pages, and no larger folio of its file system is known. The other mappings of this
+/// process on that file system count too.
 fn no_large_folio(range: &Range<'_>) -> bool {
     range.mapping.kind == MappingKind::File
         && shows_the_cache(range)
         && LargeFolios::of(range) == LargeFolios::Absent
 }
 
-/// As long as no large folio of the file system was seen, it may have none.
+/// Until a large folio of the file system is seen, the file system may not support any.
 fn or_none_at_all(range: &Range<'_>) -> Vec<Code> {
     match LargeFolios::of(range) {
         _ if range.mapping.kind != MappingKind::File => Vec::new(),
@@ -106,7 +106,7 @@ fn private_cow(range: &Range<'_>) -> bool {
     range.is_file() && range.anonymous() > 0 && !range.mapping.permissions.shared()
 }
 
-/// Whether what is there is the file's own pages, and none a written copy.
+/// Returns true if the present pages are pages of the file, and none is a private copy.
 fn shows_the_cache(range: &Range<'_>) -> bool {
     range.count(|pages| Some(pages.file)) > 0
         && (range.anonymous() == 0 || range.mapping.permissions.shared())

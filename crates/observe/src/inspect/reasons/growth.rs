@@ -1,10 +1,9 @@
 //! Memory that grew in steps, recognised by the pattern of its ranges.
 //!
-//! A program that maps a step, uses it at once and maps the next beside it ends with one large
-//! mapping (the kernel merges neighbours), in which no counter and no flag tells why it is
-//! small: at each first use the mapping did not yet cover a whole huge page. What remains is
-//! the pattern: full of small pages from end to end. Steps that are larger than a huge page but
-//! do not end at its borders leave a small range at each border.
+//! A program can map a step, use it at once, and map the next step directly after it. The kernel merges these
+//! neighbours into one large mapping. No counter and no flag shows why that mapping is small: at each first use it did
+//! not yet cover a whole huge page. The pattern remains: small pages from end to end. Steps that are larger than a huge
+//! page but not aligned to one leave a small range at each boundary.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,31 +13,31 @@ use hugewise_base::units::bytes_text;
 use super::allocator::larger_steps;
 use super::{Certainty, Code, Judgement};
 
-/// A mapping that looks as if it had grown in steps.
+/// A mapping that appears to have grown in steps.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct StepwiseGrowth {
     /// Index of the mapping.
     pub mapping: usize,
-    /// Huge-page ranges that are small for it.
+    /// The number of huge-page ranges that are small because of it.
     pub ranges: u64,
-    /// Bytes in memory in these ranges.
+    /// Resident memory in these ranges, in bytes.
     pub resident_bytes: u64,
-    /// The step, where the pattern shows it: for steps larger than a huge page.
+    /// The step, in bytes, if the pattern shows it; this needs steps larger than a huge page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_bytes: Option<u64>,
-    /// What was read.
+    /// The evidence.
     pub evidence: String,
-    /// Another cause of the same pattern.
+    /// Another possible cause of the same pattern.
     pub or: String,
     /// How to fix it.
     pub repair: String,
 }
 
-/// Small ranges that a pattern needs; two could be chance.
+/// The fewest small ranges that form a pattern; two can occur by chance.
 const LEAST_RANGES: u64 = 3;
 
-/// The mappings whose small ranges have the pattern of growth.
+/// Returns the mappings whose small ranges have the pattern of growth.
 #[must_use]
 pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<StepwiseGrowth> {
     judgements
@@ -68,14 +67,14 @@ pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<Stepwise
         .collect()
 }
 
-/// Whether a small page that came first may be the reason.
+/// Returns true if an earlier small page can be the reason.
 fn had_a_page_table(one: &Judgement) -> bool {
     matches!(&one.certainty, Certainty::OneOf(codes) if codes.contains(&Code::PteTableExists))
 }
 
 type Shape = (Option<u64>, String);
 
-/// Full of small pages, and nowhere huge: less than a huge page of it was never used.
+/// Full of small pages and nowhere huge: less than one huge page of it is unused.
 fn below_a_huge_page(space: &Space, mapping: &Mapping, all: &[Judgement]) -> Option<Shape> {
     let anywhere_huge = all.iter().any(|one| one.code == Code::AlreadyPmd);
     let resident: u64 = all.iter().filter_map(|one| one.resident_bytes).sum();

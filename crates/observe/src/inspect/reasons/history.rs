@@ -1,5 +1,5 @@
-//! What happened to the range: which pages came first, and what was done to them since. Each reason
-//! is weighed by what it leaves behind.
+//! The history of the range: the pages that came first, and later changes to them. Each reason is weighed by the traces
+//! that it leaves.
 
 use hugewise_base::counter::Counter;
 
@@ -180,7 +180,7 @@ fn swapped(range: &Range<'_>) -> bool {
     range.swapped() > 0
 }
 
-/// Whether the sources show the range to hold single pages, or cannot tell folios.
+/// Returns true if the sources show single pages in the range, or cannot distinguish folios.
 pub(super) fn may_be_single(range: &Range<'_>) -> bool {
     range.frames().is_none_or(|frames| frames.single > 0)
 }
@@ -192,14 +192,14 @@ fn pte_table(range: &Range<'_>) -> Fit {
     fit.when(small && range.is_anonymous())
 }
 
-/// A table that stayed fills up again here and there.
+/// A table that was kept fills up again sparsely.
 fn empty_table(range: &Range<'_>) -> Fit {
     let sparse = range.small() < range.pages_per_range();
     Fit::Possible.when(range.small() > 0 && sparse && may_be_single(range) && range.is_anonymous())
 }
 
-/// Pages of a huge folio that no PMD maps were mapped by one before, unless the kernel cannot
-/// tell which pages a PMD maps.
+/// Pages of a huge folio that are not mapped by a PMD were mapped by one before. This is uncertain if the kernel does
+/// not report PMD mappings.
 fn pmd_split(range: &Range<'_>) -> Fit {
     let huge_known = range.pages.is_some_and(|pages| pages.huge.is_some());
     match range.frames() {
@@ -213,8 +213,8 @@ fn pmd_split(range: &Range<'_>) -> Fit {
     }
 }
 
-/// Parent and child both show the traces. Where a huge folio is left among single pages and
-/// others map it too, one of them has written.
+/// Parent and child both show the traces. If part of a huge folio remains among single pages and others map it too, one
+/// of the processes has written to it.
 fn fork_cow(range: &Range<'_>) -> Fit {
     let process = &range.space.process;
     let related = process.forked || process.children > 0;
@@ -241,9 +241,8 @@ fn guard(range: &Range<'_>) -> Fit {
     }
 }
 
-/// Only mergeable memory is merged. The flag of a frame alone proves nothing: some kernels (6.12)
-/// show it for every anonymous page, because the mark of a merged page contains that of an
-/// anonymous one; what smaps says of the mapping is held against it.
+/// Only mergeable memory is merged. The frame flag is not proof: some kernels (6.12) set it for every anonymous page,
+/// because the bits that mark a merged page include those of an anonymous page. It is therefore checked against smaps.
 fn ksm(range: &Range<'_>) -> Fit {
     if !range.mapping.flags().has("mg") || range.small() == 0 {
         return Fit::No;
@@ -254,7 +253,7 @@ fn ksm(range: &Range<'_>) -> Fit {
     match range.frames().map(|frames| frames.ksm) {
         _ if merged == Some(0) => Fit::No,
         Some(0) => Fit::No,
-        // Kernels that count merged pages in smaps (6.6) are the ones whose flags may err.
+        // Only kernels that count merged pages in smaps (6.6) have unreliable flags.
         Some(_) if merged.is_none() => Fit::Proved,
         _ if all => Fit::Proved,
         Some(_) | None => Fit::Strong,
@@ -277,8 +276,8 @@ fn mthp(range: &Range<'_>) -> Fit {
     }
 }
 
-/// Zero pages among written ones: the range was read before it was written. Where all of it was
-/// written since, only the split of the huge zero page is left, as a count of the machine.
+/// Zero pages among written pages: the range was read before it was written. If all of it has been written since, only
+/// the split of the huge zero page remains, as a machine-wide count.
 fn lse(range: &Range<'_>) -> Fit {
     let arm = range.settings.arch == "aarch64";
     let read_first = range.zero() > 0 && range.small() > 0;
@@ -286,8 +285,7 @@ fn lse(range: &Range<'_>) -> Fit {
     Fit::Possible.when(arm && (read_first || split))
 }
 
-/// Without frames a split page and an atomic read first are possible together; the count is named
-/// once.
+/// Without frames, a split page and an atomic first read are both possible. The count is reported once.
 fn splits_without_frames(range: &Range<'_>) -> Option<String> {
     range
         .frames()

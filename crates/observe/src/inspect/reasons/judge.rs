@@ -1,5 +1,5 @@
-//! From an address space to reasons: every mapping is walked range by range, equal neighbours
-//! are one judgement.
+//! Derives the reasons of an address space. Every mapping is walked range by range, and equal neighbours form one
+//! judgement.
 
 use crate::address_space::{Mapping, Pages, Space};
 
@@ -9,13 +9,13 @@ use super::row::Facts;
 use super::totals::Totals;
 use super::{Certainty, Code, Judgement, Obstacle, Settings};
 
-/// Of which mappings evidence and repair are put into words. For tens of thousands of mappings
-/// that takes longer than judging them.
+/// The mappings for which evidence and fixes are written out. For tens of thousands of mappings that takes longer than
+/// judging them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wording {
-    /// Of all.
+    /// All mappings.
     All,
-    /// Of those at these places, in rising order: others have neither.
+    /// The mappings with these indices, in ascending order. The others get neither.
     Only(Vec<usize>),
 }
 
@@ -28,8 +28,8 @@ impl Wording {
     }
 }
 
-/// The reason of every huge-page range of an address space, by rising address. Neighbouring
-/// ranges of one mapping with the same reason are one judgement.
+/// Returns the reason of every huge-page range of an address space, by ascending address. Neighbouring ranges of one
+/// mapping with the same reason form one judgement.
 #[must_use]
 pub fn judge(space: &Space, settings: &Settings, wording: &Wording) -> Vec<Judgement> {
     let whole = Whole::of(space, settings);
@@ -58,8 +58,8 @@ pub fn judge(space: &Space, settings: &Settings, wording: &Wording) -> Vec<Judge
     judgements
 }
 
-/// All of a mapping, piece by piece: its runs, and what lies between them; ranges that the
-/// mapping cuts off are pieces of their own.
+/// Returns the whole mapping in pieces: its runs, and the gaps between them. Ranges at the ends that the mapping covers
+/// only partly are separate pieces.
 fn stretches(mapping: &Mapping, huge: u64) -> impl Iterator<Item = (u64, u64, Option<&Pages>)> {
     let mut runs = mapping.runs.iter().peekable();
     let mut at = mapping.start;
@@ -89,7 +89,7 @@ fn stretches(mapping: &Mapping, huge: u64) -> impl Iterator<Item = (u64, u64, Op
     })
 }
 
-/// A judgement that may still grow.
+/// A judgement that can still grow.
 struct Open<'a> {
     first: Range<'a>,
     end: u64,
@@ -168,7 +168,7 @@ fn resident_bytes(range: &Range<'_>, totals: &Totals) -> Option<u64> {
     range.pages_were_read().then(bytes)
 }
 
-/// The evidence, in no more memory than it takes: there may be as many as there are mappings.
+/// Returns the evidence in a vector without spare capacity: there can be as many as there are mappings.
 fn evidence(range: &Range<'_>, code: Code, certainty: &Certainty, totals: &Totals) -> Vec<String> {
     let facts = Facts {
         range,
@@ -184,7 +184,7 @@ fn same_kind(one: &Certainty, other: &Certainty) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
-/// What is possible for one of the two is possible for both together.
+/// Combines two certainties: a reason that is possible for one is possible for both together.
 fn unite(ours: &mut Certainty, theirs: Certainty) {
     if let (Certainty::OneOf(ours), Certainty::OneOf(theirs)) = (ours, theirs) {
         for code in theirs {

@@ -2,55 +2,54 @@ use serde::{Deserialize, Serialize};
 
 use super::Code;
 
-/// Why a stretch of neighbouring huge-page ranges is as it is.
+/// The reason of a block of neighbouring huge-page ranges.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// The first address after the last byte.
     pub end: u64,
-    /// Place of its mapping in [`Space::mappings`](crate::address_space::Space::mappings).
+    /// Index of its mapping in [`Space::mappings`](crate::address_space::Space::mappings).
     pub mapping: usize,
-    /// Huge-page ranges in it; one that its mapping cuts off counts as one.
+    /// The number of huge-page ranges; a partial range counts as one.
     pub ranges: u64,
-    /// Bytes in it that are in memory, without zero pages. `None` where no source shows it.
+    /// Resident memory in bytes, without zero pages. `None` if no source shows it.
     pub resident_bytes: Option<u64>,
     /// The reason.
     pub code: Code,
-    /// How sure that is.
+    /// How certain the reason is.
     pub certainty: Certainty,
-    /// Why it has not become huge since: what prevents it now, where that is another reason.
+    /// The current obstacle to khugepaged, if it differs from the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub still: Option<Box<Obstacle>>,
-    /// What was read, one fact each; none where no words were asked for.
+    /// The evidence, one fact each; empty if no words were requested.
     pub evidence: Vec<String>,
-    /// How to fix it in this process; `None` where nothing can or need be fixed, and where no
-    /// words were asked for.
+    /// How to fix it in this process; `None` if nothing can or needs to be fixed, or if no words were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
 }
 
-/// How sure a reason is.
+/// How certain a reason is.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// What was read allows no other reason.
+    /// The data allows no other reason.
     Proved,
-    /// What was read allows these, the likeliest first; the reason given is the first.
+    /// The data allows these reasons, most likely first. The reported reason is the first.
     OneOf(Vec<Code>),
-    /// Nothing that was read decides it.
+    /// The data does not decide the reason.
     Unknown,
 }
 
-/// Why memory that could be huge now has not been made so by khugepaged.
+/// The reason why khugepaged has not collapsed eligible memory.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Obstacle {
     /// The reason.
     pub code: Code,
-    /// How sure that is.
+    /// How certain the reason is.
     pub certainty: Certainty,
-    /// What was read, one fact each.
+    /// The evidence, one fact each.
     pub evidence: Vec<String>,
 }

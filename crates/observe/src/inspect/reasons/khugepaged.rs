@@ -1,4 +1,4 @@
-//! Why khugepaged has not made a range huge that could be.
+//! Why khugepaged has not collapsed an eligible range.
 
 use super::Code;
 use super::range::{Fit, Range};
@@ -86,7 +86,7 @@ pub(super) const READONLY_ANON: Row = Row {
     rule: Rule::Still(read_only),
     evidence: |_| vec!["the mapping is not writable".to_owned()],
     circumstance: |_| None,
-    what: "khugepaged does not collapse anonymous memory that is not writable.",
+    what: "khugepaged does not collapse anonymous memory without write permission.",
     kernels: "up to 6.17",
     sign: "No `w` in the permissions, and khugepaged's trace event knows `no_writable_page` \
            (root).",
@@ -94,8 +94,8 @@ pub(super) const READONLY_ANON: Row = Row {
     source: "SCAN_PAGE_RO in mm/khugepaged.c",
 };
 
-/// Whether the range is one that khugepaged would look at: small anonymous memory that may be
-/// huge by all settings, for whatever reason it is not.
+/// Returns true if khugepaged would scan the range: small anonymous memory that is eligible by all settings, whatever
+/// the reason for being small.
 pub(super) fn concerns(range: &Range<'_>, code: Code) -> bool {
     range.is_whole()
         && range.is_anonymous()
@@ -112,7 +112,7 @@ fn limits(range: &Range<'_>) -> Fit {
     Fit::Proved.when(exceeded(range).is_some())
 }
 
-/// Which limit, how many pages of that sort there are, and how many may be.
+/// Returns the exceeded limit, the number of pages that it counts, and the number that it allows.
 fn exceeded(range: &Range<'_>) -> Option<(&'static str, u32, u64)> {
     let swapped = range.swapped();
     let held = range.small().saturating_add(swapped);
@@ -152,7 +152,7 @@ fn pending(range: &Range<'_>) -> Fit {
     }
 }
 
-/// Pins leave no trace in what is read.
+/// The data shows no trace of pins.
 fn pinned(_: &Range<'_>) -> Fit {
     Fit::Possible
 }

@@ -55,7 +55,7 @@ pub(super) const VMA_TYPE: Row = Row {
     evidence: |facts| flag(facts.range, &SPECIAL),
     circumstance: |_| None,
     what: "Device memory and the kernel's own mappings have no transparent huge pages.",
-    kernels: "all (since 6.12 drivers can map device memory huge by themselves)",
+    kernels: "all (since 6.12 drivers can map device memory huge)",
     sign: "VmFlags has io, pf, mm or de; or it is vdso, vvar, vsyscall.",
     fix: Fix::nothing("Nothing can be done."),
     source: "VM_SPECIAL in include/linux/mm.h",
@@ -88,13 +88,13 @@ pub(super) const MAP_STACK: Row = Row {
            because each thread stack had grown to a huge page. The C library can do the same \
            (glibc.pthread.stack_hugetlb=0).",
     kernels: "6.8 and later (6.7.y possibly)",
-    sign: "VmFlags has `nh`, and the mapping lies above a guard as a stack does. /proc does \
+    sign: "VmFlags has `nh`, and the mapping is directly above a guard, like a stack. /proc does \
            not show MAP_STACK itself, so MADV_NOHUGEPAGE stays possible.",
     fix: Fix::nothing("Nothing to do: this is intended."),
     source: "commit c4608d1bf7c6",
 };
 
-/// Returns how the program comes to leave its memory alone.
+/// Returns how to stop the program from advising its memory.
 fn other_advice(space: &Space, _: &Mapping) -> String {
     let process = &space.process;
     match off_remedy(&process.environment) {
@@ -113,7 +113,7 @@ fn vma_split(range: &Range<'_>) -> bool {
     !range.is_whole() && neighbours_cover(range) && !map_stack(range)
 }
 
-/// Whether mappings without a gap cover the aligned range around a cut-off one.
+/// Returns true if contiguous mappings cover the aligned range around a partial one.
 fn neighbours_cover(range: &Range<'_>) -> bool {
     let huge = range.space.huge_bytes.max(1);
     let first = range.start - range.start % huge;
@@ -124,7 +124,7 @@ fn neighbours_cover(range: &Range<'_>) -> bool {
 /// `VM_SPECIAL` of the kernel.
 const SPECIAL: [&str; 4] = ["io", "pf", "mm", "de"];
 
-/// Special mappings, and those that the kernel makes for itself.
+/// Special mappings, and mappings that the kernel creates for its own use.
 fn vma_type(range: &Range<'_>) -> bool {
     let special = range.mapping.flags().first_of(&SPECIAL);
     special.is_some()
@@ -134,8 +134,8 @@ fn vma_type(range: &Range<'_>) -> bool {
         )
 }
 
-/// What keeps two mappings that touch from being one, the lower first; `None` where nothing shows
-/// it. The kernel merges mappings that differ in `sd` alone (is_mergeable_vma, mm/vma.c).
+/// Returns the difference that keeps two adjacent mappings from being merged, the lower mapping first; `None` if no
+/// difference is visible. The kernel merges mappings that differ only in `sd` (is_mergeable_vma, mm/vma.c).
 fn difference(below: &Mapping, above: &Mapping) -> Option<String> {
     if below.permissions != above.permissions {
         let text = |mapping: &Mapping| String::from(mapping.permissions);
@@ -163,8 +163,8 @@ fn difference(below: &Mapping, above: &Mapping) -> Option<String> {
     (!words.is_empty()).then(|| format!("VmFlags: {}", words.join(" ")))
 }
 
-/// Whether the program chooses where the mapping begins and ends. A linker lays out files, and the
-/// kernel the stack of the first thread.
+/// Returns true if the program chooses the boundaries of the mapping. The linker lays out files, and the kernel lays
+/// out the stack of the first thread.
 fn grows_in_steps(mapping: &Mapping) -> bool {
     let kind = mapping.kind;
     let chosen = matches!(kind, MappingKind::Anonymous | MappingKind::Heap) || kind.is_shmem();
@@ -179,7 +179,7 @@ fn map_stack(range: &Range<'_>) -> bool {
     range.mapping.flags().has("nh") && range.space.is_stack_shaped(range.index)
 }
 
-/// The kernel sets the same flag for stacks, with a guard or without (since Linux 6.8).
+/// The kernel sets the same flag for stacks, with or without a guard (since Linux 6.8).
 fn or_stack(range: &Range<'_>) -> Vec<Code> {
     let anonymous = range.mapping.kind == MappingKind::Anonymous;
     Vec::from_iter(anonymous.then_some(Code::MapStack))
@@ -235,7 +235,7 @@ fn split_evidence(facts: &Facts<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The flag that shows the reason; the name of the mapping where it has none.
+/// Returns the flag that shows the reason, or the name of the mapping if it has no such flag.
 pub(super) fn flag(range: &Range<'_>, words: &[&'static str]) -> Vec<String> {
     let word = range.mapping.flags().first_of(words);
     let fact = word.map(|word| format!("VmFlags has {word}"));
@@ -244,7 +244,7 @@ pub(super) fn flag(range: &Range<'_>, words: &[&'static str]) -> Vec<String> {
 
 fn stack_evidence(facts: &Facts<'_>) -> Vec<String> {
     let mut evidence = flag(facts.range, &["nh"]);
-    evidence.push("it lies above a guard, as a stack does".to_owned());
+    evidence.push("it is directly above a guard, like a stack".to_owned());
     evidence
 }
 
@@ -271,7 +271,7 @@ mod tests {
         assert!(fix(None).starts_with("The program itself"));
     }
 
-    /// Two mappings that touch, of which the upper is changed.
+    /// Two adjacent mappings, the upper of them changed.
     fn between(flags: [&[&str]; 2], change: impl Fn(&mut Mapping)) -> Option<String> {
         let [below, mut above] = [0_u64, 1].map(|place| {
             let mut one = mapping(place << 20, (place + 1) << 20, Vec::new());

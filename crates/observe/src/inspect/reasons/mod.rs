@@ -1,15 +1,14 @@
-//! Why memory is not huge: one reason for every huge-page range of an address space, with its
-//! evidence, its fix, and how sure it is.
+//! Why memory is not huge: one reason for every huge-page range of an address space, with its evidence, its fix and its
+//! certainty.
 //!
-//! Each reason is a line in `code.rs`, in the order in which reasons are tried (the first match
-//! wins), and a row in the file of its family. Two rules keep them honest. Policy is what holds
-//! *now*, the state of pages is *history*: where they disagree, both are given
-//! ([`Judgement::still`](crate::inspect::reasons::Judgement::still)). And reasons that
-//! cannot be told apart without more capabilities are all named
-//! ([`Certainty::OneOf`]), never guessed.
+//! Each reason has a line in `code.rs`, in the order in which reasons are tried (the first match wins), and a row in
+//! the file of its family. Two rules keep the reasons honest. Policy is the *current* state, while the state of pages
+//! is *history*: if they disagree, both are reported ([`Judgement::still`](crate::inspect::reasons::Judgement::still)).
+//! If reasons cannot be distinguished without more capabilities, all of them are listed ([`Certainty::OneOf`]); nothing
+//! is guessed.
 //!
-//! To add a reason, add a line to `code.rs` at its place in the order, and its row to the file of its family.
-//! A test fails until `tests/reason/cases.rs` plants it.
+//! To add a reason, add a line to `code.rs` at its place in the order, and its row to the file of its family. A test
+//! fails until `tests/reason/cases.rs` creates such memory.
 
 mod allocation;
 mod allocator;

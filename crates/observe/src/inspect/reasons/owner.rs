@@ -1,4 +1,4 @@
-//! The owner of anonymous memory, as far as the shape of its mapping tells: a remedy is for one owner.
+//! The owner of anonymous memory, inferred from the shape of its mapping. A fix depends on the owner.
 
 use crate::address_space::{Mapping, MappingKind, Space};
 
@@ -7,11 +7,11 @@ use crate::address_space::{Mapping, MappingKind, Space};
 pub(super) enum Owner {
     /// The main heap of malloc, which grows by brk(2).
     Heap,
-    /// The heap of a thread, which glibc maps with room to grow.
+    /// The heap of a thread, for which glibc reserves space to grow.
     Arena,
-    /// Memory with parts that the program made inaccessible (`PROT_NONE`) right beside it.
+    /// Memory next to parts that the program made inaccessible (`PROT_NONE`).
     Guarded,
-    /// The program itself: its size is none of malloc's.
+    /// The program itself: malloc does not use such sizes.
     Program,
     /// Malloc or the program.
     Unknown,
@@ -19,7 +19,7 @@ pub(super) enum Owner {
 
 /// The size and alignment of the heap of a thread (`HEAP_MAX_SIZE`, malloc/arena.c).
 const ARENA_BYTES: u64 = 64 << 20;
-/// Malloc adds a header to what it is asked for, so its mappings are seldom a multiple of this.
+/// Malloc adds a header to each request, so its mappings are rarely a multiple of this.
 const ROUND_BYTES: u64 = 64 << 10;
 
 impl Owner {

@@ -1,4 +1,4 @@
-//! One huge-page range and everything that rules need to know of it.
+//! One huge-page range with all the data that rules need.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use hugewise_base::host::ThpSettings;
 use super::Settings;
 use super::tables::Tables;
 
-/// What rules need to know of the whole address space, computed once.
+/// Data about the whole address space that rules need, computed once.
 #[derive(Debug)]
 pub(super) struct Whole {
-    /// Whether advice or huge pages show that khugepaged knows the process.
+    /// True if advice or huge pages show that khugepaged scans the process.
     pub(super) registered: bool,
-    /// Devices of which some mapping shows a folio of more than one page.
+    /// Devices for which some mapping shows a folio of more than one page.
     pub(super) large_folios: BTreeSet<(u32, u32)>,
-    /// Stretches of mappings without a gap that hold the same kind of memory, by rising address.
+    /// Contiguous blocks of mappings with the same kind of memory, by ascending address.
     covered: Vec<(u64, u64)>,
-    /// Page tables, where they could be added up.
+    /// Page tables, if they could be summed.
     pub(super) tables: Option<Tables>,
 }
 
@@ -37,7 +37,7 @@ impl Whole {
         }
     }
 
-    /// Whether mappings of one kind of memory, without a gap between them, cover all of a span.
+    /// Returns true if contiguous mappings of one kind of memory cover the whole span.
     pub(super) fn covers(&self, start: u64, end: u64) -> bool {
         let place = self.covered.partition_point(|&(_, behind)| behind <= start);
         let stretch = self.covered.get(place);
@@ -54,9 +54,9 @@ fn covered(space: &Space) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Whether nothing but access, advice and the like keeps two mappings apart. Private and shared
-/// memory, or two files, are never one mapping. A guard must stay one, and so must the segments of
-/// a program file: code is not writable.
+/// Returns true if two mappings differ only in access, advice and the like. Private and shared memory, or two files,
+/// never share a mapping. A guard must stay separate, and so must the segments of a program file, because code is not
+/// writable.
 pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
     let memory = |mapping: &Mapping| (mapping.permissions.shared(), mapping.device, mapping.inode);
     let guard = !one.permissions.any() || !other.permissions.any();
@@ -64,8 +64,8 @@ pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
     memory(one) == memory(other) && !guard && !segments
 }
 
-/// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,
-/// and huge pages, though these may be gone.
+/// Returns true if the mapping shows that the process is registered with khugepaged. Advice and huge-page faults
+/// register it. Both leave traces: the flag, and huge pages, although the pages can be gone.
 fn is_registered(mapping: &Mapping) -> bool {
     let memory = mapping.memory.as_ref();
     mapping.flags().has("hg") || memory.is_some_and(|memory| memory.anon_huge > 0)
@@ -81,61 +81,61 @@ fn shows_large_folios(mapping: &Mapping) -> bool {
     by_totals.unwrap_or(0) > 0 || frames.any(|frames| !frames.folios.is_empty())
 }
 
-/// A stretch of equal ranges of one mapping, as rules see it.
+/// A block of equal ranges of one mapping, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range<'a> {
     pub(super) space: &'a Space,
     pub(super) settings: &'a Settings,
     pub(super) whole: &'a Whole,
-    /// Place of the mapping among the mappings.
+    /// Index of the mapping.
     pub(super) index: usize,
     pub(super) mapping: &'a Mapping,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// What each range holds; `None` where nothing was read in it.
+    /// The content of each range; `None` if nothing was read.
     pub(super) pages: Option<&'a Pages>,
 }
 
-/// How well a reason fits what was read.
+/// How well a reason fits the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// It cannot be.
+    /// Impossible.
     No,
-    /// Nothing excludes it.
+    /// Not excluded.
     Possible,
-    /// What was read is what it looks like.
+    /// The data looks as this reason would make it.
     Likely,
-    /// As likely, and the circumstances that cause it are there now.
+    /// Likely, and the circumstances that cause it are present now.
     Strong,
-    /// Nothing else looks so.
+    /// Nothing else produces this data.
     Proved,
 }
 
 impl Fit {
-    /// This fit where a condition holds.
+    /// Returns this fit if the condition is true, [`No`](Self::No) otherwise.
     pub(super) fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::No }
     }
 }
 
 impl<'a> Range<'a> {
-    /// Whether the mapping covers the ranges whole.
+    /// Returns true if the mapping covers the ranges completely.
     pub(super) fn is_whole(&self) -> bool {
         let huge = self.space.huge_bytes.max(1);
         self.start.is_multiple_of(huge) && self.end.is_multiple_of(huge)
     }
 
-    /// Whether any source shows which pages are present.
+    /// Returns true if a source shows the present pages.
     pub(super) fn pages_were_read(&self) -> bool {
         self.space.pages_were_read()
     }
 
-    /// A count of the pages, 0 where nothing was seen.
+    /// Returns a count of the pages; 0 if nothing was read.
     pub(super) fn count(&self, of: impl Fn(&Pages) -> Option<u32>) -> u32 {
         self.pages.and_then(of).unwrap_or(0)
     }
 
-    /// Pages of small real memory in each range.
+    /// Small pages in each range, without zero pages.
     pub(super) fn small(&self) -> u32 {
         self.pages.map_or(0, Pages::small)
     }
@@ -145,9 +145,8 @@ impl<'a> Range<'a> {
         self.count(|pages| pages.zero)
     }
 
-    /// Pages in swap in each range. Entries of other sorts that are not present (guards where
-    /// the kernel does not name them, marks of userfaultfd) look the same to the scan, but
-    /// smaps does not count them.
+    /// Pages in swap in each range. Other entries that are not present look the same to the scan, but smaps does not
+    /// count them: guards, if the kernel does not report them, and userfaultfd markers.
     pub(super) fn swapped(&self) -> u32 {
         let none = self
             .mapping
@@ -158,28 +157,28 @@ impl<'a> Range<'a> {
         if none { 0 } else { entries }
     }
 
-    /// Entries that are not present and, by smaps, not in swap.
+    /// Entries that are neither present nor, by smaps, in swap.
     pub(super) fn marks(&self) -> u32 {
         self.count(|pages| Some(pages.swapped)) - self.swapped()
     }
 
-    /// Small pages that belong to no file.
+    /// Small anonymous pages.
     pub(super) fn anonymous(&self) -> u32 {
         let file = self.count(|pages| Some(pages.file));
         self.small().saturating_sub(file)
     }
 
-    /// Pages in one range.
+    /// The number of pages in one range.
     pub(super) fn pages_per_range(&self) -> u32 {
         u32::try_from(self.space.pages_per_range()).unwrap_or(u32::MAX)
     }
 
-    /// What the frames say, where they were read.
+    /// The frame data, if the frames were read.
     pub(super) fn frames(&self) -> Option<&'a Frames> {
         self.pages?.frames.as_deref()
     }
 
-    /// Frames in folios of at least one huge page.
+    /// Frames in folios at least as large as a huge page.
     pub(super) fn frames_in_huge_folios(&self) -> u32 {
         let huge = self.pages_per_range();
         self.frames_where(|folio_pages| folio_pages >= huge)
@@ -205,38 +204,38 @@ impl<'a> Range<'a> {
         self.settings.thp.as_ref().ok()
     }
 
-    /// Whether `madvise(MADV_HUGEPAGE)` holds.
+    /// Returns true if `madvise(MADV_HUGEPAGE)` is active.
     pub(super) fn is_advised(&self) -> bool {
         self.mapping.flags().has("hg")
     }
 
-    /// An event of the machine since boot; `None` where it is not counted.
+    /// The count of a machine event since boot; `None` if the kernel does not count it.
     pub(super) fn event(&self, counter: Counter) -> Option<u64> {
         counter.total(&self.settings.vmstat)
     }
 
-    /// Whether an event has happened since boot, or nobody counts it.
+    /// Returns true if an event has happened since boot, or is not counted.
     pub(super) fn may_have_happened(&self, counter: Counter) -> bool {
         self.event(counter) != Some(0)
     }
 
-    /// Bytes of the mapping that a PMD maps, by the totals of smaps.
+    /// Memory of the mapping that a PMD maps, in bytes, by the totals of smaps.
     pub(super) fn huge_by_totals(&self) -> Option<u64> {
         let memory = self.mapping.memory.as_ref()?;
         Some(memory.anon_huge + memory.shmem_huge + memory.file_huge.unwrap_or(0))
     }
 
-    /// Whether the mapping is memory that `enabled` governs.
+    /// Returns true if `enabled` controls the mapping.
     pub(super) fn is_anonymous(&self) -> bool {
         self.mapping.kind.is_anonymous()
     }
 
-    /// Whether the mapping shows a file or shared memory.
+    /// Returns true if the mapping is a file or shared memory.
     pub(super) fn is_file(&self) -> bool {
         self.mapping.kind == MappingKind::File || self.mapping.kind.is_shmem()
     }
 
-    /// The mappings that touch this one, below and above.
+    /// The adjacent mappings, below and above.
     pub(super) fn neighbours(&self) -> impl Iterator<Item = &'a Mapping> + use<'a> {
         let mapping = self.mapping;
         let below = self.index.checked_sub(1);

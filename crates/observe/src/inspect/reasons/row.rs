@@ -1,4 +1,4 @@
-//! What is known of a reason: one [`Row`] each, in the file of its family.
+//! The description of a reason: one [`Row`] each, in the file of its family.
 
 use crate::address_space::{Mapping, Space};
 use hugewise_base::units::bytes_text;
@@ -7,26 +7,25 @@ use super::range::{Fit, Range};
 use super::totals::Totals;
 use super::{Certainty, Code};
 
-/// All that is known of one reason.
+/// The description of one reason.
 pub(super) struct Row {
-    /// The state of memory that has it.
+    /// The state of memory with this reason.
     pub(super) state: State,
     /// How it is recognised.
     pub(super) rule: Rule,
-    /// What was read that it rests on, one fact each.
+    /// Returns the evidence, one fact each.
     pub(super) evidence: fn(&Facts<'_>) -> Vec<String>,
-    /// What the machine or the process shows that makes it possible, where pages do not show it.
+    /// Returns the state of the machine or the process that makes the reason possible, if pages do not show it.
     pub(super) circumstance: fn(&Range<'_>) -> Option<String>,
     /// What happens in the kernel.
     pub(super) what: &'static str,
-    /// Since or until which kernel. For orientation: back-ports move it, so it never decides a
-    /// reason alone.
+    /// The kernel versions, for orientation. Backports change them, so they never decide a reason.
     pub(super) kernels: &'static str,
     /// Where user space sees it, and with which capability.
     pub(super) sign: &'static str,
     /// How to fix it.
     pub(super) fix: Fix,
-    /// Where it is documented.
+    /// The source of the documentation.
     pub(super) source: &'static str,
 }
 
@@ -41,33 +40,33 @@ pub enum State {
     HugeZero,
     /// Small zero pages.
     SmallZero,
-    /// Nothing is in use.
+    /// Not in use.
     Unused,
-    /// Small, although all that holds now allows huge pages.
+    /// Small, although all current settings allow huge pages.
     Eligible,
-    /// Small by a setting or advice.
+    /// Small because of a setting or advice.
     Setting,
     /// Small memory of a file, or shared memory.
     File,
-    /// Small because of the size, place or kind of its mapping.
+    /// Small because of the size, position or kind of its mapping.
     Shape,
 }
 
 /// How a reason is recognised.
 pub(super) enum Rule {
-    /// If it matches, it is the reason: what follows is not tried.
+    /// If it matches, it is the reason, and later rows are not tried.
     Decides(fn(&Range<'_>) -> bool),
-    /// The same; other reasons that look alike are named with it.
+    /// Like [`Decides`](Self::Decides), but also returns other reasons that look the same.
     DecidesOneOf(fn(&Range<'_>) -> bool, fn(&Range<'_>) -> Vec<Code>),
-    /// It is a part of the range's history: all of these are weighed against each other.
+    /// Part of the history of the range. All such reasons are weighed against each other.
     History(fn(&Range<'_>) -> Fit),
-    /// It says why khugepaged has not made the range huge since.
+    /// Explains why khugepaged has not made the range huge since.
     Still(fn(&Range<'_>) -> Fit),
-    /// Nothing that is read shows it.
+    /// The data never shows it.
     Unseen,
 }
 
-/// What evidence is made of.
+/// The input for evidence.
 pub(super) struct Facts<'a> {
     pub(super) range: &'a Range<'a>,
     pub(super) certainty: &'a Certainty,
@@ -79,12 +78,12 @@ pub(super) fn nothing(_: &Facts<'_>) -> Vec<String> {
     Vec::new()
 }
 
-/// How to fix a reason. `{pid}` and `{huge}` stand for the process and the size of a huge page.
+/// How to fix a reason. `{pid}` and `{huge}` are replaced by the process and the size of a huge page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fix {
     text: &'static str,
     applies: fn(&Mapping) -> bool,
-    /// Instead of the text, in a process that is known.
+    /// Replaces the text if the process is known.
     specific: Option<fn(&Space, &Mapping) -> String>,
 }
 
@@ -94,7 +93,7 @@ impl Fix {
         Self::only(|_| true, text)
     }
 
-    /// A fix for some mappings.
+    /// A fix for mappings that meet a condition.
     pub(super) const fn only(applies: fn(&Mapping) -> bool, text: &'static str) -> Self {
         Self {
             text,
@@ -103,7 +102,7 @@ impl Fix {
         }
     }
 
-    /// A fix that depends on the program; the text is what is said of any.
+    /// A fix that depends on the program; the text is the general form.
     pub(super) const fn by_program(
         specific: fn(&Space, &Mapping) -> String,
         text: &'static str,
@@ -111,7 +110,7 @@ impl Fix {
         Self::new(text).by_owner(specific)
     }
 
-    /// The same, for whoever owns the mapping.
+    /// The same fix, adapted to the owner of the mapping.
     pub(super) const fn by_owner(self, specific: fn(&Space, &Mapping) -> String) -> Self {
         Self {
             specific: Some(specific),
@@ -119,12 +118,12 @@ impl Fix {
         }
     }
 
-    /// There is nothing to fix, or no way to do it.
+    /// Nothing needs to be fixed, or nothing can be.
     pub(super) const fn nothing(text: &'static str) -> Self {
         Self::only(|_| false, text)
     }
 
-    /// The fix for a mapping of a process; `None` where there is none.
+    /// The fix for a mapping of a process; `None` if there is none.
     pub(super) fn of(&self, space: &Space, mapping: &Mapping) -> Option<String> {
         (self.applies)(mapping).then(|| self.filled(space, mapping))
     }
@@ -139,7 +138,7 @@ impl Fix {
             .replace("hugewise collapse", collapse)
     }
 
-    /// The fix in any process.
+    /// The fix for any process.
     pub(super) fn general(&self) -> String {
         self.with("PID", "the huge-page size")
     }

@@ -108,7 +108,7 @@ pub(super) const SHMEM_POLICY: Row = Row {
     source: "shmem_allowable_huge_orders in mm/shmem.c",
 };
 
-/// Returns the setting of this kind of shared memory; the program may have advised it already.
+/// Returns how to allow this kind of shared memory; the program may have advised it already.
 fn allow_shared(space: &Space, mapping: &Mapping) -> String {
     let set = match mapping.kind {
         MappingKind::Tmpfs => "Remount the tmpfs with huge=advise (root)",
@@ -130,8 +130,7 @@ fn prctl_disabled(range: &Range<'_>) -> bool {
     range.space.process.thp_enabled == Some(false)
 }
 
-/// The mode is in no file: it is what remains where everything else says yes and the kernel
-/// says no.
+/// The mode is in no file. It is inferred if every other setting allows huge pages and the kernel does not.
 fn prctl_except_advised(range: &Range<'_>) -> bool {
     let memory = range.mapping.memory.as_ref();
     mode(range) == Some("always")
@@ -152,7 +151,7 @@ fn small_ram(range: &Range<'_>) -> bool {
     mode(range) == Some("never") && is_small_ram_default(range)
 }
 
-/// All off, as hugepage_init leaves a machine with less than 512 MiB.
+/// True if everything is off: the state in which hugepage_init leaves a machine with less than 512 MiB.
 fn is_small_ram_default(range: &Range<'_>) -> bool {
     let off = |thp: &ThpSettings| {
         thp.enabled == "never"
@@ -163,7 +162,7 @@ fn is_small_ram_default(range: &Range<'_>) -> bool {
     range.settings.memory_bytes < 512 * MIB && range.thp().is_some_and(off)
 }
 
-/// The mode of anonymous memory, for anonymous memory.
+/// The mode of anonymous memory; `None` for other memory.
 fn mode<'a>(range: &Range<'a>) -> Option<&'a str> {
     let thp = range.thp().filter(|_| range.is_anonymous())?;
     Some(thp.effective_pmd_mode())
@@ -177,9 +176,9 @@ fn shmem(range: &Range<'_>) -> bool {
     }
 }
 
-/// The setting that governs shared memory, and the file or option it stands in: `deny` and
-/// `force` of shmem_enabled go before all others; a mounted tmpfs has its own option; else the
-/// size's file decides, which may hand over (shmem_allowable_huge_orders, mm/shmem.c).
+/// Returns the mode of shared memory, and the file or option that sets it. `deny` and `force` in shmem_enabled take
+/// precedence. A mounted tmpfs has its own option. Otherwise the file of the size decides, which can defer to the
+/// general one (shmem_allowable_huge_orders, mm/shmem.c).
 fn shmem_mode<'a>(range: &Range<'a>) -> Option<(&'static str, &'a str)> {
     let global = range.thp()?.shmem_enabled.as_deref()?;
     match range.mapping.kind {
@@ -201,7 +200,7 @@ fn shmem_mode<'a>(range: &Range<'a>) -> Option<(&'static str, &'a str)> {
     }
 }
 
-/// The parent's switch says who set it: fork and exec pass it on.
+/// The switch of the parent shows who set it, because fork and exec inherit it.
 fn prctl_evidence(facts: &Facts<'_>) -> Vec<String> {
     let process = &facts.range.space.process;
     let parent = process.parent;
@@ -216,7 +215,7 @@ fn prctl_evidence(facts: &Facts<'_>) -> Vec<String> {
     vec!["THP_enabled in its status is 0".to_owned(), from]
 }
 
-/// Who has to leave the call out, and the program's own setting for it.
+/// Returns which program has to omit the call, and its own setting for it.
 fn allow_huge(space: &Space, _: &Mapping) -> String {
     let process = &space.process;
     let (command, parent) = (&process.command, process.parent);

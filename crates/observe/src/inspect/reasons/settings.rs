@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use hugewise_base::host::ThpSettings;
 use hugewise_base::missing::{Fact, fact, number_keys};
 
-/// What governs an address space from outside: the machine's settings and counters and the
-/// process's memory cgroup, read at the same time as it.
+/// The environment of an address space: settings and counters of the machine, and the memory cgroup of the process. All
+/// are read at the same time as the address space.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Kernel release, as `uname -r` prints it. It chooses words, and which of two reasons is the
-    /// likelier where nothing that was read tells them apart.
+    /// Kernel release, as `uname -r` prints it. It selects wording. It also decides which of two reasons is more likely
+    /// if the data does not distinguish them.
     pub kernel: String,
     /// Machine name of `uname -m`.
     pub arch: String,
-    /// Bits of the highest address that a process can have; `None` where it was not tried.
+    /// Number of bits in the highest user address; `None` if it was not probed.
     #[serde(default)]
     pub address_bits: Option<u32>,
     /// `MemTotal`, in bytes.
@@ -33,29 +33,29 @@ pub struct Settings {
     /// `shrink_underused` (Linux 6.12).
     #[serde(default)]
     pub shrink_underused: Option<bool>,
-    /// Whether the thread khugepaged runs; `None` where other users' processes are hidden.
+    /// True if the khugepaged thread is running; `None` if processes of other users are hidden.
     #[serde(default)]
     pub khugepaged_runs: Option<bool>,
-    /// Whether khugepaged leaves read-only memory alone, by the words that its trace event
-    /// knows (`no_writable_page`, gone in Linux 6.18); `None` where tracefs cannot be read.
+    /// True if khugepaged skips read-only memory, according to the values of its trace event (`no_writable_page`,
+    /// removed in Linux 6.18); `None` if tracefs cannot be read.
     #[serde(default)]
     pub khugepaged_wants_writable: Option<bool>,
     /// `/proc/vmstat`: events since boot, of the whole machine.
     #[serde(default)]
     pub vmstat: BTreeMap<String, u64>,
-    /// Free blocks by order (`/proc/buddyinfo`, summed over zones); empty where unknown.
+    /// Free blocks by order (`/proc/buddyinfo`, summed over zones); empty if unknown.
     #[serde(default)]
     pub free_blocks: Vec<u64>,
-    /// Anonymous huge pages of the machine that are mapped in part only
-    /// (`hugepages-<N>kB/stats/nr_anon_partially_mapped`, Linux 6.12).
+    /// Partly mapped anonymous huge pages of the machine (`hugepages-<N>kB/stats/nr_anon_partially_mapped`, Linux
+    /// 6.12).
     #[serde(default)]
     pub partly_mapped: Option<u64>,
-    /// Memory cgroup of the process, where it could be read.
+    /// Memory cgroup of the process, if it could be read.
     #[serde(default)]
     pub cgroup: Option<CgroupMemory>,
 }
 
-/// The level of a process's memory cgroup that has the smallest limit.
+/// The level of the memory cgroup hierarchy of the process that has the smallest limit.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct CgroupMemory {
@@ -63,6 +63,6 @@ pub struct CgroupMemory {
     pub path: String,
     /// The limit, in bytes; `None` when unlimited.
     pub limit_bytes: Option<u64>,
-    /// Memory in use there, in bytes.
+    /// Memory in use at this level, in bytes.
     pub used_bytes: Option<u64>,
 }

@@ -1,5 +1,4 @@
-//! Memory that is huge, or in use by nobody: these reasons rest on the pages alone. And the two that
-//! nothing shows.
+//! Reasons that depend only on the pages: the memory is huge or unused. Also the two reasons that no data shows.
 
 use crate::address_space::MappingKind;
 use hugewise_base::missing::Missing;
@@ -43,7 +42,7 @@ pub(super) const ALREADY_PMD: Row = Row {
     circumstance: |_| None,
     what: "One entry of the second-lowest page table (a PMD) maps the whole range, so one TLB \
            entry serves it.",
-    kernels: "all; told range by range since 6.7",
+    kernels: "all; visible per range since 6.7",
     sign: "PAGEMAP_SCAN says HUGE and not PFNZERO. Before 6.7: AnonHugePages, ShmemPmdMapped \
            or FilePmdMapped of smaps equal the aligned part of the mapping.",
     fix: Fix::nothing("Nothing to do: it is huge."),
@@ -136,21 +135,21 @@ pub(super) const UNKNOWN: Row = Row {
     rule: Rule::Unseen,
     evidence: raw,
     circumstance: |_| None,
-    what: "What was read fits no other reason. The evidence shows it as it was read.",
+    what: "The data fits no other reason. The evidence shows it unchanged.",
     kernels: "all",
     sign: "-",
     fix: Fix::nothing("Please report it with the output of --format json."),
     source: "-",
 };
 
-/// An atomic instruction on Arm looks like a read.
+/// On Arm, an atomic instruction counts as a read.
 fn or_read_first(range: &Range<'_>) -> Vec<Code> {
     let aarch64 = range.settings.arch == "aarch64";
     Vec::from_iter(aarch64.then_some(Code::LseReadFirst))
 }
 
-/// Without the scan, a mapping that smaps counts as empty may still hold zero pages, which smaps
-/// does not count; and an empty table shows in no source but the sum of all tables.
+/// Without the scan, a mapping that smaps counts as empty can still hold zero pages, because smaps does not count them.
+/// An empty table shows only in the sum of all tables.
 fn or_untouched(range: &Range<'_>) -> Vec<Code> {
     let mut codes = Vec::new();
     if !range.space.read_with.page_scan.is_read() {
@@ -168,7 +167,7 @@ fn no_thp(range: &Range<'_>) -> bool {
         && !already_pmd(range)
 }
 
-/// By the scan; without it where smaps says that all of the mapping is, or nothing.
+/// Uses the scan if available. Otherwise uses smaps if it counts all of the mapping as huge, or none of it.
 fn already_pmd(range: &Range<'_>) -> bool {
     if range.mapping.kind == MappingKind::Hugetlb {
         return false;
@@ -187,7 +186,7 @@ fn all_by_totals(range: &Range<'_>) -> bool {
         && whole.is_some_and(|(first, last)| range.huge_by_totals() == Some(last - first))
 }
 
-/// Full and whole, without a source for PMDs, in a mapping of which smaps counts a part as huge.
+/// True if the range is full and whole, no source shows PMDs, and smaps counts part of the mapping as huge.
 pub(super) fn may_be_huge(range: &Range<'_>) -> bool {
     let full = range
         .pages
@@ -201,16 +200,15 @@ fn hugetlb(range: &Range<'_>) -> bool {
     range.mapping.kind == MappingKind::Hugetlb
 }
 
-/// Whether an empty page table may be left in a mapping: not where all tables of the process
-/// are needed by what is populated. In a mapping without a whole range it would make no
-/// difference.
+/// Returns true if the mapping can contain an empty page table. False if the populated memory needs all tables of the
+/// process. In a mapping without a whole range a table makes no difference.
 fn may_hold_a_table(range: &Range<'_>) -> bool {
     let spare = range.whole.tables.map(|tables| tables.spare());
     let large = range.mapping.whole_ranges(range.space.huge_bytes);
     range.is_anonymous() && large.is_some() && spare != Some(0)
 }
 
-/// Memory that drivers map by frame numbers (`pf`) is in no page map: nothing is known of it.
+/// Memory that drivers map by frame numbers (`pf`) is not in the page map, so nothing is known about it.
 fn untouched(range: &Range<'_>) -> bool {
     if range.mapping.flags().has("pf") {
         return false;
@@ -227,7 +225,7 @@ fn huge_zero(range: &Range<'_>) -> bool {
     range.count(|pages| pages.huge) > 0 && range.zero() > 0
 }
 
-/// Only zero pages: where others lie beside them, they are the history of those.
+/// True if the range has only zero pages. Zero pages among others are part of the history of those.
 fn zero_4k(range: &Range<'_>) -> bool {
     let others = range.small() + range.count(|pages| Some(pages.swapped));
     range.zero() > 0 && others == 0 && range.count(|pages| pages.guard) == 0

@@ -1,26 +1,26 @@
-//! Page tables that nothing populated needs. A range that was emptied page by page looks like
-//! one that was never used, but its table stays; the kernel counts tables for each process.
+//! Page tables that no populated memory needs. A range that was emptied page by page looks like one that was never
+//! used, but its table remains. The kernel counts page tables per process.
 
 use crate::address_space::{Mapping, MappingKind, Run, Space};
 
-/// Bytes of an entry of a page table, at all levels.
+/// The size of a page-table entry, in bytes, at all levels.
 const ENTRY_BYTES: u64 = 8;
 
 /// Page tables of one process, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tables {
-    /// What it has (`VmPTE`).
+    /// The tables that the process has (`VmPTE`), in bytes.
     pub(super) held: u64,
-    /// What its populated pages need at least.
+    /// The lower bound of the tables that its populated pages need, in bytes.
     pub(super) needed: u64,
 }
 
 impl Tables {
-    /// What both are; `None` where a source is missing, or the sum cannot be right because the
-    /// process changed meanwhile.
+    /// Returns both figures. `None` if a source is missing, or if the sum cannot be right because the process changed
+    /// during the reads.
     ///
-    /// Only tables that must be there are added up: where more could be, more are spare, and
-    /// nothing is said to be proved.
+    /// Only tables that must exist are summed. If more are possible, more are counted as spare, and nothing is reported
+    /// as proved.
     pub(super) fn of(space: &Space, address_bits: Option<u32>) -> Option<Self> {
         space.read_with.page_scan.is_read().then_some(())?;
         let held = space.process.page_table_bytes?;
@@ -28,7 +28,7 @@ impl Tables {
         (needed <= held).then_some(Self { held, needed })
     }
 
-    /// Bytes of tables for which nothing populated accounts.
+    /// Tables that no populated memory explains, in bytes.
     pub(super) fn spare(self) -> u64 {
         self.held - self.needed
     }
@@ -36,10 +36,10 @@ impl Tables {
 
 /// One level of tables.
 struct Level {
-    /// What one table maps, in bytes.
+    /// The address range that one table maps, in bytes.
     span: u64,
     tables: u64,
-    /// The span that was counted last: neighbours share its table.
+    /// The most recently counted span, because neighbours share its table.
     last: Option<u64>,
 }
 
@@ -69,8 +69,8 @@ struct Levels {
 }
 
 impl Levels {
-    /// A level above the lowest is certain where processes have addresses that the topmost table
-    /// could not reach without it: this one, or any. All processes have as many levels.
+    /// A level above the lowest is certain if this or any other process has addresses that the topmost table could not
+    /// reach without it. All processes have the same number of levels.
     fn of(space: &Space, address_bits: Option<u32>) -> Self {
         let user = |mapping: &&Mapping| mapping.end <= 1 << 63;
         let top = space.mappings.iter().rfind(user);
@@ -105,7 +105,7 @@ impl Levels {
 
     fn count(&mut self, mapping: &Mapping, run: &Run) {
         let populated = run.pages.populated() > 0 || run.pages.guard > Some(0);
-        // Where explicit huge pages hang depends on their size.
+        // The table level of explicit huge pages depends on their size.
         if !populated || mapping.kind == MappingKind::Hugetlb {
             return;
         }
@@ -118,9 +118,9 @@ impl Levels {
     }
 }
 
-/// Whether a table of the lowest level is certain. Under a huge page of anonymous memory, the
-/// zero page too, one is kept for the day when it is split (pgtable_trans_huge_deposit,
-/// mm/huge_memory.c); under one of a file only some processors keep one.
+/// Returns true if a table of the lowest level must exist. The kernel keeps one under a huge page of anonymous memory,
+/// including the zero page, for a later split (pgtable_trans_huge_deposit, mm/huge_memory.c). Under a huge page of a
+/// file only some processors keep one.
 fn has_lowest(mapping: &Mapping, run: &Run) -> bool {
     mapping.kind.is_anonymous() || run.pages.present > run.pages.huge.unwrap_or(0)
 }
@@ -146,7 +146,7 @@ mod tests {
         let mappings = vec![
             mapping(HIGH, two, vec![run(HIGH, two, pages(3))]),
             mapping(two, two + 4096, vec![run(two, two + 4096, pages(1))]),
-            // Five ranges over the border of a gibibyte.
+            // Five ranges across a gibibyte boundary.
             mapping(
                 HIGH + (1 << 30) - 2 * HUGE,
                 HIGH + (1 << 30) + 3 * HUGE,
@@ -157,7 +157,7 @@ mod tests {
                 )],
             ),
         ];
-        // One range and five, two gibibytes, one table above.
+        // One range and five, in two gibibytes under one upper-level table.
         let found = tables(10 * 4096, mappings.clone()).unwrap();
         assert_eq!((found.needed, found.spare()), (9 * 4096, 4096));
         assert_eq!(tables(8 * 4096, mappings), None);
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(tables(9 << 12, low).unwrap().needed, 4096);
     }
 
-    /// Pages of 16 KiB: a table maps 32 MiB, one above it 64 GiB, and the next 128 TiB. That one
-    /// is there where addresses have 52 bits, although none above 47 is given out.
+    /// Pages of 16 KiB: a table maps 32 MiB, the next level 64 GiB, and the one above 128 TiB. That last level exists
+    /// if addresses have 52 bits, even if no address above 47 bits is in use.
     #[test]
     fn what_the_kernel_can_reach_proves_an_upper_level() {
         let page = 16 << 10;

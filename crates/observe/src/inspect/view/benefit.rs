@@ -1,42 +1,43 @@
-//! Whether huge pages help a process: its memory does not tell, so an inspection names who does.
+//! Records what is known about the benefit of huge pages for a process. Memory state does not show it, so an inspection
+//! names the command that measures it.
 
 use hugewise_text::document::Field;
 
-/// A longer command does not fit a line of a terminal, and cannot be read before it is pasted.
+/// The widest command, in columns. A longer one does not fit on a terminal line and is hard to check before pasting.
 const WIDEST: usize = 80;
 
-/// What is known beside an inspection of the question whether huge pages help the process.
+/// Knowledge from outside the inspection about whether huge pages help the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Benefit {
-    /// What was measured of it on this machine.
+    /// The result of an earlier measurement of the program on this machine.
     pub tried: Option<String>,
-    /// The policy that gave it huge pages there and was better, if one was.
+    /// A policy that gave the program huge pages in that measurement and was better.
     pub better: Option<String>,
-    /// The policies that changed no page of it there.
+    /// The policies that changed no page of the program in that measurement.
     pub idle: Vec<String>,
-    /// Who says that huge pages hurt the program, and what: a rule of `advise`.
+    /// A rule of `advise` that advises against huge pages for this program, with its source.
     pub against: Option<String>,
-    /// What measures it.
+    /// How to measure the benefit.
     pub measure: Measure,
 }
 
-/// What measures whether huge pages help a process.
+/// How to measure whether huge pages help a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
-    /// How it was started is not known, or cannot be repeated.
+    /// The command line is not known, or cannot be repeated.
     #[default]
     Unknown,
     /// A command to paste.
     Command(String),
-    /// It waits for connections, so it is measured under a load.
+    /// The process waits for connections, so it has to be measured under load.
     Service,
 }
 
-/// The setting that lets the heap of glibc have huge pages, as a policy and as its variable.
+/// The setting that lets the glibc heap use huge pages: as a policy, and as a tunable.
 const OF_MALLOC: [&str; 2] = ["malloc=thp", "glibc.malloc.hugetlb=1"];
 
 impl Benefit {
-    /// What would make memory huge, as far as a measurement does not refute it.
+    /// Returns a fix for the memory. Replaces the fix if a measurement showed that it has no effect.
     pub(super) fn corrected(&self, fix: String, pid: u32) -> String {
         let [policy, variable] = OF_MALLOC;
         if !(fix.contains(variable) && self.idle.iter().any(|it| it == policy)) {
@@ -51,7 +52,7 @@ impl Benefit {
         )
     }
 
-    /// A line each of what is known, and one of how to measure.
+    /// Returns one line per known fact, and one line on how to measure.
     pub(super) fn fields(&self) -> Vec<Field> {
         let said = |label, text: &Option<String>| text.clone().map(|text| Field::new(label, text));
         let fields = [

@@ -1,4 +1,4 @@
-//! What changed between two looks at a process.
+//! Changes between two inspections of a process.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use crate::inspect::reasons::{Code, Judgement};
 
 use super::Inspection;
 
-/// Ranges that went from one reason to another.
+/// Ranges whose reason changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The reason before; `None` where nothing was mapped.
+    /// The reason before; `None` if nothing was mapped.
     pub from: Option<Code>,
-    /// The reason now; `None` where nothing is mapped any more.
+    /// The reason now; `None` if nothing is mapped any more.
     pub to: Option<Code>,
     /// Address space, in bytes.
     pub bytes: u64,
@@ -19,7 +19,7 @@ pub struct Change {
     pub first: u64,
 }
 
-/// What changed, the largest change first.
+/// Returns the changes between two inspections, the largest first.
 #[must_use]
 pub fn changes(before: &Inspection, now: &Inspection) -> Vec<Change> {
     let mut sums: BTreeMap<(Option<Code>, Option<Code>), (u64, u64)> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub fn changes(before: &Inspection, now: &Inspection) -> Vec<Change> {
     changes
 }
 
-/// The address space cut at every border of either.
+/// Splits the address space at every boundary of both judgement lists.
 fn pieces(old: &[Judgement], new: &[Judgement]) -> Vec<(u64, u64)> {
     let both = old.iter().chain(new);
     let mut borders: Vec<u64> = both.flat_map(|one| [one.start, one.end]).collect();

@@ -1,4 +1,4 @@
-//! Mappings by memory, each parted by what keeps it small or made it huge.
+//! Mappings by size in memory, each divided by the reason for its state.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,17 +16,17 @@ const TITLE: &str = "Memory by mapping";
 const LEFT: f64 = 200.0;
 const LINE: f64 = 20.0;
 const BAR: f64 = 14.0;
-/// Mappings that are drawn.
+/// The number of mappings in the figure.
 const MOST: usize = 16;
 
-/// Memory of the mappings with one name, in bytes: for each of [`CELLS`], and in all.
+/// Memory of the mappings with one name, in bytes: per entry of [`CELLS`], and in total.
 struct Part {
     name: String,
     states: [u64; CELLS.len()],
     all: u64,
 }
 
-/// The bars; `None` where no source tells what is in memory.
+/// Draws the bars; `None` if no source shows the pages in memory.
 pub(super) fn figure(inspection: &Inspection, only: Option<&Glob>) -> Option<Figure> {
     let all = parts(inspection, only);
     let drawn = &all[..all.len().min(MOST)];
@@ -43,7 +43,7 @@ pub(super) fn figure(inspection: &Inspection, only: Option<&Glob>) -> Option<Fig
     })
 }
 
-/// By name, the most memory first; those without memory are left out.
+/// Groups mappings by name, largest first. Groups without memory are omitted.
 fn parts(inspection: &Inspection, only: Option<&Glob>) -> Vec<Part> {
     let mut parts: BTreeMap<String, [u64; CELLS.len()]> = BTreeMap::new();
     for place in picked(&inspection.space, only) {
@@ -102,7 +102,7 @@ fn draw(parts: &[Part]) -> Option<String> {
 }
 
 impl Part {
-    /// A name and its bar, parted by state.
+    /// Draws a name and its bar, divided by state.
     fn draw(&self, svg: &mut Svg, across: &Axis, y: f64) {
         let label = fitted(&self.name, LEFT - 8.0);
         svg.text("", Anchor::End, (LEFT - 8.0, y + 11.0), &label);

@@ -1,6 +1,6 @@
-//! One process as a document: how much is huge, the main reason why the rest is not, what would make
-//! it huge and how to tell whether that helps, the reasons by memory, and what to type next; as
-//! details its memory by kind, every mapping, and what could not be read.
+//! One process as a document. It shows the huge share, the main reason why the rest is small, the fix, and how to
+//! measure its benefit. Then come the reasons by memory and the next commands. The details list memory by kind, every
+//! mapping, and unreadable sources.
 
 use std::cmp::Reverse;
 
@@ -16,15 +16,15 @@ use hugewise_text::wrap::plain;
 use super::mappings::{mappings, name};
 use super::{Glob, Inspection, ReasonBytes, is_small, memory, waste};
 
-/// Reasons on the first screen.
+/// The number of reasons on the first screen.
 const MOST: usize = 5;
 
-/// What would make memory huge. It is no advice: whether huge pages help is not read from memory.
+/// The label of a fix. A fix is not advice: memory state does not show whether huge pages help.
 const TO_MAKE_HUGE: &str = "to make it huge";
 
 impl Inspection {
-    /// All that is said of the process. `only` picks mappings by name or address. Mappings are
-    /// left out below [`Level::Detail`]: there may be tens of thousands.
+    /// Renders the full document. `only` selects mappings by name or address. Mappings are omitted below
+    /// [`Level::Detail`], because there can be tens of thousands.
     #[must_use]
     pub fn document(&self, only: Option<&Glob>, level: Level) -> Document {
         if let Some(absence) = absence(&self.space.process, self.space.mappings.is_empty()) {
@@ -47,7 +47,7 @@ impl Inspection {
         document
     }
 
-    /// The process in short: what is huge, why the rest is not, and the reasons by memory.
+    /// Renders the short form: the huge share, the main reason for small memory, and the reasons by memory.
     #[must_use]
     pub fn overview(&self) -> Document {
         if let Some(absence) = absence(&self.space.process, self.space.mappings.is_empty()) {
@@ -87,8 +87,7 @@ impl Inspection {
         section
     }
 
-    /// The main reason in words; where something makes its memory huge, that and how to tell whether
-    /// it helps.
+    /// Returns the main reason in words. If it has a fix, also returns the fix and how to measure its benefit.
     fn main_fields(&self, main: &Judgement) -> Vec<Field> {
         let of_it = |one: &&ReasonBytes| one.code == main.code;
         let total = self.summary.reasons.iter().find(of_it);
@@ -107,7 +106,7 @@ impl Inspection {
         };
         let mut fields = vec![Field::new("main reason", reason).tone(Tone::Bad)];
         if let Some(fix) = self.fix_of(main) {
-            // Plain: that it can be done does not say that it should be.
+            // Plain style: that a fix is possible does not mean that it is advisable.
             let fix = self.benefit.corrected(fix, self.space.process.pid);
             fields.push(Field::new(TO_MAKE_HUGE, fix));
             fields.extend(self.benefit.fields());
@@ -115,14 +114,14 @@ impl Inspection {
         fields
     }
 
-    /// Why no source shows which pages are present; `None` where one does.
+    /// Returns why no source shows the present pages; `None` if one does.
     fn pages_missing(&self) -> Option<&Missing> {
         let space = &self.space;
         let missing = space.read_with.page_map.missing();
         missing.filter(|_| !space.pages_were_read())
     }
 
-    /// Whether the document says what would make memory huge, and so asks whether that helps.
+    /// Returns true if the document offers a fix, which raises the question whether the fix helps.
     #[must_use]
     pub fn names_a_fix(&self) -> bool {
         let main = self.main_reason();
@@ -134,14 +133,14 @@ impl Inspection {
         judgement.code.fix(&self.space, mapping)
     }
 
-    /// Where the reason of the most small memory has most of its memory.
+    /// Returns the largest judgement with the main reason, the one that covers the most small memory.
     fn main_reason(&self) -> Option<&Judgement> {
         let code = self.summary.main_reason()?;
         let of_it = self.judgements.iter().filter(|one| one.code == code);
         of_it.max_by_key(|one| (one.resident_bytes, Reverse(one.start)))
     }
 
-    /// By memory, the most first; those without small memory are details.
+    /// Returns the reasons by memory, largest first. Reasons without small memory are details.
     fn reasons(&self) -> [Section; 2] {
         let mut sorted: Vec<&ReasonBytes> = self.summary.reasons.iter().collect();
         sorted.sort_by_key(|one| Reverse((one.resident, one.bytes)));
@@ -154,7 +153,7 @@ impl Inspection {
         }
         let huge = bytes_text(self.space.huge_bytes);
         section.push(Block::Notes(vec![format!(
-            "range: an aligned {huge} block of address space, the room of one huge page"
+            "range: an aligned {huge} block of address space, the size of one huge page"
         )]));
         let mut rest = Section::titled("Other reasons");
         if !others.is_empty() {
@@ -163,7 +162,7 @@ impl Inspection {
         [section, rest]
     }
 
-    /// The largest growth on the first screen.
+    /// Returns the section on stepwise growth: the largest one on the first screen.
     fn growth_section(&self) -> Section {
         let mut growth: Vec<&StepwiseGrowth> = self.growth.iter().collect();
         growth.sort_by_key(|one| Reverse(one.resident_bytes));
@@ -186,7 +185,7 @@ impl Inspection {
         section
     }
 
-    /// What to type next.
+    /// Returns the commands to run next.
     fn next(&self) -> Section {
         let pid = self.space.process.pid;
         let mut section = Section::titled("Next");
@@ -212,7 +211,7 @@ impl Inspection {
         section
     }
 
-    /// What could not be read, and what is unknown without it.
+    /// Lists the sources that could not be read, and the values that are unknown without them.
     fn sources(&self) -> Section {
         let sources = &self.space.read_with;
         let notes = [
@@ -240,7 +239,7 @@ impl Inspection {
     }
 }
 
-/// How sure a reason is.
+/// Returns how certain a reason is, in words.
 fn doubt(certainty: &Certainty) -> &'static str {
     match certainty {
         Certainty::Proved => "",
@@ -250,7 +249,7 @@ fn doubt(certainty: &Certainty) -> &'static str {
     }
 }
 
-/// Resident memory; nobody reads a size out of a question mark.
+/// Formats resident memory. A missing size is written out, because a question mark does not read as a size.
 pub(super) fn resident_text(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "resident memory not known".to_owned(), bytes_text)
 }
@@ -276,11 +275,11 @@ fn reason_table(reasons: &[&ReasonBytes]) -> Grid {
     grid
 }
 
-/// Why there is nothing to say of a process.
+/// Returns why nothing can be reported for a process.
 fn absence(process: &Process, is_empty: bool) -> Option<String> {
     match process.sort {
         Sort::KernelThread => Some(format!(
-            "{} is a kernel thread: it has no memory of its own.",
+            "{} is a kernel thread, which has no user memory.",
             who(process)
         )),
         Sort::Zombie if is_empty => Some(format!(
@@ -293,12 +292,12 @@ fn absence(process: &Process, is_empty: bool) -> Option<String> {
     }
 }
 
-/// Name and number.
+/// Returns the name and the PID.
 fn who(process: &Process) -> String {
     format!("{} (process {})", plain(&process.command), process.pid)
 }
 
-/// What is not usual of a process.
+/// Returns a note on the word size, if it is unusual.
 pub(super) fn word_size(process: &Process) -> &'static str {
     match process.word_size {
         Ok(WordSize::Bits32) => ", 32-bit",
@@ -306,7 +305,7 @@ pub(super) fn word_size(process: &Process) -> &'static str {
     }
 }
 
-/// Whether a reason is one that a reader looks for: its evidence is shown.
+/// Returns true if the evidence of a reason is shown.
 pub(super) fn needs_evidence(code: Code, certainty: &Certainty) -> bool {
     is_small(code) || code == Code::HugeZero || *certainty != Certainty::Proved
 }

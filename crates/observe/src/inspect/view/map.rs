@@ -7,13 +7,13 @@ use hugewise_text::{Color, Style};
 
 use super::Inspection;
 
-/// Cells of one kind that stand one by one; what is longer is one cell with its count.
+/// The largest number of equal cells drawn one by one. A longer run is one cell with its count.
 const MOST_ALIKE: u64 = 24;
 
-/// Before the cells of a line.
+/// The indentation of a line of cells, in columns.
 const INDENT: usize = 2;
 
-/// What a cell can be: letter, ANSI colour, meaning.
+/// One kind of cell: letter, ANSI colour, meaning.
 pub(super) type Cell = (char, &'static str, &'static str);
 
 pub(super) const CELLS: [Cell; 8] = [
@@ -27,7 +27,7 @@ pub(super) const CELLS: [Cell; 8] = [
     ('-', "41;37", "small: the mapping does not span the range"),
 ];
 
-/// The place of a state in [`CELLS`].
+/// Returns the index of a state in [`CELLS`].
 pub(super) fn index_of(state: State) -> usize {
     match state {
         State::Huge => 0,
@@ -41,17 +41,17 @@ pub(super) fn index_of(state: State) -> usize {
     }
 }
 
-/// Cells of one judgement.
+/// The cells of one judgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells<'a> {
     pub(super) judgement: &'a Judgement,
     pub(super) count: u64,
-    /// Whether addresses that nothing maps lie before them.
+    /// True if unmapped addresses precede the cells.
     pub(super) is_behind_hole: bool,
 }
 
-/// The cells of all judgements, by rising address. Mappings that share a range share its cell: the
-/// first of them has it.
+/// Returns the cells of all judgements, by ascending address. A cell that several mappings share belongs to the first
+/// of them.
 pub(super) fn cells(inspection: &Inspection) -> impl Iterator<Item = Cells<'_>> {
     let size = inspection.space.huge_bytes.max(1);
     let judgements = inspection.judgements.iter();
@@ -71,9 +71,8 @@ pub(super) fn cells(inspection: &Inspection) -> impl Iterator<Item = Cells<'_>> 
         .filter(|cells| cells.count > 0)
 }
 
-/// The map: a line for each stretch of mappings without a hole, by rising address. Long stretches
-/// of equal cells are one cell and their count. `marked` are addresses to point at, such as those
-/// that have changed.
+/// Draws the map: one line for each contiguous block of mappings, by ascending address. A long run of equal cells is
+/// one cell and its count. `marked` are addresses to highlight, such as those that have changed.
 #[must_use]
 pub fn map(
     inspection: &Inspection,
@@ -97,7 +96,7 @@ pub fn map(
     Document::new([Section::default().with(legend).with(lines)])
 }
 
-/// What the letters mean, and the counts where there are any.
+/// Explains the letters, and the counts if there are any.
 fn legend(inspection: &Inspection, style: &Style, longest: Option<Stretch>) -> Vec<String> {
     let huge = bytes_text(inspection.space.huge_bytes);
     let title = format!("One cell is a range of {huge}:");
@@ -114,7 +113,7 @@ fn legend(inspection: &Inspection, style: &Style, longest: Option<Stretch>) -> V
     std::iter::once(title).chain(letters).chain(count).collect()
 }
 
-/// Cells of one kind in a row.
+/// Consecutive cells of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     cell: Cell,
@@ -122,14 +121,14 @@ struct Stretch {
     is_marked: bool,
 }
 
-/// Lines of cells; the last stretch waits until it is known how many alike follow.
+/// Builds lines of cells. The last run stays open until its length is known.
 struct Rows<'a> {
     style: &'a Style,
     lines: Vec<String>,
     line: String,
     used: usize,
     open: Option<Stretch>,
-    /// The longest stretch that was drawn as a count.
+    /// The longest run drawn as a count.
     longest: Option<Stretch>,
 }
 
@@ -145,7 +144,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Begins a row of mappings at an address.
+    /// Begins a new row at an address.
     fn begin(&mut self, address: u64) {
         self.end_line();
         self.lines.push(format!("{address:x}"));
@@ -186,7 +185,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds a piece of so many columns; on a new line where it would not fit.
+    /// Adds a piece of the given width, on a new line if it does not fit.
     fn put(&mut self, piece: &str, columns: usize) {
         if self.used > 0 && self.used + columns > self.style.width {
             self.lines.push(std::mem::take(&mut self.line));

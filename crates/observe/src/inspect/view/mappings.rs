@@ -1,4 +1,4 @@
-//! The mappings, each with the reason of every range.
+//! The mappings, with the reason of each range.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use hugewise_text::wrap::plain;
 use super::document::{needs_evidence, resident_text};
 use super::{Glob, Inspection};
 
-/// A section for each mapping. Those that are asked for by name are no details.
+/// Returns one section per mapping. Mappings selected by name are not details.
 pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Section> {
     let level = only.map_or(Level::Detail, |_| Level::First);
     let places = picked(&inspection.space, only);
@@ -35,7 +35,7 @@ pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Sect
     std::iter::once(fixes).chain(mappings).collect()
 }
 
-/// What makes memory huge, each once, with its reason and all memory that it is for, the most first.
+/// Returns each fix once, with its reason and all memory that it applies to, largest first.
 fn fields(inspection: &Inspection, places: &[usize]) -> Vec<Field> {
     let mut fixes: Vec<(Code, &str, u64, Option<u64>)> = Vec::new();
     let shown = places
@@ -61,7 +61,7 @@ fn fields(inspection: &Inspection, places: &[usize]) -> Vec<Field> {
     fixes.into_iter().map(field).collect()
 }
 
-/// The places of the mappings that are meant, in rising order.
+/// Returns the indices of the selected mappings, in ascending order.
 pub(super) fn picked(space: &Space, only: Option<&Glob>) -> Vec<usize> {
     let fits = |mapping: &Mapping| only.is_none_or(|glob| glob.matches(mapping));
     let all = 0..space.mappings.len();
@@ -125,7 +125,7 @@ fn certainty(certainty: &Certainty) -> String {
     }
 }
 
-/// The evidence of a judgement, and what keeps it so.
+/// Returns the evidence of a judgement, and the obstacle that keeps it so.
 pub(super) fn why(one: &Judgement) -> impl Iterator<Item = String> {
     let evidence = Some(one.evidence.join("; ")).filter(|text| !text.is_empty());
     let still = one.still.as_ref().map(|still| {
@@ -139,7 +139,7 @@ pub(super) fn why(one: &Judgement) -> impl Iterator<Item = String> {
     [evidence, still].into_iter().flatten()
 }
 
-/// The name of a mapping as it is shown.
+/// Returns the name of a mapping as displayed.
 pub(super) fn name(mapping: &Mapping) -> String {
     if mapping.name.is_empty() {
         "anonymous".to_owned()

@@ -8,10 +8,10 @@ use hugewise_text::number::counted;
 use super::Inspection;
 use super::document::word_size;
 
-/// A row: what it is, how much, and the kernel's word for it.
+/// A row: kind of memory, size, and the kernel's name for it.
 type Row = (String, Option<u64>, String);
 
-/// A detail: what the process is, and its memory by kind.
+/// Returns the detail section: properties of the process, and its memory by kind.
 pub(super) fn section(inspection: &Inspection) -> Section {
     let process = &inspection.space.process;
     let summary = &inspection.summary;
@@ -42,7 +42,7 @@ pub(super) fn section(inspection: &Inspection) -> Section {
     section
 }
 
-/// Kinds of which a process has none are left out, except for the two that everybody looks for.
+/// Returns the rows. Kinds with no memory are omitted, except for the two that every reader looks for.
 fn rows(inspection: &Inspection) -> Vec<Row> {
     let summary = &inspection.summary;
     let shared = |bytes| format!("one page of {} for all; no memory", bytes_text(bytes));
@@ -79,7 +79,7 @@ fn rows(inspection: &Inspection) -> Vec<Row> {
     rows
 }
 
-/// Folios larger than a page that no PMD maps.
+/// Folios larger than a page that are not mapped by a PMD.
 fn folios(inspection: &Inspection) -> impl Iterator<Item = Row> {
     let page = inspection.space.page_bytes;
     let folios = inspection.summary.folios.iter().flatten();

@@ -1,5 +1,5 @@
-//! What is said of one process: its memory by kind, the reason of every range, and the same in
-//! short. One [`Inspection`], several forms.
+//! Views of one process: memory by kind, the reason of every range, and a short form. All are rendered from one
+//! [`Inspection`].
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,7 @@ pub use summary::{FolioBytes, ProcessSummary, ReasonBytes};
 /// Name and version of the JSON form.
 pub const FORMAT: &str = "hugewise-inspection 1";
 
-/// One process, read once and judged. Its JSON form is complete: it can be read again and
-/// judged again elsewhere.
+/// One process, read and judged once. The JSON form is complete, so it can be read and judged again on another machine.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Inspection {
@@ -45,32 +44,32 @@ pub struct Inspection {
     pub format: String,
     /// Memory by kind, and by reason.
     pub summary: ProcessSummary,
-    /// The reason of every range, by rising address.
+    /// The reason of every range, by ascending address.
     pub judgements: Vec<Judgement>,
-    /// Mappings that look as if they had grown in steps.
+    /// Mappings that appear to have grown in steps.
     pub growth: Vec<StepwiseGrowth>,
-    /// What huge pages would cost and could be worth, where that was asked for.
+    /// The cost and possible benefit of huge pages, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
-    /// Who knows whether huge pages help the process, which its memory does not tell. It names a
-    /// command line and stays on this machine.
+    /// Knowledge from outside about whether huge pages help the process. It contains a command line, so it is not
+    /// exported from this machine.
     #[serde(skip)]
     pub benefit: Benefit,
-    /// What governed the process from outside.
+    /// The settings of the machine and of the cgroup that applied to the process.
     pub settings: Settings,
-    /// What was seen.
+    /// The address space as it was read.
     pub space: Space,
 }
 
 impl Inspection {
-    /// Judges what was read.
+    /// Judges an address space.
     #[must_use]
     pub fn of(space: Space, settings: Settings) -> Self {
         Self::worded(space, settings, &Wording::All)
     }
 
-    /// Judges what was read for one call of [`document`](Self::document) with the same choice:
-    /// evidence and fixes are there for the mappings that it shows.
+    /// Judges an address space for one call of [`document`](Self::document) with the same arguments. Only the mappings
+    /// that it shows get evidence and fixes.
     #[must_use]
     pub fn for_text(space: Space, settings: Settings, only: Option<&Glob>, level: Level) -> Self {
         let shown = match (only, level) {
@@ -80,7 +79,7 @@ impl Inspection {
         Self::worded(space, settings, &Wording::Only(shown))
     }
 
-    /// Judges what was read, without evidence and fixes.
+    /// Judges an address space, without evidence and fixes.
     #[must_use]
     pub fn in_short(space: Space, settings: Settings) -> Self {
         Self::worded(space, settings, &Wording::Only(Vec::new()))
@@ -100,7 +99,7 @@ impl Inspection {
         }
     }
 
-    /// The judgements of one mapping.
+    /// Returns the judgements of one mapping.
     pub fn of_mapping(&self, index: usize) -> &[Judgement] {
         let from = self.judgements.partition_point(|one| one.mapping < index);
         let to = self.judgements.partition_point(|one| one.mapping <= index);
@@ -108,7 +107,7 @@ impl Inspection {
     }
 }
 
-/// Whether memory with this reason is small although it is in use: what a reader looks for.
+/// Returns true if memory with this reason is small although it is in use.
 #[must_use]
 pub fn is_small(code: Code) -> bool {
     !matches!(
@@ -117,7 +116,7 @@ pub fn is_small(code: Code) -> bool {
     )
 }
 
-/// Whether memory with this reason is eligible for huge pages by all that holds now.
+/// Returns true if memory with this reason is eligible for huge pages by all current settings.
 #[must_use]
 pub fn could_be_huge(code: Code) -> bool {
     code.state() == State::Eligible

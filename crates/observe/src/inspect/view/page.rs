@@ -1,5 +1,4 @@
-//! One process as a page: what is said of it, its address space as a picture, and its mappings by
-//! what keeps them small.
+//! One process as an HTML page: a summary, a picture of its address space, and its mappings by reason.
 
 use super::{Glob, Inspection, coverage, picture};
 use hugewise_base::units::bytes_text;
@@ -8,7 +7,7 @@ use hugewise_text::page::{Page, to_page};
 use hugewise_text::wrap::plain;
 
 impl Inspection {
-    /// Draws the page; `source` is its JSON form. `only` picks mappings.
+    /// Renders the page; `source` is its JSON form, and `only` selects mappings.
     #[must_use]
     pub fn page(&self, only: Option<&Glob>, source: &[u8]) -> String {
         let process = &self.space.process;

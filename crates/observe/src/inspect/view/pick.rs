@@ -1,8 +1,7 @@
 use crate::address_space::Mapping;
 use hugewise_base::glob::{fits, is_pattern};
 
-/// A pattern for mappings: of their name, with `*` and `?`; or an address inside, in
-/// hexadecimal with `0x`.
+/// A pattern that selects mappings: by name, with `*` and `?`, or by an address inside them, in hexadecimal with `0x`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     pattern: String,
@@ -10,7 +9,7 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// A pattern as it is typed. Without a `*` or `?`, a part of the name is enough.
+    /// Parses a pattern typed by the user. Without `*` or `?`, a substring of the name matches.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let pattern = if is_pattern(text) {
@@ -26,7 +25,7 @@ impl Glob {
         }
     }
 
-    /// Whether a mapping is meant. Memory without a name is called `anonymous`.
+    /// Returns true if the pattern matches a mapping. Memory without a name is called `anonymous`.
     #[must_use]
     pub fn matches(&self, mapping: &Mapping) -> bool {
         let inside = |address| (mapping.start..mapping.end).contains(&address);

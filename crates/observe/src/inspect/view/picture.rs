@@ -1,4 +1,4 @@
-//! The address space drawn: every stretch of equal ranges with its reason where a pointer rests.
+//! The address space as an SVG picture. Pointing at a run of equal ranges shows its reason.
 
 use std::cmp::Reverse;
 
@@ -12,18 +12,18 @@ use hugewise_text::number::{count, counted};
 use hugewise_text::svg::{Anchor, Svg, WIDTH, text_width};
 
 const TITLE: &str = "Address space";
-/// Where cells begin: addresses stand before them.
+/// The left edge of the cells; addresses are written to the left of it.
 const LEFT: f64 = 110.0;
 const CELL: (f64, f64) = (12.0, 14.0);
 const LINE: f64 = 17.0;
-/// Between mappings with addresses between them that nothing maps.
+/// The space drawn for unmapped addresses between mappings.
 const HOLE: f64 = 6.0;
-/// A longer stretch is drawn this long, with its number of ranges.
+/// The longest run drawn to scale, in ranges. A longer run has this length, and shows its number of ranges.
 const LONGEST: u64 = 24;
-/// Stretches that are drawn; of more, those with the most memory.
+/// The largest number of runs drawn. If there are more, those with the most memory are drawn.
 const MOST: usize = 1500;
 
-/// The map, with a row of the table for each stretch; `only` picks mappings.
+/// Draws the map, with a table row for each run; `only` selects mappings.
 pub(super) fn figure(inspection: &Inspection, only: Option<&Glob>) -> Option<Figure> {
     let places = picked(&inspection.space, only);
     let wanted = |it: &Cells<'_>| places.binary_search(&it.judgement.mapping).is_ok();
@@ -83,7 +83,7 @@ fn table(inspection: &Inspection, drawn: &[Cells<'_>]) -> Grid {
     grid
 }
 
-/// The legend of the states that are drawn, from the top downwards; returns where it ends.
+/// Draws the legend of the states in use, downwards from the top. Returns its lower edge.
 pub(super) fn legend(svg: &mut Svg, is_drawn: impl Fn(usize) -> bool) -> f64 {
     let (mut x, mut y) = (0.0, 0.0);
     for (index, (letter, _, meaning)) in CELLS.into_iter().enumerate() {
@@ -109,7 +109,7 @@ pub(super) fn legend(svg: &mut Svg, is_drawn: impl Fn(usize) -> bool) -> f64 {
     y + LINE + 8.0
 }
 
-/// The class of a state, by its place among the cells.
+/// Returns the CSS class of a state, by its index among the cells.
 pub(super) fn class(index: usize) -> String {
     format!("s{index}")
 }
@@ -118,7 +118,7 @@ fn state(it: &Cells<'_>) -> usize {
     index_of(it.judgement.code.state())
 }
 
-/// What stands in a box, and how wide it is.
+/// Returns the text in a box, and the width of the box.
 fn label(it: &Cells<'_>) -> (String, f64) {
     let letter = CELLS[state(it)].0.to_string();
     if it.count <= LONGEST {
@@ -155,7 +155,7 @@ fn draw(inspection: &Inspection, drawn: &[Cells<'_>]) -> String {
     svg.finish(TITLE, y + LINE)
 }
 
-/// What a pointer shows: where it is, what it is, and why.
+/// Returns the tooltip: the address, the state and the reason.
 fn hover(inspection: &Inspection, it: &Cells<'_>) -> String {
     let one = it.judgement;
     let name = name(&inspection.space.mappings[one.mapping]);

@@ -13,29 +13,27 @@ use hugewise_text::wrap::{plain, shortened};
 
 use super::Inspection;
 
-/// What is said of one process among many. It holds no mappings: there may be many processes
-/// with many.
+/// The short form of one process in a list of many. It has no mappings, because many processes can have many mappings.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Brief {
-    /// Its number.
+    /// The PID.
     pub pid: u32,
-    /// Its name.
+    /// The name.
     pub command: String,
     /// Effective user id.
     pub uid: u32,
     /// Resident memory, in bytes.
     pub resident_bytes: Option<u64>,
-    /// Memory in huge pages of any sort, in bytes.
+    /// Memory in huge pages of any kind, in bytes.
     pub huge_bytes: Option<u64>,
-    /// Resident memory that is eligible for huge pages and small, in bytes.
+    /// Small resident memory that is eligible for huge pages, in bytes.
     pub could_be_huge_bytes: Option<u64>,
-    /// The reason of the most small memory.
+    /// The reason that covers the most small memory.
     pub main_reason: Option<Code>,
 }
 
 impl Brief {
-    /// The short form of an inspection; `None` for threads of the kernel and zombies, which
-    /// have no memory.
+    /// The short form of an inspection; `None` for kernel threads and zombies, which have no memory.
     #[must_use]
     pub fn of(inspection: &Inspection) -> Option<Self> {
         let process = &inspection.space.process;
@@ -51,7 +49,7 @@ impl Brief {
     }
 }
 
-/// Many processes as a table, the largest first.
+/// Renders many processes as a table, the largest first.
 #[must_use]
 pub fn several(briefs: &[Brief]) -> Document {
     let mut sorted: Vec<&Brief> = briefs.iter().collect();
@@ -84,7 +82,7 @@ pub fn several(briefs: &[Brief]) -> Document {
     Document::new([section.with(grid)])
 }
 
-/// Where the most is to be had.
+/// Names the process with the most eligible memory.
 fn most_eligible(briefs: &[Brief]) -> Option<String> {
     let eligible = |one: &Brief| one.could_be_huge_bytes.unwrap_or(0);
     let most = briefs.iter().max_by_key(|one| eligible(one))?;
@@ -100,7 +98,7 @@ fn most_eligible(briefs: &[Brief]) -> Option<String> {
     })
 }
 
-/// The same as CSV.
+/// Renders the same table as CSV.
 #[must_use]
 pub fn several_csv(briefs: &[Brief]) -> String {
     let mut csv = Csv::new(&[

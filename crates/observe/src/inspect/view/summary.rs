@@ -8,82 +8,82 @@ use crate::inspect::reasons::{Code, Judgement};
 
 use super::{could_be_huge, is_small};
 
-/// The memory of a process by kind, in bytes. `None` is what no source told.
+/// The memory of a process by kind, in bytes. `None` means that no source shows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSummary {
-    /// Address space that is mapped.
+    /// Mapped address space.
     pub mapped: u64,
-    /// Mappings.
+    /// The number of mappings.
     pub mappings: u64,
-    /// Resident memory (`Rss`): without hugetlb and zero pages.
+    /// Resident memory (`Rss`), which excludes hugetlb and zero pages.
     pub resident: Option<u64>,
     /// Anonymous memory.
     pub anonymous: Option<u64>,
-    /// In swap.
+    /// Memory in swap.
     pub swap: Option<u64>,
-    /// Anonymous memory that a PMD maps.
+    /// Anonymous memory mapped by PMDs.
     pub huge_anonymous: Option<u64>,
-    /// Shared memory that a PMD maps.
+    /// Shared memory mapped by PMDs.
     pub huge_shmem: Option<u64>,
-    /// Files that a PMD maps (Linux 5.4).
+    /// File pages mapped by PMDs (Linux 5.4).
     pub huge_file: Option<u64>,
-    /// Explicit huge pages.
+    /// Explicit huge pages (hugetlb).
     pub hugetlb: Option<u64>,
-    /// Addresses that map the shared huge zero page: no memory is behind them.
+    /// Addresses that map the shared huge zero page, which takes no memory of the process.
     pub huge_zero: Option<u64>,
     /// Addresses that map the small zero page.
     pub small_zero: Option<u64>,
-    /// Small memory by the size of its folio, where the frames were read.
+    /// Small memory by folio size, if the frames were read.
     pub folios: Option<Vec<FolioBytes>>,
-    /// Memory in huge pages that holds only zeros, from a sample of its pages.
+    /// Zero-filled memory in huge pages, estimated from a sample of their pages.
     #[serde(default)]
     pub empty_huge: Option<Estimate>,
-    /// Anonymous memory that huge pages hold beyond resident memory, at most: the process maps
-    /// only the other parts of them.
+    /// Upper bound of the anonymous memory that huge pages hold beyond resident memory. The process maps only the other
+    /// parts of these pages.
     #[serde(default)]
     pub held_unmapped: Option<u64>,
-    /// Resident memory in ranges that are eligible for huge pages by all settings, and small.
+    /// Small resident memory in ranges that are eligible for huge pages by all settings.
     pub could_be_huge: Option<u64>,
-    /// Mappings with advice for huge pages (`hg`), and against them (`nh`).
+    /// The number of mappings with advice for huge pages (`hg`), and against them (`nh`).
     pub advised: (u64, u64),
     /// Memory by reason, in the order of the reasons.
     pub reasons: Vec<ReasonBytes>,
 }
 
-/// Memory in folios of one size that no PMD maps.
+/// Memory in folios of one size that are not mapped by a PMD.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct FolioBytes {
-    /// Size of the folio, in bytes; a base page is the smallest.
+    /// The folio size, in bytes; the smallest is a base page.
     pub folio: u64,
-    /// Memory in them, in bytes.
+    /// Memory in these folios, in bytes.
     pub bytes: u64,
 }
 
-/// Ranges of one reason.
+/// The ranges with one reason.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ReasonBytes {
     /// The reason.
     pub code: Code,
-    /// Huge-page ranges, cut-off ones included.
+    /// The number of huge-page ranges, including partial ones.
     pub ranges: u64,
     /// Address space, in bytes.
     pub bytes: u64,
-    /// Memory in it, in bytes; `None` where no source told.
+    /// Resident memory in these ranges, in bytes; `None` if no source shows it.
     pub resident: Option<u64>,
 }
 
 impl ProcessSummary {
-    /// Memory in huge pages of any sort, in bytes.
+    /// Returns the memory in huge pages of any kind, in bytes.
     #[must_use]
     pub fn huge(&self) -> Option<u64> {
         let others = self.huge_file.unwrap_or(0) + self.hugetlb.unwrap_or(0);
         Some(self.huge_anonymous? + self.huge_shmem? + others)
     }
 
-    /// The reason of the most small memory.
+    /// Returns the reason that covers the most small memory.
     #[must_use]
     pub fn main_reason(&self) -> Option<Code> {
         let small = self.reasons.iter().filter(|reason| is_small(reason.code));
@@ -95,7 +95,7 @@ impl ProcessSummary {
             .map(|reason| reason.code)
     }
 
-    /// Sums up.
+    /// Sums up an address space and its judgements.
     pub(super) fn of(space: &Space, judgements: &[Judgement]) -> Self {
         let mappings = &space.mappings;
         let all = space.read_with.smaps.is_read().then(|| total(mappings));
@@ -136,8 +136,8 @@ impl ProcessSummary {
     }
 }
 
-/// The sums that a summary has, in one pass: of many mappings, each pass costs. A field that one
-/// mapping lacks has no sum.
+/// Computes all sums in one pass, because every pass over many mappings is expensive. A field that one mapping lacks
+/// has no sum.
 fn total(mappings: &[Mapping]) -> Memory {
     let none = Memory {
         file_huge: Some(0),
@@ -159,7 +159,7 @@ fn total(mappings: &[Mapping]) -> Memory {
     })
 }
 
-/// Addresses that map a zero page, huge or small.
+/// Addresses that map the huge or the small zero page, in bytes.
 fn zero_bytes(space: &Space, huge: bool) -> Option<u64> {
     if !space.read_with.page_scan.is_read() {
         return None;
@@ -172,8 +172,8 @@ fn zero_bytes(space: &Space, huge: bool) -> Option<u64> {
     Some(pages * space.page_bytes)
 }
 
-/// Memory in huge folios of which not all pages are mapped. Pieces of one aligned range belong
-/// together, whatever mappings they lie in. What a fork shares may be mapped by others.
+/// Memory in huge folios that are only partly mapped. All pieces of one aligned range are counted together, whichever
+/// mappings contain them. Memory shared by a fork can be mapped by other processes.
 fn held_unmapped(space: &Space) -> u64 {
     let huge = space.huge_bytes.max(1);
     let per_range = space.pages_per_range();
@@ -200,7 +200,7 @@ fn held_unmapped(space: &Space) -> u64 {
     held * space.page_bytes
 }
 
-/// The pages that are missing to whole huge folios.
+/// Returns the pages that complete the partly mapped huge folios.
 fn unmapped(mapped: u64, per_range: u64) -> u64 {
     mapped.next_multiple_of(per_range) - mapped
 }

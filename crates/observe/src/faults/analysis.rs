@@ -8,8 +8,8 @@ use super::shape::Counts;
 use super::space::{Area, PageState};
 use hugewise_base::histogram::durations::Durations;
 
-/// Adds events up as they come, in order of time. It holds no fault for longer than it takes to
-/// pair it; what grows with the run is a bit or three for each page, and each call chain once.
+/// Sums up events in time order. It holds a fault only until it is paired. Memory that grows with the run: one to three
+/// bits per page, and each call chain once.
 #[derive(Debug)]
 pub struct Analysis {
     pub(super) conditions: Conditions,
@@ -17,17 +17,17 @@ pub struct Analysis {
     pub(super) book: Book,
     pub(super) kinds: BTreeMap<FaultKind, Tally>,
     pub(super) processes: Processes,
-    /// By the place of the mapping in [`Processes::mappings`].
+    /// Indexed by the position of the mapping in [`Processes::mappings`].
     pub(super) mappings: Vec<Sums>,
-    /// Faults outside of every known mapping.
+    /// Faults outside every known mapping.
     pub(super) elsewhere: Sums,
     pub(super) counts: Counts,
-    /// Faults that have begun, by thread: when, and at which address.
+    /// Open faults by thread: start time and address.
     begun: HashMap<u32, (u64, u64)>,
     pub(super) threads: HashSet<u32>,
 }
 
-/// Faults and, where they could be paired, how long they took.
+/// A number of faults and, for those that were paired, their latencies.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     pub(super) faults: u64,
@@ -50,24 +50,24 @@ pub(super) struct Sums {
     pub(super) time_ns: u64,
 }
 
-/// What came, event by event.
+/// Counts of the received events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Book {
     pub(super) starts: u64,
     pub(super) minor: u64,
     pub(super) major: u64,
     pub(super) paired: u64,
-    /// Begun, and never served: a signal, or the end was lost.
+    /// Faults that began and were never served, because of a signal or because the end was lost.
     pub(super) unserved: u64,
     pub(super) lost: u64,
-    /// Faults whose call chain was taken.
+    /// Faults with a sampled call chain.
     pub(super) chains: u64,
-    /// Pages whose folio was gone before it could be asked for.
+    /// Pages whose folio was gone before it could be queried.
     pub(super) folios_missed: u64,
 }
 
 impl Analysis {
-    /// An analysis of what was watched under these conditions.
+    /// Returns an empty analysis of a program watched under these conditions.
     #[must_use]
     pub fn new(conditions: Conditions) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Analysis {
         }
     }
 
-    /// Takes the next event in.
+    /// Adds the next event.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::Fork { pid, parent, .. } if pid != parent => self.counts.fork(*parent, *pid),
@@ -103,7 +103,7 @@ impl Analysis {
         self.processes.push(event);
     }
 
-    /// Places in files that call chains went through and that have no name yet.
+    /// Returns the places in files that occur in call chains and have no name yet.
     #[must_use]
     pub fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
         self.processes.code.nameless()
@@ -155,13 +155,13 @@ impl Analysis {
             .unwrap_or(&mut self.elsewhere)
     }
 
-    /// Whether a folio should have been told and was not.
+    /// Returns true if the folio size should have been reported and is missing.
     fn folio_is_missing(&self, served: &Served) -> bool {
         let asked = !self.conditions.folio_sizes.is_empty() && self.conditions.folios.is_yes();
         asked && served.folio_bytes.is_none()
     }
 
-    /// How long it took, where its beginning was seen.
+    /// Returns the latency, if the start was seen.
     fn pair(&mut self, served: &Served) -> Option<u64> {
         let (begun_ns, address) = self.begun.remove(&served.tid)?;
         if address != served.address {
@@ -180,7 +180,7 @@ impl Analysis {
         (area, space.state(served.address, self.processes.units))
     }
 
-    /// The number of its call chain, where that was taken.
+    /// Returns the index of the call chain, if it was sampled.
     fn chain(&mut self, served: &Served, time_ns: u64) -> Option<usize> {
         if served.stands_for == 0 {
             return None;
@@ -203,7 +203,7 @@ impl Analysis {
         chain: Option<usize>,
     ) {
         let again = matches!(kind, FaultKind::Again | FaultKind::AfterZero);
-        // Where zero pages are known, anything else that was there before was given back.
+        // If zero pages are known, any other earlier page was given back.
         let after_read = state.zero || !self.conditions.physical.is_yes();
         if after_read && (again || kind == FaultKind::Huge && state.seen) {
             let doubles = &mut self.counts.doubles;

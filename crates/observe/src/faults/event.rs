@@ -1,22 +1,22 @@
-//! What is seen while a program runs: one [`Event`] per thing that the kernel told.
+//! The events of a running program, one [`Event`] per kernel record.
 //!
-//! A recording is a file of them, one JSON document per line. Live and replayed events go
-//! through the same [`Analysis`](super::Analysis).
+//! A recording is a file of events, one JSON document per line. Live and replayed events go through the same
+//! [`Analysis`](super::Analysis).
 
 use serde::{Deserialize, Serialize};
 
 use hugewise_base::missing::{Fact, Missing};
 use hugewise_experiment::run::trial::Outcome;
 
-/// One thing that the kernel told, or that frames it.
+/// One record from the kernel, or the first or last record of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// The first of a recording: where, what, and how it was watched.
+    /// The first event of a recording: the machine, the subject, and how it was watched.
     Begin(Box<Conditions>),
-    /// A range of addresses came into being, or changed.
+    /// A range of addresses was mapped, or changed.
     Map(Map),
-    /// A process became another program: all its mappings are gone.
+    /// A process executed another program, so all its mappings are gone.
     Exec {
         /// Nanoseconds of the monotonic clock.
         time_ns: u64,
@@ -25,22 +25,22 @@ pub enum Event {
         /// Its new short name.
         name: String,
     },
-    /// Where brk(2) of a process begins: the first such mapping has no name of its own.
+    /// The start of the brk(2) heap of a process. The first such mapping has no name.
     Heap {
         /// Nanoseconds of the monotonic clock.
         time_ns: u64,
         /// Process.
         pid: u32,
-        /// The first address.
+        /// The start address.
         address: u64,
     },
-    /// A process or a thread was born.
+    /// A process or a thread was created.
     Fork {
         /// Nanoseconds of the monotonic clock.
         time_ns: u64,
-        /// Process; that of the parent for a thread.
+        /// Process ID; for a thread, that of its process.
         pid: u32,
-        /// Process of the parent.
+        /// Process ID of the parent.
         parent: u32,
         /// Thread.
         tid: u32,
@@ -54,7 +54,7 @@ pub enum Event {
         /// Thread.
         tid: u32,
     },
-    /// The kernel began to handle a fault (`PERF_COUNT_SW_PAGE_FAULTS`).
+    /// The kernel started to handle a fault (`PERF_COUNT_SW_PAGE_FAULTS`).
     Start {
         /// Nanoseconds of the monotonic clock.
         time_ns: u64,
@@ -62,31 +62,31 @@ pub enum Event {
         pid: u32,
         /// Thread.
         tid: u32,
-        /// The address that was touched.
+        /// The faulting address.
         address: u64,
     },
     /// A fault was served (`PERF_COUNT_SW_PAGE_FAULTS_MIN` and `_MAJ`).
     End(Box<Served>),
-    /// The ring was full: this many events are not here.
+    /// Events lost because the ring buffer was full.
     Lost {
-        /// How many.
+        /// The number of lost events.
         count: u64,
     },
-    /// What an address inside a file is called.
+    /// The name of an address in a file.
     Symbol {
         /// The file.
         file: String,
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
         /// Innermost inlined function first.
         frames: Vec<Symbol>,
     },
-    /// The last of a recording: counts from other sources.
+    /// The last event of a recording: counts from other sources.
     Closing(Box<Closing>),
 }
 
 impl Served {
-    /// How much memory came with it, in bytes, as far as the event tells.
+    /// The memory that the event added, in bytes, as far as it shows.
     #[must_use]
     pub fn bytes(&self, page_bytes: u64) -> u64 {
         let mapped = self.page_bytes.unwrap_or(page_bytes);
@@ -95,7 +95,7 @@ impl Served {
 }
 
 impl Event {
-    /// When it happened, where it has a time.
+    /// The time of the event, if it has one.
     #[must_use]
     pub fn time_ns(&self) -> Option<u64> {
         match self {
@@ -115,11 +115,11 @@ impl Event {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// Version of the program that recorded.
+    /// Version of the recording program.
     pub hugewise: String,
     /// The command or the process, as the user named it.
     pub subject: String,
-    /// When it began, in milliseconds since 1970 (UTC).
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// Kernel release.
     pub kernel: String,
@@ -127,46 +127,46 @@ pub struct Conditions {
     pub hypervisor: Option<String>,
     /// Size of a base page, in bytes.
     pub page_bytes: u64,
-    /// Size of a page that a PMD maps, in bytes, where the kernel has them.
+    /// Size of a page mapped by a PMD, in bytes, if the kernel supports such pages.
     pub pmd_bytes: Option<u64>,
-    /// Sizes of anonymous folios between the two, in bytes, that are not switched off.
+    /// Sizes of the enabled anonymous folios between these two, in bytes.
     pub folio_sizes: Vec<u64>,
-    /// Whether faults in kernel mode were seen too.
+    /// The processor modes in which faults were seen.
     pub modes: Modes,
-    /// Whether each fault says the size of the page that maps its address (Linux 5.11).
+    /// Yes if each fault reports the size of the page that maps its address (Linux 5.11).
     pub page_size: Known,
-    /// Whether each fault says its physical address, which the zero pages lack.
+    /// Yes if each fault reports its physical address. Zero pages do not have one.
     pub physical: Known,
-    /// Whether the huge zero page is told from other huge pages.
+    /// Yes if the huge zero page can be distinguished from other huge pages.
     pub huge_zero: Known,
-    /// Whether each fault says the size of the folio it made, where there are several sizes.
+    /// Yes if each fault reports the size of its folio. Matters only if several sizes are enabled.
     pub folios: Known,
-    /// Every how many faults were looked at; 1 is all of them.
+    /// The sampling period: one in this many faults is recorded; 1 records all faults.
     pub every: u64,
 }
 
-/// In which modes faults were seen.
+/// The processor modes in which faults are seen.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Modes {
     /// User mode and kernel mode.
     All,
-    /// User mode only: a fault in the midst of a system call is not seen.
+    /// User mode only: faults inside system calls are not seen.
     User,
 }
 
-/// Whether something is known of every fault.
+/// The availability of a value for every fault.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Known {
-    /// Of every one.
+    /// Known for every fault.
     Yes,
-    /// Of none, and why.
+    /// Known for no fault, with the reason.
     No(Missing),
 }
 
 impl Known {
-    /// Whether it is.
+    /// Returns true if it is known.
     #[must_use]
     pub fn is_yes(&self) -> bool {
         *self == Self::Yes
@@ -183,19 +183,19 @@ pub struct Map {
     pub pid: u32,
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after the range.
     pub end: u64,
-    /// Where in the file it begins, in bytes.
+    /// Offset of the start in the file, in bytes.
     pub offset: u64,
     /// `PROT_READ` (1), `PROT_WRITE` (2), `PROT_EXEC` (4).
     pub protection: u32,
-    /// Whether writes are private to the process (`MAP_PRIVATE`).
+    /// Private (`MAP_PRIVATE`) or shared.
     pub sharing: Sharing,
-    /// What the kernel calls it: a path, `[heap]`, `[stack]`, `//anon`.
+    /// The kernel's name: a path, `[heap]`, `[stack]`, `//anon`.
     pub name: String,
 }
 
-/// Whether a mapping's writes are its own.
+/// How a mapping shares its writes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
@@ -207,7 +207,7 @@ pub enum Sharing {
     Hugetlb,
 }
 
-/// A fault that was served.
+/// A served fault.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Served {
@@ -217,24 +217,24 @@ pub struct Served {
     pub pid: u32,
     /// Thread.
     pub tid: u32,
-    /// The address that was touched.
+    /// The faulting address.
     pub address: u64,
-    /// Whether it waited for I/O.
+    /// Major if the fault waited for I/O.
     pub weight: Weight,
-    /// Size of the page that maps the address since then, in bytes.
+    /// Size of the page that maps the address after the fault, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// Physical address; `Some(0)` where the page is one of the zero pages.
+    /// Physical address; `Some(0)` for a zero page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<u64>,
-    /// Size of the anonymous folio that the page is part of, in bytes.
+    /// Size of the anonymous folio that contains the page, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folio_bytes: Option<u64>,
-    /// Where the program was, innermost first; addresses of the program.
+    /// The call chain in the program, innermost first, as addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<u64>,
-    /// How many faults its call chain stands for: 1 where that of every fault is taken, N where
-    /// that of one in N is, 0 where this one's was not.
+    /// The number of faults that the call chain represents: 1 if every chain is sampled, N if one in N is, 0 if this
+    /// fault's chain was not sampled.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub stands_for: u64,
 }
@@ -259,13 +259,13 @@ fn is_none(number: &u32) -> bool {
     *number == 0
 }
 
-/// Whether a fault waited for I/O.
+/// Fault weight: minor, or major if it waited for I/O.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// It did not (`PERF_COUNT_SW_PAGE_FAULTS_MIN`).
+    /// No I/O (`PERF_COUNT_SW_PAGE_FAULTS_MIN`).
     Minor,
-    /// It did (`_MAJ`).
+    /// Waited for I/O (`_MAJ`).
     Major,
 }
 
@@ -275,13 +275,13 @@ pub enum Weight {
 pub struct Symbol {
     /// Its name.
     pub name: String,
-    /// `file:line`, where debug information tells.
+    /// `file:line`, from debug information if available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl Symbol {
-    /// File and line: an empty file where nothing tells, 0 where only the line is missing.
+    /// File and line: an empty file if both are unknown, line 0 if only the line is.
     pub(super) fn file_and_line(&self) -> (&str, u64) {
         let place = self.place.as_deref().unwrap_or_default();
         let split = place.rsplit_once(':');
@@ -290,26 +290,26 @@ impl Symbol {
     }
 }
 
-/// Counts from sources other than the samples, and how it ended.
+/// Counts from sources other than the samples, and the outcome.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Closing {
     /// How long the program was watched, in nanoseconds.
     pub wall_ns: u64,
-    /// How the command ended; `None` for a process that was there before, or when interrupted.
+    /// How the command ended; `None` for a process that already ran, or if interrupted.
     pub outcome: Option<Outcome>,
-    /// Processes that the command left running when it ended; they were ended.
+    /// Processes that the command left running. They were terminated.
     #[serde(default, skip_serializing_if = "is_none")]
     pub outlived: u32,
-    /// The values of the perf counters.
+    /// The final values of the perf counters.
     pub counted: Counted,
-    /// What the kernel's own accounting says (`ru_minflt`, `ru_majflt`, or `/proc/PID/stat`).
+    /// Faults by the accounting of the kernel (`ru_minflt`, `ru_majflt`, or `/proc/PID/stat`).
     #[serde(with = "hugewise_base::missing::fact")]
     pub accounted: Fact<Accounted>,
-    /// Processor time in kernel mode of the command, in nanoseconds.
+    /// CPU time of the command in kernel mode, in nanoseconds.
     #[serde(with = "hugewise_base::missing::fact")]
     pub system_ns: Fact<u64>,
-    /// Processor time that watching took in this program, in nanoseconds.
+    /// CPU time of this program for watching, in nanoseconds.
     pub own_cpu_ns: u64,
 }
 
@@ -317,18 +317,18 @@ pub struct Closing {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// Faults begun.
+    /// Faults started.
     pub starts: u64,
-    /// Served without I/O.
+    /// Faults served without I/O.
     pub minor: u64,
-    /// Served with I/O.
+    /// Faults served with I/O.
     pub major: u64,
-    /// Samples that found the ring full (`PERF_FORMAT_LOST`, Linux 6.0).
+    /// Samples lost because the ring buffer was full (`PERF_FORMAT_LOST`, Linux 6.0).
     pub lost: Option<u64>,
 }
 
 impl Counted {
-    /// Faults served.
+    /// Returns the number of served faults.
     #[must_use]
     pub fn served(self) -> u64 {
         self.minor + self.major

@@ -9,28 +9,28 @@ use super::analysis::Analysis;
 use super::event::Symbol;
 use super::stacks::{CallChain, Weigh};
 
-/// Version of the processed format. Newer viewers upgrade it; older ones refuse what is newer.
+/// Version of the processed format. Newer viewers upgrade it; older ones reject newer versions.
 const PROCESSED_VERSION: u32 = 60;
-/// Version of the format of Firefox itself at that time, which viewers want to see too.
+/// Version of the Gecko format at that time, which viewers also require.
 const GECKO_VERSION: u32 = 31;
-/// Category of every function, among the two that a profile lists.
+/// Category of every function, an index into the two categories of the profile.
 const CODE: u32 = 1;
 
-/// What a profile says once and names by number, from 0.
+/// Values that the profile stores once and references by index, from 0.
 #[derive(Default)]
 struct Tables {
     strings: Numbered<String>,
-    /// Files, as numbers of strings.
+    /// Files, as string indices.
     sources: Numbered<usize>,
-    /// Name as number of a string, and source.
+    /// Name as a string index, and source.
     functions: Numbered<(usize, Option<usize>)>,
     /// Function and line.
     frames: Numbered<(usize, Option<u64>)>,
-    /// Frame and the stack that called it.
+    /// Frame and parent stack.
     stacks: Numbered<(usize, Option<usize>)>,
 }
 
-/// Things, each once, by the number at which it first came.
+/// Distinct values, each with the index at which it first occurred.
 struct Numbered<T> {
     things: Vec<T>,
     known: HashMap<T, usize>,
@@ -58,7 +58,7 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
         self.things.iter().map(column).collect()
     }
 
-    /// A column that says the same of everything.
+    /// A column with the same value in every row.
     fn same<C: Clone>(&self, value: C) -> Vec<C> {
         vec![value; self.things.len()]
     }
@@ -76,7 +76,7 @@ impl Tables {
         self.frames.number((function, (line > 0).then_some(line)))
     }
 
-    /// The stack of a chain; `None` where it has no functions. Callers come first.
+    /// Returns the stack of a chain, callers first; `None` if it has no functions.
     fn stack(&mut self, chain: &CallChain) -> Option<usize> {
         chain.functions.iter().rev().fold(None, |caller, symbol| {
             let frame = self.frame(symbol);
@@ -129,8 +129,8 @@ impl Tables {
 }
 
 impl Analysis {
-    /// The call chains as a profile of the Firefox Profiler (JSON): a thread for each program, a
-    /// sample for each chain, weighed by `weigh`. `None` before the end came.
+    /// Exports the call chains for the Firefox Profiler (JSON): a thread per program, a sample per chain, weighted by
+    /// `weigh`. `None` before the closing event.
     #[must_use]
     pub fn firefox(&self, weigh: Weigh) -> Option<String> {
         self.closing.as_ref()?;
@@ -175,7 +175,7 @@ fn meta() -> Value {
         "usesOnlyOneStackType": true,
         "sourceCodeIsNotOnSearchfox": true,
         "markerSchema": [],
-        // A grey one is the viewer's default.
+        // Grey is the default category of the viewer.
         "categories": [
             { "name": "Other", "color": "grey", "subcategories": ["Other"] },
             { "name": "Code", "color": "blue", "subcategories": ["Other"] },
@@ -183,8 +183,8 @@ fn meta() -> Value {
     })
 }
 
-/// Chains are sums, which have no moment: they stand one after another on the viewer's axis of
-/// time, each as long as it weighs.
+/// Chains are sums without a point in time. They are placed one after another on the time axis of the viewer, each as
+/// long as its weight.
 fn samples<'a>(
     chains: impl Iterator<Item = &'a CallChain>,
     weigh: Weigh,
@@ -214,7 +214,7 @@ fn samples<'a>(
     })
 }
 
-/// Nanoseconds as milliseconds, faults as they are.
+/// Converts nanoseconds to milliseconds; leaves faults unchanged.
 fn on_the_axis(weight: u64, weigh: Weigh) -> Value {
     match weigh {
         Weigh::Time => json!(weight as f64 / 1e6),

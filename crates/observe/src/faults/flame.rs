@@ -1,5 +1,4 @@
-//! A flame graph: one SVG file that needs nothing else, and can be zoomed and searched where
-//! scripts are allowed.
+//! A flame graph as one self-contained SVG file. It can be zoomed and searched if scripts are allowed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,21 +10,21 @@ use hugewise_text::grid::Grid;
 use hugewise_text::number::counted;
 use hugewise_text::{svg, xml_escaped};
 
-/// Width of the drawing as a file of its own, in its own units.
+/// Width of the stand-alone drawing, in SVG units.
 const WIDTH: f64 = 1200.0;
 /// Height of a function's box.
 const ROW: f64 = 17.0;
-/// Room for the title above.
+/// Space for the title above the graph.
 const TOP: f64 = 44.0;
-/// Boxes narrower than this are left out: nobody could see them. A page cannot be zoomed into.
+/// Narrower boxes are omitted, because they would be invisible. A page cannot be zoomed into.
 const NARROWEST: f64 = 0.3;
 const NARROWEST_OF_PAGE: f64 = 2.0;
-/// Functions in the table behind it.
+/// Functions in the table below the graph.
 const ROWS: usize = 40;
 /// Average width of a character.
 const CHARACTER: f64 = 6.6;
 
-/// A function under its caller.
+/// A function called from its parent node.
 #[derive(Default)]
 struct Node {
     weight: u64,
@@ -54,7 +53,7 @@ pub fn render_flame(folded: &BTreeMap<String, u64>, title: &str, weigh: Weigh) -
     svg
 }
 
-/// The same for a page, with the functions behind it.
+/// Draws the graph for a page, with a table of the functions.
 #[must_use]
 pub(super) fn figure(folded: &BTreeMap<String, u64>, weigh: Weigh) -> Option<Figure> {
     let root = tree(folded);
@@ -89,7 +88,7 @@ pub(super) fn figure(folded: &BTreeMap<String, u64>, weigh: Weigh) -> Option<Fig
     })
 }
 
-/// The functions that weigh most, each once: with its callees, and alone.
+/// Returns the heaviest functions, each once: weight with callees, and self weight.
 fn table(root: &Node, weigh: Weigh) -> Grid {
     let mut functions = BTreeMap::new();
     root.add_to(&mut functions, &mut Vec::new());
@@ -109,8 +108,8 @@ fn table(root: &Node, weigh: Weigh) -> Grid {
 }
 
 impl Node {
-    /// Adds the weight of every function: with callees, where no caller of it is the same
-    /// function, and alone.
+    /// Adds the weight of every function: the self weight, and the weight with callees unless the same function is
+    /// among its callers.
     fn add_to<'a>(&'a self, sums: &mut BTreeMap<&'a str, (u64, u64)>, callers: &mut Vec<&'a str>) {
         for (name, callee) in &self.callees {
             let below: u64 = callee.callees.values().map(|node| node.weight).sum();
@@ -127,7 +126,7 @@ impl Node {
 }
 
 impl Weigh {
-    /// A weight in words.
+    /// Formats a weight.
     fn text(self, weight: u64) -> String {
         match self {
             Self::Time => duration(weight),
@@ -149,7 +148,7 @@ fn tree(folded: &BTreeMap<String, u64>) -> Node {
     root
 }
 
-/// How many functions of at least this weight stand upon each other.
+/// Returns the depth of the deepest stack of functions that have at least this weight.
 fn deepest(node: &Node, least: u64) -> usize {
     let callees = node.callees.values().filter(|it| it.weight >= least);
     1 + callees.map(|it| deepest(it, least)).max().unwrap_or(0)
@@ -221,7 +220,7 @@ impl Artist<'_> {
     }
 }
 
-/// As much of a name as fits into a box.
+/// Truncates a name to the width of a box.
 fn fitting(name: &str, width: f64) -> String {
     let fits = name.chars().count() as f64 * CHARACTER + 6.0 <= width;
     if fits {
@@ -242,7 +241,7 @@ fn fitting(name: &str, width: f64) -> String {
     text + ".."
 }
 
-/// A warm colour that is the same for the same name in every drawing (FNV-1a).
+/// A warm colour, derived from the name (FNV-1a), so it is the same in every drawing.
 fn colour(name: &str) -> String {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -316,7 +315,7 @@ mod tests {
         assert!(svg.contains("fill&lt;T&gt;: 750 faults, 75.0 %"), "{svg}");
         assert!(svg.contains("\u{fffd}odd&quot;&amp;: 250 faults, 25.0 %"));
         assert!(svg.contains("<title>faults &amp; time</title>"));
-        // The name space is a name, not an address that anybody asks.
+        // The XML namespace is a name; nothing is fetched from it.
         let links = svg.matches("http").count();
         assert_eq!((links, svg.matches("<g class").count()), (1, 5));
     }

@@ -5,54 +5,53 @@ use super::event::{Conditions, Served, Sharing, Weight};
 use super::space::{Area, PageState};
 use hugewise_base::units::bytes_text;
 
-/// What a fault did.
+/// The kind of a fault.
 ///
-/// The kernel tells the size of the page that maps the address afterwards, and, to the
-/// privileged, whether it is a zero page; the mapping tells whose memory it is; earlier faults
-/// tell whether there was a page before. Nobody tells whether the fault was a read or a write.
+/// After the fault the kernel reports the size of the page that maps the address and, to privileged users, whether it is
+/// a zero page. The mapping shows the owner of the memory. Earlier faults show whether there was a page before. No source
+/// distinguishes reads from writes.
 #[derive(
     Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FaultKind {
-    /// A page of anonymous memory where none was. Where zero pages cannot be told apart, one of
-    /// them instead; where folios are switched on, a larger one perhaps.
+    /// A new page of anonymous memory. Includes zero pages if they cannot be distinguished, and larger folios if these
+    /// are enabled and not reported.
     Page,
     /// An anonymous folio larger than a page and smaller than a huge page, in bytes.
     Folio(u64),
-    /// Anonymous memory that a PMD maps.
+    /// Anonymous memory mapped by a PMD.
     Huge,
-    /// The zero page: something was read that had never been written.
+    /// The zero page: a read of memory that was never written.
     ZeroPage,
     /// The huge zero page.
     HugeZero,
-    /// A write where the zero page was.
+    /// A write to an address that mapped the zero page.
     AfterZero,
-    /// A page that had been there before: memory that was given back (`MADV_DONTNEED`, a smaller
-    /// heap) and is used again, or, where zero pages cannot be told apart, a write where a read
-    /// had mapped one.
+    /// A page that was present before. Its memory was given back (`MADV_DONTNEED`, a smaller heap) and is used again.
+    /// If zero pages cannot be distinguished, also a write after a read.
     Again,
-    /// The first touch of anonymous memory since a fork that may have shared it: a copy, or
-    /// the taking over of the last copy.
+    /// The first touch of anonymous memory since a fork that may have shared it. The fault copies the page, or reuses
+    /// the last copy.
     Copy,
     /// A page of a file, or a private copy of one at its first touch.
     File,
-    /// A page of a private file mapping that had been there before: its copy on write.
+    /// A page of a private file mapping that was present before: its copy on write.
     FileCopy,
-    /// Memory that processes share.
+    /// Memory shared between processes.
     Shared,
     /// A page of a hugetlb pool.
     Hugetlb,
-    /// It waited for I/O.
+    /// A fault that waited for I/O.
     Major,
-    /// In a mapping that nothing announced: it was there before the watching began and could
-    /// not be read, or was moved by mremap(2).
+    /// A fault in an unknown mapping. It existed before the watch began and could not be read, or was moved by
+    /// mremap(2).
     Unknown,
 }
 
 impl FaultKind {
-    /// What a fault in `area` did, when its page was in `state` before.
+    /// Returns the kind of a fault in `area`, from the earlier `state` of its page.
     #[must_use]
     pub(super) fn of(
         served: &Served,
@@ -92,13 +91,13 @@ impl FaultKind {
         }
     }
 
-    /// The name in JSON and CSV.
+    /// Returns the name in JSON and CSV.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What people read, with as much doubt as the conditions leave.
+    /// Returns the label for people. It is as uncertain as the conditions require.
     #[must_use]
     pub fn label(self, conditions: &Conditions) -> String {
         let page = bytes_text(conditions.page_bytes);

@@ -2,36 +2,36 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_base::histogram::Histogram;
 
-/// Each power of two is cut into 2^5 parts: a quantile is at most 3 % too long.
+/// Each power of two is divided into 2^5 parts, so a quantile is at most 3 % too long.
 pub(super) const BITS: u32 = 5;
 
-/// The quantiles that are shown, in nanoseconds, each at most 3 % too long.
+/// The displayed quantiles, in nanoseconds, each at most 3 % too long.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Quantiles {
-    /// Half of all are at most as long.
+    /// The median.
     pub p50_ns: u64,
-    /// 90 %.
+    /// The 90th percentile.
     pub p90_ns: u64,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     #[serde(alias = "p999_ns")]
     pub p99_9_ns: u64,
-    /// The longest, exactly.
+    /// The exact maximum.
     pub max_ns: u64,
 }
 
 /// A bar of a histogram by powers of two.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Bar {
-    /// The shortest that belongs here; the longest is one less than the double.
+    /// The lower bound. The upper bound is twice this value, exclusive.
     pub from_ns: u64,
-    /// How many.
+    /// The number of faults.
     pub count: u64,
 }
 
 impl Quantiles {
-    /// Those of a histogram; `None` where nothing is in it.
+    /// Computes the quantiles of a histogram; `None` if it is empty.
     #[must_use]
     pub fn of(histogram: &Histogram) -> Option<Self> {
         Some(Self {
@@ -44,7 +44,7 @@ impl Quantiles {
     }
 }
 
-/// By powers of two, from the shortest to the longest, with empty ones between.
+/// Returns bars by powers of two in ascending order, including empty ones in between.
 pub(super) fn bars(histogram: &Histogram) -> Vec<Bar> {
     let rows = histogram.nano_rows().into_iter();
     rows.map(|row| Bar {

@@ -1,12 +1,13 @@
-//! Page faults, one by one: from what the kernel tells of each to what is said of all.
+//! Page faults: from single kernel events to a summary.
 //!
-//! [`Event`](crate::faults::Event)s go into an [`Analysis`](crate::faults::Analysis) in order of time. It pairs
-//! beginnings with ends, says of each fault what [`FaultKind`](crate::faults::FaultKind) it was, and counts
-//! the [`Shape`](crate::faults::Shape)s that have a name. What comes out is a
-//! [`FaultSummary`](crate::faults::FaultSummary), which is the same for a live run and for a recording.
+//! [`Event`](crate::faults::Event)s go into an [`Analysis`](crate::faults::Analysis) in time order. It pairs starts
+//! with ends, assigns each fault a [`FaultKind`](crate::faults::FaultKind), and counts the known
+//! [`Shape`](crate::faults::Shape)s. The result is a [`FaultSummary`](crate::faults::FaultSummary), which is the same
+//! for a live run and for a recording.
 //!
 //! To add a kind of fault, add a variant to `kind.rs`. To add a shape, add a variant to `shape.rs`, its counting to
-//! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known stream in `tests/faults/kinds.rs` and a workload in the laboratory.
+//! `analysis.rs`, and its sentence to `sentences.rs`. Both need a known event stream in `tests/faults/kinds.rs` and a
+//! workload in the laboratory.
 
 mod analysis;
 mod document;
@@ -17,15 +18,15 @@ mod kind;
 mod latency;
 mod page;
 mod pprof;
-/// The processes that events tell of: their names, their address spaces, and the code in them.
+/// Processes reconstructed from events: names, address spaces, and code.
 pub mod processes;
 mod reading;
 mod reconcile;
 mod sentences;
 mod shape;
-/// An address space, as far as events tell of it.
+/// An address space reconstructed from events.
 pub mod space;
-/// Call chains, each kept once.
+/// Call chains, each stored once.
 pub mod stacks;
 mod summary;
 mod unwatched;

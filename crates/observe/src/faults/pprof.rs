@@ -8,7 +8,7 @@ use super::event::Symbol;
 use super::stacks::{CallChain, Weigh};
 use hugewise_base::gzip::gzip;
 
-/// Numbers of the fields of a profile.
+/// Field numbers of a profile.
 mod profile_field {
     pub(super) const SAMPLE_TYPE: u64 = 1;
     pub(super) const SAMPLE: u64 = 2;
@@ -19,7 +19,7 @@ mod profile_field {
     pub(super) const DEFAULT_SAMPLE_TYPE: u64 = 14;
 }
 
-/// A message of protobuf.
+/// A protobuf message.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -49,7 +49,7 @@ impl Message {
         self.bytes(field, &packed.0);
     }
 
-    /// A message whose fields are numbers, counted from 1.
+    /// A message whose fields are integers, numbered from 1.
     fn record(&mut self, field: u64, fields: &[(u64, u64)]) {
         let mut record = Self::default();
         for &(field, number) in fields {
@@ -59,7 +59,7 @@ impl Message {
     }
 }
 
-/// What a profile says once and names by number.
+/// Values that the profile stores once and references by number.
 #[derive(Default)]
 struct Tables {
     strings: Vec<String>,
@@ -69,7 +69,7 @@ struct Tables {
     known_places: HashMap<Place, u64>,
 }
 
-/// A function, its file and a line, as numbers of strings and as a line.
+/// A function, its file and a line: two string indices and a line number.
 type Place = (u64, u64, u64);
 
 impl Tables {
@@ -83,7 +83,7 @@ impl Tables {
         number
     }
 
-    /// Places are numbered from 1: 0 is none.
+    /// Places are numbered from 1; 0 means none.
     fn place(&mut self, symbol: &Symbol) -> u64 {
         let (file, line) = symbol.file_and_line();
         let place = (self.string(&symbol.name), self.string(file), line);
@@ -96,8 +96,8 @@ impl Tables {
 }
 
 impl Analysis {
-    /// The call chains as a profile of pprof, packed by gzip, with two values for each: faults, and
-    /// nanoseconds in them. `weigh` is the one that is shown first. `None` before the end came.
+    /// Exports the call chains for pprof, compressed with gzip, with two values each: faults, and nanoseconds in them.
+    /// `weigh` is shown by default. `None` before the closing event.
     #[must_use]
     pub fn pprof(&self, weigh: Weigh) -> Option<Vec<u8>> {
         let duration_ns = self.closing.as_ref()?.wall_ns;
@@ -109,7 +109,7 @@ impl Analysis {
 fn render(chains: &[CallChain], weigh: Weigh, duration_ns: u64) -> Vec<u8> {
     let mut profile = Message::default();
     let mut tables = Tables::default();
-    // The first string of a profile is the empty one.
+    // The first string of a profile must be empty.
     tables.string("");
     let faults = (tables.string("faults"), tables.string("count"));
     let time = (tables.string("time"), tables.string("nanoseconds"));
@@ -151,7 +151,7 @@ fn sample(chain: &CallChain, program: u64, tables: &mut Tables) -> Message {
     sample
 }
 
-/// A location is a line of a function here: what was inlined is a frame of its own.
+/// Each location is one line of one function. Inlined functions are separate frames.
 fn location(number: u64, line: u64) -> Message {
     let mut location = Message::default();
     location.number(1, number);
@@ -184,7 +184,7 @@ mod tests {
             let found = profile.windows(part.len()).any(|bytes| bytes == part);
             assert!(found, "{part:x?} in {profile:x?}");
         }
-        // The duration, and `faults` as what is shown.
+        // The duration, and `faults` as the default value.
         assert!(profile.ends_with(&[0x50, 9, 0x70, 1]));
     }
 }

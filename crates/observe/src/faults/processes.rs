@@ -5,7 +5,7 @@ use super::space::{Area, EventSpace, Units};
 use super::stacks::Stacks;
 use super::unwatched::{Unwatched, Withdrawals};
 
-/// The processes that events tell of: their names, their address spaces, and the code in them.
+/// Processes reconstructed from events: names, address spaces, and code.
 #[derive(Debug)]
 pub struct Processes {
     /// Sizes of a page and of a block.
@@ -13,14 +13,13 @@ pub struct Processes {
     spaces: HashMap<u32, EventSpace>,
     programs: HashMap<u32, String>,
     withdrawals: Withdrawals,
-    /// All mappings that ever were, in the order in which they came; [`Area::tally`] is a place
-    /// in it.
+    /// All mappings ever seen, in order of appearance; [`Area::tally`] is an index into it.
     pub mappings: Vec<FaultedMapping>,
     /// Call chains, and the names in them.
     pub code: Stacks,
 }
 
-/// A mapping at its widest, and all that grew out of it.
+/// A mapping at its largest extent, including all that grew out of it.
 #[derive(Clone, Debug)]
 pub struct FaultedMapping {
     /// Process.
@@ -29,16 +28,16 @@ pub struct FaultedMapping {
     pub start: u64,
     /// First address after it.
     pub end: u64,
-    /// Path or name, as the kernel tells it.
+    /// Path or name, as the kernel reports it.
     pub name: String,
-    /// Its memory is no file's.
+    /// True if no file backs the memory.
     pub anonymous: bool,
     /// Private or shared.
     pub sharing: Sharing,
 }
 
 impl Processes {
-    /// Knows no process yet.
+    /// Starts without any process.
     #[must_use]
     pub fn new(page_bytes: u64, pmd_bytes: Option<u64>) -> Self {
         let page_bytes = page_bytes.max(1);
@@ -55,7 +54,7 @@ impl Processes {
         }
     }
 
-    /// Takes in what an event tells of processes; the others tell nothing of them.
+    /// Updates the processes from an event. Events about other subjects are ignored.
     pub fn push(&mut self, event: &Event) {
         self.withdrawals.push(event);
         match event {
@@ -69,8 +68,8 @@ impl Processes {
                 self.spaces.entry(*pid).or_default().heap = Some(*address);
             }
             Event::Fork { pid, parent, .. } if pid != parent => self.fork(*pid, *parent),
-            // The first thread may end before the others; then its space comes again with the
-            // next mapping only. That is rare, and the memory of dead processes is not.
+            // If the first thread ends before the others, its space reappears only with the next mapping. That is rare,
+            // while memory for dead processes would add up.
             Event::Exit { pid, tid, .. } if pid == tid => {
                 self.spaces.remove(pid);
                 self.code.forget(*pid);
@@ -119,13 +118,13 @@ impl Processes {
         self.code.forget(pid);
     }
 
-    /// Returns the programs whose events the kernel took away at their exec.
+    /// Returns the programs whose events stopped at their exec.
     #[must_use]
     pub fn unwatched(&self) -> Vec<Unwatched> {
         self.withdrawals.unwatched()
     }
 
-    /// Returns the number of pages in all mappings that ever were.
+    /// Returns the number of pages in all mappings ever seen.
     #[must_use]
     pub fn mapped_pages(&self) -> u64 {
         let bytes = self
@@ -135,25 +134,24 @@ impl Processes {
         bytes.fold(0, u64::saturating_add) / self.units.page_bytes
     }
 
-    /// Returns the address space of a process that events told of.
+    /// Returns the address space of a process, if events mentioned it.
     #[must_use]
     pub fn space(&self, pid: u32) -> Option<&EventSpace> {
         self.spaces.get(&pid)
     }
 
-    /// Returns the address space of a process; an empty one for a process that is new.
+    /// Returns the address space of a process; creates an empty one for a new process.
     pub fn space_mut(&mut self, pid: u32) -> &mut EventSpace {
         self.spaces.entry(pid).or_default()
     }
 
-    /// Returns what a process has mapped at an address.
+    /// Returns the mapping of a process at an address.
     #[must_use]
     pub fn area(&self, pid: u32, address: u64) -> Option<&Area> {
         self.space(pid)?.area(address)
     }
 
-    /// Counts a call chain of a process, innermost first, or `weight` that it stands for; its
-    /// number.
+    /// Counts a call chain of a process, innermost first, with the `weight` that it represents. Returns its index.
     pub fn ran(&mut self, pid: u32, stack: &[u64], weight: u64) -> usize {
         let program = self.programs.get(&pid);
         let program = program.map_or("[program]", String::as_str);

@@ -5,28 +5,28 @@ use super::event::{Closing, Conditions, Modes};
 use super::unwatched::explanation;
 use hugewise_text::number;
 
-/// Counts of the same faults by different means, and what their differences are.
+/// Counts of the same faults from several sources, and explanations of their differences.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Books {
     /// Faults served, by the perf counters.
     pub counted: u64,
-    /// Faults served, by the samples that came.
+    /// Faults served, by the received samples.
     pub sampled: u64,
-    /// Faults with a beginning and an end.
+    /// Faults with a start and an end.
     pub timed: u64,
-    /// Samples that are missing, by the kernel's own count or by the counters.
+    /// Lost samples, by the kernel's own count or by the counters.
     pub lost: u64,
-    /// Begun and never served, by the events or by the counters: they ended in a signal, or their
-    /// end was lost.
+    /// Faults that began and were never served, by the events or by the counters. They ended in a signal, or their end
+    /// was lost.
     pub unserved: u64,
-    /// Faults in the kernel's accounting that have no event; negative where there are more
-    /// events than the accounting knows. `None` without the accounting.
+    /// Faults in the kernel's accounting without an event; negative if there are more events than accounted faults.
+    /// `None` without accounting.
     pub without_event: Option<i64>,
-    /// What all this means, one sentence each.
+    /// Explanations of the differences, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Puts the books side by side.
+/// Compares the counts.
 pub(super) fn reconcile(analysis: &Analysis, closing: &Closing) -> Books {
     let (book, conditions) = (&analysis.book, &analysis.conditions);
     let sampled = book.minor + book.major;
@@ -36,7 +36,7 @@ pub(super) fn reconcile(analysis: &Analysis, closing: &Closing) -> Books {
     } else {
         0
     };
-    // The kernel counts the beginnings among the lost as well as the ends.
+    // The kernel counts lost starts as well as lost ends.
     let lost = missing.max(closing.counted.lost.unwrap_or(book.lost));
     let accounted = closing.accounted.as_ref().ok();
     let without_event = accounted.map(|accounted| {
@@ -96,8 +96,8 @@ fn remarks(books: &Books, conditions: &Conditions, missing: u64) -> Vec<String> 
     remarks
 }
 
-/// Explains the difference between the events and the kernel's accounting: each reason for as many
-/// faults as it can cause, and no more.
+/// Explains the difference between the events and the kernel's accounting. Each cause explains at most as many faults
+/// as it can produce.
 fn unseen(books: &Books, analysis: &Analysis) -> Option<String> {
     let unwatched = explanation(&analysis.processes.unwatched(), "faults");
     let difference = books.without_event.unwrap_or(0);

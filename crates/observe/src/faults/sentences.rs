@@ -15,7 +15,7 @@ impl fmt::Display for Symbol {
 }
 
 impl Symbol {
-    /// Its name without the modules around it, and its place.
+    /// The function name without its modules, and the place.
     #[must_use]
     pub fn short(&self) -> String {
         let name = if self.name.contains('<') {
@@ -31,13 +31,13 @@ impl Symbol {
     }
 }
 
-/// A duration with the prefix that suits it.
+/// Formats a duration with a suitable prefix.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub(super) fn duration(nanoseconds: u64) -> String {
     quantity(&Unit::Seconds, nanoseconds as f64 * 1e-9)
 }
 
-/// A share of a whole, as a percentage.
+/// Formats a part of a whole as a percentage.
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -47,7 +47,7 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 }
 
 impl Shape {
-    /// Its name.
+    /// The title of the shape.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl Shape {
         }
     }
 
-    /// Whether the conclusion of a summary speaks of it already.
+    /// Returns true if the conclusion of a summary already covers the shape.
     #[must_use]
     pub fn is_in_conclusion(&self) -> bool {
         matches!(self, Self::SmallInsteadOfHuge { .. })
     }
 
-    /// In a few words.
+    /// A short description.
     #[must_use]
     pub fn short(&self) -> String {
         match self {
@@ -91,7 +91,7 @@ impl Shape {
         }
     }
 
-    /// What was measured, what it means and what it does not.
+    /// The measurement, its meaning, and its limits.
     #[must_use]
     pub fn sentence(&self, conditions: &Conditions) -> String {
         match self {

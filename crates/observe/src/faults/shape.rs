@@ -5,74 +5,72 @@ use serde::{Deserialize, Serialize};
 use super::kind::FaultKind;
 use super::latency::Bar;
 
-/// A pattern of faults that has a name and a remedy.
+/// A known pattern of faults, with a remedy.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Shape {
-    /// Pages that were touched twice: a read first, and then a write; or given back between.
+    /// Pages that faulted twice: read before they were written, or given back in between.
     DoubleFault {
         /// Second faults.
         faults: u64,
-        /// Those of which it is certain that a zero page was there before.
+        /// Second faults that certainly replaced a zero page.
         certain: u64,
         /// Time in the second faults, in nanoseconds.
         time_ns: u64,
-        /// Where most of them came from.
+        /// The site with the most second faults.
         site: Option<String>,
-        /// How many came from there.
+        /// Second faults at this site.
         at_site: u64,
     },
-    /// A huge fault's page that a later fault replaced by small ones: Linux 5.8 to 6.12 breaks
-    /// the huge zero page up at the first write.
+    /// A huge fault whose page a later fault replaced by small ones. Linux 5.8 to 6.12 splits the huge zero page at the
+    /// first write.
     BrokenUp {
-        /// Huge pages that were broken up.
+        /// The number of split huge pages.
         huge_pages: u64,
     },
-    /// Memory that a huge page could have mapped by its place and length, and that came in
-    /// small pages.
+    /// Memory that was eligible for a huge page by address and length, and came in small pages.
     SmallInsteadOfHuge {
-        /// Aligned ranges of the size of a huge page in which at least half of the pages came
-        /// one by one.
+        /// Aligned ranges of the size of a huge page in which at least half of the pages faulted one by one.
         ranges: u64,
-        /// Those in which all did.
+        /// Ranges in which all pages did.
         full: u64,
         /// Faults in them.
         faults: u64,
         /// Time in those faults, in nanoseconds.
         time_ns: u64,
-        /// What one huge fault took here in the median, where there were any.
+        /// The median latency of a huge fault in this run, if there were any.
         huge_p50_ns: Option<u64>,
     },
-    /// Pages touched for the first time since a fork.
+    /// Pages first touched after a fork.
     CopiesAfterFork {
-        /// Forks.
+        /// The number of forks.
         forks: u64,
-        /// Such faults.
+        /// The number of such faults.
         copies: u64,
         /// Time in them, in nanoseconds.
         time_ns: u64,
-        /// The largest number after one fork.
+        /// The largest number of copies after one fork.
         largest: u64,
-        /// From the first to the last of those, in nanoseconds.
+        /// The time from the first to the last of these, in nanoseconds.
         span_ns: u64,
     },
-    /// Latencies of one kind in two heaps.
+    /// A bimodal latency distribution of one kind of fault.
     TwoHumps {
-        /// Which kind.
+        /// The kind of fault.
         kind: FaultKind,
-        /// How many are in the lower heap.
+        /// The number of faults in the lower mode.
         low: u64,
-        /// Where the lower heap is highest, in nanoseconds.
+        /// The peak of the lower mode, in nanoseconds.
         low_ns: u64,
-        /// How many are in the upper heap.
+        /// The number of faults in the upper mode.
         high: u64,
-        /// Where the upper heap is highest, in nanoseconds.
+        /// The peak of the upper mode, in nanoseconds.
         high_ns: u64,
     },
 }
 
 impl Shape {
-    /// Faults that belong to it, and their time in nanoseconds.
+    /// Returns the number of faults of this shape, and their time in nanoseconds.
     #[must_use]
     pub fn weight(&self) -> (u64, u64) {
         match self {
@@ -93,7 +91,7 @@ impl Shape {
     }
 }
 
-/// What is counted for the shapes while events come.
+/// Counts for the shapes, updated with each event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) doubles: Doubles,
@@ -126,7 +124,7 @@ struct Fork {
 }
 
 impl Counts {
-    /// A small page came where a huge one could map the block.
+    /// Adds a small page in a block that a huge page could map.
     pub(super) fn small(&mut self, pid: u32, block: u64, time_ns: u64) {
         let filling = self.fillings.entry((pid, block)).or_default();
         filling.faults += 1;
@@ -183,16 +181,16 @@ impl Counts {
     }
 }
 
-/// Fewer faults than this have no shape.
+/// Fewer faults are not classified.
 const ENOUGH: u64 = 50;
-/// Each hump holds at least one in so many.
+/// Each mode contains at least one fault in this many.
 const SMALLEST_SHARE: u64 = 20;
-/// The valley is at least so many times lower than the lower hump.
+/// The valley is at least this many times lower than the lower mode.
 const DEPTH: u64 = 4;
-/// The upper hump is at least so many times as slow.
+/// The upper mode is at least this many times slower.
 const APART: u64 = 8;
 
-/// Two humps in bars by powers of two, if that is what they are.
+/// Returns the bimodal shape of bars by powers of two, if they have one.
 pub(super) fn two_humps(kind: FaultKind, bars: &[Bar]) -> Option<Shape> {
     let total: u64 = bars.iter().map(|bar| bar.count).sum();
     if total < ENOUGH {
@@ -216,7 +214,7 @@ pub(super) fn two_humps(kind: FaultKind, bars: &[Bar]) -> Option<Shape> {
     })
 }
 
-/// All of it, and its highest bar.
+/// The sum of the bars, and the highest bar.
 fn hump(bars: &[Bar]) -> Option<(u64, Bar)> {
     let highest = bars.iter().max_by_key(|bar| bar.count)?;
     Some((bars.iter().map(|bar| bar.count).sum(), *highest))

@@ -3,17 +3,16 @@ use std::sync::Arc;
 
 use super::event::{Map, Sharing};
 
-/// An address space as far as events tell of it: what is mapped, and which pages were touched.
+/// An address space reconstructed from events: its mappings, and the touched pages.
 ///
-/// The end of a mapping is not announced by the kernel. What lies at an address is therefore
-/// the last that was announced there, which is right for an address that is touched.
+/// The kernel does not announce the end of a mapping. The mapping at an address is therefore the last one announced,
+/// which is correct for every touched address.
 #[derive(Clone, Debug, Default)]
 pub struct EventSpace {
     areas: BTreeMap<u64, Area>,
-    /// Where brk(2) begins, where that is known.
+    /// The start of the brk(2) heap, if known.
     pub heap: Option<u64>,
-    /// Pages by block of the size of a huge page. Shared with the child after a fork, until one
-    /// of the two changes it.
+    /// Pages by huge-page-sized block. After a fork, parent and child share a block until one of them changes it.
     blocks: HashMap<u64, Arc<Block>>,
 }
 
@@ -28,52 +27,52 @@ pub struct Area {
     pub offset: u64,
     /// Private or shared.
     pub sharing: Sharing,
-    /// Bits of protection, as mmap(2) takes them.
+    /// Protection bits, as for mmap(2).
     pub protection: u32,
-    /// Path or name, as the kernel tells it.
+    /// Path or name, as the kernel reports it.
     pub name: Arc<str>,
-    /// Where its faults are added up; the same for all that grew out of one.
+    /// Index of its fault sums, shared by all areas that grew out of the same mapping.
     pub tally: usize,
 }
 
 impl Area {
-    /// Whether fresh pages of it are zeroes, not a file's.
+    /// Returns true if new pages are zero-filled instead of read from a file.
     pub fn is_anonymous(&self) -> bool {
         let name = &*self.name;
         let special = name.starts_with('[') && !matches!(name, "[vdso]" | "[vvar]");
         name == "//anon" || special
     }
 
-    /// Whether it is shared and yet no file of a file system on a disk.
+    /// Returns true for shared memory that no file on a disk backs.
     pub fn is_shared_memory(&self) -> bool {
         let name = &*self.name;
         let places = ["/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "//anon"];
         places.iter().any(|place| name.starts_with(place)) || self.is_anonymous()
     }
 
-    /// Whether a huge page could map the whole block at `start`.
+    /// Returns true if a huge page can map the whole block at `start`.
     pub fn covers(&self, start: u64, bytes: u64) -> bool {
         self.start <= start && start.saturating_add(bytes) <= self.end
     }
 }
 
-/// What was known of a page when it was touched.
+/// The state of a page before a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageState {
-    /// It had been touched.
+    /// The page was touched before.
     pub seen: bool,
-    /// What it held was a zero page, for certain.
+    /// The page was certainly a zero page.
     pub zero: bool,
-    /// A fork has come between, and nobody has touched it since.
+    /// A fork has happened since the last touch.
     pub shared: bool,
-    /// One huge fault had mapped it together with its block.
+    /// One huge fault had mapped the page and its block.
     pub by_huge: bool,
 }
 
-/// What is known of the pages of one block: bits.
+/// The state of the pages of one block, as bits.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Whether it was last touched as a whole.
+    /// True if the last touch mapped the whole block.
     by_huge: bool,
     seen: Bits,
     zero: Bits,
@@ -105,12 +104,12 @@ impl Bits {
     }
 }
 
-/// The units of a [`EventSpace`].
+/// The units of an [`EventSpace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
     /// Size of a small page.
     pub page_bytes: u64,
-    /// Size of a huge page; where there are none, 512 pages are as good a block as any.
+    /// Size of a huge page. If there are none, the size of 512 small pages.
     pub block_bytes: u64,
 }
 
@@ -129,16 +128,15 @@ impl Units {
 }
 
 impl EventSpace {
-    /// What is mapped at an address.
+    /// The mapping at an address.
     pub fn area(&self, address: u64) -> Option<&Area> {
         let (_, area) = self.areas.range(..=address).next_back()?;
         (address < area.end).then_some(area)
     }
 
-    /// Takes a new mapping in. `tally` makes a place for its faults, unless it grew out of an
-    /// older one.
+    /// Adds a mapping. `tally` allocates an index for its faults, unless it grew out of an older one.
     pub fn map(&mut self, map: &Map, units: Units, tally: impl FnOnce() -> usize) {
-        // A recording may say anything; the kernel does not say this.
+        // A recording can contain any value; the kernel never reports an empty range.
         if map.start >= map.end {
             return;
         }
@@ -183,7 +181,7 @@ impl EventSpace {
             .collect()
     }
 
-    /// Leaves of an area what lies outside of a range.
+    /// Keeps only the parts of an area outside a range.
     fn cut(&mut self, area: &Area, start: u64, end: u64) {
         self.areas.remove(&area.start);
         if area.start < start {
@@ -203,10 +201,10 @@ impl EventSpace {
         }
     }
 
-    /// Forgets that pages were touched.
+    /// Clears the touched state of pages.
     fn forget(&mut self, start: u64, end: u64, units: Units) {
         let blocks = start / units.block_bytes..end.div_ceil(units.block_bytes);
-        // Whichever is less to walk: a mapping may reach over terabytes that nobody touched.
+        // Walks the smaller set: a mapping can span terabytes that were never touched.
         let touched: Vec<u64> = if blocks.end - blocks.start > self.blocks.len() as u64 {
             let all = self.blocks.keys().copied();
             all.filter(|block| blocks.contains(block)).collect()
@@ -233,7 +231,7 @@ impl EventSpace {
         }
     }
 
-    /// What is known of the page at an address.
+    /// The state of the page at an address.
     pub fn state(&self, address: u64, units: Units) -> PageState {
         let (number, index) = units.place(address);
         self.blocks
@@ -246,7 +244,7 @@ impl EventSpace {
             })
     }
 
-    /// Notes that a fault has put `bytes` of memory, or of a zero page, at an address.
+    /// Records that a fault mapped `bytes` of memory, or of a zero page, at an address.
     pub fn touch(&mut self, address: u64, bytes: u64, zero: bool, units: Units) {
         let bytes = bytes.clamp(units.page_bytes, units.block_bytes);
         let (number, first) = units.place(address - address % bytes);
@@ -260,7 +258,7 @@ impl EventSpace {
         }
     }
 
-    /// A child with the same memory: whatever was touched is shared from now on, in both.
+    /// Returns the space of a child. All touched memory is shared from now on, in both.
     pub fn fork(&mut self) -> Self {
         for block in self.blocks.values_mut() {
             let block = Arc::make_mut(block);
@@ -270,11 +268,11 @@ impl EventSpace {
     }
 }
 
-/// Whether the pages of an older mapping live on under a new announcement that overlaps it.
+/// Returns true if the pages of an old mapping survive a new announcement that overlaps it.
 ///
-/// One of the same protection that reaches further has grown, or was merged with a neighbour;
-/// one of another protection within the old range is the same memory after mprotect(2). Anything
-/// else is a new mapping where an old one was removed.
+/// With the same protection and a larger range, the mapping has grown or was merged with a neighbour. With another
+/// protection inside the old range, it is the same memory after mprotect(2). Anything else is a new mapping after an
+/// old one was removed.
 fn survives(old: &Area, new: &Map) -> bool {
     let grown = new.start <= old.start && old.end <= new.end;
     let within = old.start <= new.start && new.end <= old.end;

@@ -3,12 +3,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::event::Symbol;
 use super::space::EventSpace;
 
-/// A place in a program, in a form that outlives its process.
+/// A place in a program, in a form that is valid after its process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
-    /// In a file, by its number.
+    /// In a file, by its index.
     File { file: usize, offset: u64 },
-    /// In memory that is no file's.
+    /// In memory without a file.
     Memory { address: u64 },
 }
 
@@ -22,7 +22,7 @@ struct Chain {
     time_ns: u64,
 }
 
-/// All call chains, each once.
+/// All call chains, each stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
     /// Paths of files and names of programs.
@@ -30,25 +30,25 @@ pub struct Stacks {
     numbers: HashMap<String, usize>,
     chains: Vec<Chain>,
     known: HashMap<(usize, Vec<Place>), usize>,
-    /// What addresses meant last time, by process: most chains come again and again.
+    /// Recently resolved addresses by process, because most chains repeat.
     recent: HashMap<u32, HashMap<Vec<u64>, usize>>,
     symbols: HashMap<(usize, u64), Vec<Symbol>>,
 }
 
-/// A call chain by its names, and what it weighs.
+/// A call chain by name, with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallChain {
     /// The program's name.
     pub program: String,
-    /// Innermost first, inlined ones included.
+    /// Innermost first, including inlined functions.
     pub functions: Vec<Symbol>,
     /// Faults.
     pub faults: u64,
-    /// Nanoseconds in them.
+    /// Time in these faults, in nanoseconds.
     pub time_ns: u64,
 }
 
-/// What weighs a chain.
+/// The weight of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weigh {
     /// Nanoseconds in faults.
@@ -58,7 +58,7 @@ pub enum Weigh {
 }
 
 impl Stacks {
-    /// Counts a fault, or `weight` of them that this one stands for; the number of its chain.
+    /// Counts a fault, or the `weight` that it represents. Returns the index of its chain.
     pub fn add(
         &mut self,
         pid: u32,
@@ -101,13 +101,13 @@ impl Stacks {
         }
     }
 
-    /// Addresses of this process mean something else from now on.
+    /// Discards the resolved addresses of a process, because its mappings changed.
     pub fn forget(&mut self, pid: u32) {
         self.recent.remove(&pid);
     }
 
-    /// All but the innermost are return addresses, which may belong to the next line or
-    /// function already: the call is one byte before.
+    /// All addresses except the innermost are return addresses. They can already belong to the next line or function,
+    /// so one byte is subtracted to get the call.
     fn place(&mut self, depth: usize, address: u64, space: Option<&EventSpace>) -> Place {
         let address = if depth == 0 {
             address
@@ -133,7 +133,7 @@ impl Stacks {
         self.names.len() - 1
     }
 
-    /// Places that have no symbol yet, by file.
+    /// Returns places without a symbol, by file.
     pub fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
         let mut wanted: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
         for place in self.chains.iter().flat_map(|chain| &chain.places) {
@@ -147,13 +147,13 @@ impl Stacks {
         wanted
     }
 
-    /// Takes a name in.
+    /// Adds the name of a place.
     pub fn name(&mut self, file: &str, offset: u64, frames: &[Symbol]) {
         let file = self.number(file);
         self.symbols.insert((file, offset), frames.to_vec());
     }
 
-    /// The functions of a chain, innermost first, inlined ones included.
+    /// The functions of a chain, innermost first, including inlined ones.
     fn functions(&self, chain: &Chain) -> Vec<Symbol> {
         chain
             .places
@@ -177,8 +177,7 @@ impl Stacks {
         }
     }
 
-    /// Faults and time by the innermost function and the one that called it, the most
-    /// expensive first.
+    /// Faults and time by innermost function and caller, most expensive first.
     pub fn sites(&self) -> Vec<(Site, u64, u64)> {
         let mut sites: BTreeMap<Site, (u64, u64)> = BTreeMap::new();
         for chain in &self.chains {
@@ -194,8 +193,8 @@ impl Stacks {
         sites
     }
 
-    /// The site with the greatest sum over its chains, which have the numbers of `by_chain`;
-    /// among equal ones the first by name, so that a replay names the one that was named live.
+    /// Returns the site with the largest sum over its chains; `by_chain` is indexed by chain. Ties are broken by name,
+    /// so a replay gives the same result as the live run.
     pub fn busiest(&self, by_chain: &HashMap<usize, u64>) -> Option<(Site, u64)> {
         let mut sites: BTreeMap<Site, u64> = BTreeMap::new();
         for (&chain, count) in by_chain {
@@ -207,8 +206,8 @@ impl Stacks {
         sites.into_iter().max_by_key(first_of_equals)
     }
 
-    /// The innermost function, even if it is inlined, and who stands behind it: the function
-    /// that it was inlined into, or else the nearest caller that has a name.
+    /// Returns the innermost function, even if inlined, and its caller. The caller is the function that it was inlined
+    /// into, or else the nearest named caller.
     fn site(&self, chain: &Chain) -> Site {
         let Some((&first, outer)) = chain.places.split_first() else {
             let name = "[no call chain]".to_owned();
@@ -224,13 +223,13 @@ impl Stacks {
         (innermost, caller)
     }
 
-    /// How many faults came with a call chain of one frame or none.
+    /// Faults whose call chain has at most one frame.
     pub fn shallow(&self) -> u64 {
         let shallow = self.chains.iter().filter(|chain| chain.places.len() < 2);
         shallow.map(|chain| chain.faults).sum()
     }
 
-    /// All call chains, in the order in which they came first.
+    /// All call chains, in order of first appearance.
     pub fn call_chains(&self) -> Vec<CallChain> {
         let chains = self.chains.iter().map(|chain| CallChain {
             program: self.names[chain.program].clone(),
@@ -241,8 +240,8 @@ impl Stacks {
         chains.collect()
     }
 
-    /// Lines as flame graph tools read them: program and functions from the outermost to the
-    /// innermost, a blank, and the weight. Sorted, each line once.
+    /// Folded lines for flame graph tools: program and functions from the outermost to the innermost, a space, and the
+    /// weight. Sorted and unique.
     pub fn folded(&self, weigh: Weigh) -> BTreeMap<String, u64> {
         let mut lines: BTreeMap<String, u64> = BTreeMap::new();
         for chain in &self.chains {
@@ -260,14 +259,14 @@ impl Stacks {
     }
 }
 
-/// An innermost function, and who called it.
+/// An innermost function, and its caller.
 pub type Site = (Symbol, Option<Symbol>);
 
 fn is_nameless(symbol: &Symbol) -> bool {
     symbol.name.starts_with('[')
 }
 
-/// A semicolon or a line's end inside a name would be read as the end of it.
+/// Replaces semicolons and newlines, which would end a name.
 fn plain(name: &str) -> String {
     name.replace(';', ":").replace(['\n', '\r'], " ")
 }

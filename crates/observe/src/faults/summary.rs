@@ -17,40 +17,39 @@ use hugewise_base::units::bytes_text;
 /// Name and version of a [`FaultSummary`] as JSON.
 pub const FORMAT: &str = "hugewise-faults-summary 1";
 
-/// Everything that is said about the faults of a program.
+/// The complete result for the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct FaultSummary {
     /// [`FORMAT`].
     pub format: String,
-    /// How and where it was watched.
+    /// The machine, and how the program was watched.
     pub conditions: Conditions,
-    /// Counts from other sources, and how it ended.
+    /// Counts from other sources, and the outcome.
     pub closing: Closing,
-    /// What was counted, sampled, accounted for and lost, side by side.
+    /// The faults as counted, sampled, accounted and lost.
     pub books: Books,
-    /// Programs whose events the kernel took away at their exec.
+    /// Programs whose events stopped at their exec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwatched: Vec<Unwatched>,
     /// Threads that faulted.
     pub threads: u64,
     /// All latencies.
     pub total: Row,
-    /// By kind, the most time first.
+    /// By kind, sorted by time.
     pub kinds: Vec<KindRow>,
-    /// By the way in which the memory came.
+    /// By growth: how the memory was obtained.
     pub growth: Vec<NamedRow>,
-    /// By mapping, the most time first.
+    /// By mapping, sorted by time.
     pub mappings: Vec<NamedRow>,
-    /// By the innermost function and its caller, the most time first.
+    /// By innermost function and caller, sorted by time.
     pub sites: Vec<SiteRow>,
-    /// Faults whose call chain is one frame long or empty: code without frame pointers.
+    /// Faults whose call chain has at most one frame, because the code has no frame pointers.
     pub shallow: u64,
-    /// Faults whose call chain was taken. Where these are fewer than all, `sites` and `shallow`
-    /// are estimates from them.
+    /// Faults with a sampled call chain. If these are fewer than all faults, `sites` and `shallow` are estimates.
     pub chains: u64,
-    /// Small faults whose folio was gone before it could be asked for; they count as pages.
+    /// Small faults whose folio was gone before it could be queried; they count as pages.
     pub folios_missed: u64,
-    /// Patterns that have a name.
+    /// Known patterns.
     pub shapes: Vec<Shape>,
 }
 
@@ -59,13 +58,13 @@ pub struct FaultSummary {
 pub struct Row {
     /// Faults served.
     pub faults: u64,
-    /// Those whose beginning was seen too, so that they have a latency.
+    /// Faults whose start was also seen, so they have a latency.
     pub timed: u64,
     /// Time in them, in nanoseconds.
     pub time_ns: u64,
-    /// Their latencies; `None` where none was timed.
+    /// Their latencies; `None` if no fault was timed.
     pub latency: Option<Quantiles>,
-    /// By powers of two.
+    /// Latencies by powers of two.
     pub histogram: Vec<Bar>,
 }
 
@@ -74,14 +73,14 @@ pub struct Row {
 pub struct KindRow {
     /// The kind.
     pub kind: FaultKind,
-    /// What people call it, with as much doubt as there is.
+    /// The label for people, with the necessary uncertainty.
     pub label: String,
     /// The numbers.
     #[serde(flatten)]
     pub row: Row,
 }
 
-/// Faults under a name.
+/// Faults of one name.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct NamedRow {
     /// The name.
@@ -92,12 +91,12 @@ pub struct NamedRow {
     pub time_ns: u64,
 }
 
-/// Faults of a place in the code.
+/// Faults of one place in the code.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct SiteRow {
     /// The innermost function.
     pub function: Symbol,
-    /// The nearest caller that has another name.
+    /// The nearest caller with another name.
     pub caller: Option<Symbol>,
     /// Faults.
     pub faults: u64,
@@ -106,7 +105,7 @@ pub struct SiteRow {
 }
 
 impl Analysis {
-    /// What there is to say, once the [`Closing`] has come; `None` before.
+    /// Returns the summary, once the [`Closing`] has arrived; `None` before.
     #[must_use]
     pub fn summary(&self) -> Option<FaultSummary> {
         let closing = self.closing.clone()?;
@@ -134,13 +133,13 @@ impl Analysis {
         })
     }
 
-    /// Call chains for flame graphs: functions from the outermost, and a weight.
+    /// Folded call chains for flame graphs: functions from the outermost, and a weight.
     #[must_use]
     pub fn folded(&self, weigh: Weigh) -> BTreeMap<String, u64> {
         self.processes.code.folded(weigh)
     }
 
-    /// Sums by the name that a mapping is given, the most time first.
+    /// Sums by the name of the mapping, sorted by time.
     fn rows(&self, name: impl Fn(&FaultedMapping) -> String) -> Vec<NamedRow> {
         let mappings = self.processes.mappings.iter().map(name);
         let named = mappings.zip(&self.mappings);
@@ -188,7 +187,7 @@ impl Analysis {
 
     fn shapes_found(&self) -> Vec<Shape> {
         let huge = self.kinds.get(&FaultKind::Huge);
-        // A median of few means little, and with huge zero pages among them it means nothing.
+        // A median of very few faults is unreliable, and meaningless if it includes huge zero pages.
         let real = self.conditions.huge_zero.is_yes();
         let huge = huge.filter(|tally| real && tally.latencies.count() >= 10);
         let huge = huge.and_then(|tally| Quantiles::of(&tally.latencies.histogram));
@@ -200,7 +199,7 @@ impl Analysis {
         let small = self
             .counts
             .small_instead_of_huge(pages, huge.map(|quantiles| quantiles.p50_ns))
-            // Where only one in N was looked at, no range is known to be full.
+            // If only one fault in N is sampled, no range is known to be full.
             .filter(|_| self.conditions.every == 1 && pages > 1);
         [self.double_fault(), self.broken_up(), small]
             .into_iter()
@@ -233,7 +232,7 @@ impl Analysis {
 }
 
 impl FaultSummary {
-    /// Whether the kernel took the events away before the first fault: there is no answer.
+    /// Returns true if the kernel stopped the events before the first fault, so there is no answer.
     #[must_use]
     pub fn is_unwatched(&self) -> bool {
         self.books.counted == 0 && !self.unwatched.is_empty()
@@ -250,7 +249,7 @@ fn row(faults: u64, latencies: &Durations) -> Row {
     }
 }
 
-/// The way in which the memory of a mapping came.
+/// How the memory of a mapping was obtained.
 fn growth(mapping: &FaultedMapping) -> String {
     match (mapping.sharing, mapping.name.as_str()) {
         (_, "") => "unknown mapping",
@@ -265,7 +264,7 @@ fn growth(mapping: &FaultedMapping) -> String {
     .to_owned()
 }
 
-/// What a mapping is called in a list: memory without a name by its place and size.
+/// The name of a mapping in a list; memory without a name gets its address and size.
 fn title(mapping: &FaultedMapping) -> String {
     match mapping.name.as_str() {
         "" => "unknown mapping".to_owned(),

@@ -1,4 +1,4 @@
-//! Ratios: what a count means, beside the instructions and cycles of its own group.
+//! Ratios of counts to the instructions and cycles of the same group.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ mod counts;
 
 use counts::Counts;
 
-/// A figure that is worked out.
+/// A derived figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
-    /// Its name. `_ratio` is a share from 0 to 1, `_per_kinst` is for a thousand instructions.
+    /// Its name. `_ratio` is a share from 0 to 1, `_per_kinst` is per thousand instructions.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
     make: fn(&Counts<'_>) -> Value,
 }
@@ -27,7 +27,7 @@ const fn derived(name: &'static str, doc: &'static str, make: fn(&Counts<'_>) ->
     Derived { name, doc, make }
 }
 
-/// Every figure that is worked out from counts.
+/// All figures derived from counts.
 #[rustfmt::skip]
 pub static DERIVED: &[Derived] = &[
     derived("instructions_per_cycle", "instructions over cycles", |c| c.per(INSTRUCTIONS, CYCLES)),
@@ -61,11 +61,11 @@ pub static DERIVED: &[Derived] = &[
         |c| c.kinst("walker_loads_data_memory")),
 ];
 
-/// Sizes of pages as events tell them apart.
+/// Page sizes that events distinguish.
 const SIZES: [&str; 4] = ["4k", "coalesced", "2m", "1g"];
 const ARM_SIZES: [&str; 2] = ["small", "large"];
 
-/// Works out every figure that the counts allow; the others say why not.
+/// Derives every figure that the counts allow; the others give the reason why not.
 #[must_use]
 pub fn derive(counts: &[Count], hardware: Option<&Missing>) -> BTreeMap<String, Reading> {
     let counts = Counts { counts, hardware };
@@ -77,7 +77,7 @@ pub fn derive(counts: &[Count], hardware: Option<&Missing>) -> BTreeMap<String, 
 }
 
 impl Counts<'_> {
-    /// Data as a whole where an event counts that, else loads and stores.
+    /// All data accesses if an event counts them, otherwise loads and stores.
     fn data(&self, what: &str) -> Value {
         let loads = format!("dtlb_load_{what}");
         if self.has(&loads) {
@@ -86,8 +86,8 @@ impl Counts<'_> {
         self.kinst(&format!("dtlb_{what}"))
     }
 
-    /// Cycles with a walk of one side: by cycles where they are counted, else by walks under way
-    /// summed over cycles, which is never less.
+    /// Cycles with an active walk of one side. Uses cycles if they are counted, otherwise the active walks summed over
+    /// cycles, which is never less.
     fn cycles_of(&self, side: &str) -> Value {
         let (active, pending) = (
             format!("{side}_walk_active"),
@@ -125,7 +125,7 @@ impl Counts<'_> {
         Ok(shares.into_iter().fold(0.0, f64::max))
     }
 
-    /// The share of one page size in all walks for data of which the size is known.
+    /// The share of one page size in all data walks of known size.
     fn size(&self, size: &str) -> Value {
         let own = self.data(&format!("walks_{size}"))?;
         let others = if ARM_SIZES.contains(&size) {

@@ -16,7 +16,7 @@ use hugewise_text::number::{percent as hundredths, quantity, three_digits};
 use hugewise_text::wrap::{plain, short_command};
 
 impl Header {
-    /// What is observed and what counts it.
+    /// Renders the target and the counters.
     #[must_use]
     pub fn document(&self) -> Document {
         let every = three_digits(self.interval_ns as f64 / 1e9);
@@ -41,7 +41,7 @@ impl Header {
 }
 
 impl StatSummary {
-    /// What the observation shows, below the lines of its intervals.
+    /// Renders the result, below the lines of the intervals.
     #[must_use]
     pub fn document(&self, header: &Header) -> Document {
         let mut conclusion = Section::default();
@@ -56,7 +56,7 @@ impl StatSummary {
         Document::new([conclusion, self.totals(header), self.events(header)])
     }
 
-    /// The whole observation: for forms that are drawn at once.
+    /// Renders the whole observation, for formats that are not streamed.
     #[must_use]
     pub fn document_with(&self, header: &Header, intervals: &[Interval]) -> Document {
         let mut document = header.document();
@@ -136,8 +136,8 @@ impl StatSummary {
         section
     }
 
-    /// Other users of the counters leave ours a part of their turns. With two sorts of processors
-    /// that is usual, and means nothing.
+    /// Warns if other users of the counters took part of our counting time. With two kinds of cores that is normal, and
+    /// gives no warning.
     fn shared_counters(&self) -> Option<String> {
         let (mut enabled, mut running) = (0.0, 0.0);
         for count in &self.counts {
@@ -160,8 +160,7 @@ impl StatSummary {
         })
     }
 
-    /// Every event: its count, not extrapolated, and the share of the time in which its group
-    /// counted.
+    /// Every event: its count, not extrapolated, and the share of the time in which its group counted.
     fn events(&self, header: &Header) -> Section {
         let Hardware::Counting { refused, .. } = &header.hardware else {
             return Section::default();
@@ -198,8 +197,7 @@ impl StatSummary {
         ))
     }
 
-    /// How long counters of a source could have run: the enabled time of its groups, one after
-    /// the other.
+    /// The longest possible counting time of a source: the sum of the enabled times of its groups.
     fn longest(&self) -> u64 {
         let mut by_group: BTreeMap<(&str, u32), u64> = BTreeMap::new();
         for count in &self.counts {

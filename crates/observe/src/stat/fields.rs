@@ -1,4 +1,4 @@
-//! What a summary says about each subject, a label and a text each.
+//! The lines of a summary for each subject: a label and a text.
 
 use super::kind::{CYCLES, INSTRUCTIONS};
 use super::live::{mark, short};
@@ -10,7 +10,7 @@ use hugewise_text::document::Field;
 use hugewise_text::number::{percent as hundredths, quantity};
 use hugewise_text::wrap::plain;
 
-/// A share as text.
+/// Formats a share.
 pub(super) fn percent(share: f64) -> String {
     format!("{} %", hundredths(share))
 }
@@ -20,7 +20,7 @@ pub(super) fn not_measured(missing: &Missing) -> String {
     format!("not measured: {}", plain(&missing.to_string()))
 }
 
-/// A summary with what is needed to read it.
+/// A summary and the data needed to read it.
 pub(super) struct Fields<'a> {
     pub(super) header: &'a Header,
     pub(super) summary: &'a StatSummary,
@@ -35,7 +35,7 @@ impl Fields<'_> {
         Field::new(format!("{label}{}", mark(self.header, reading)), text)
     }
 
-    /// What every processor counts.
+    /// Values that every processor counts.
     pub(super) fn hardware(&self) -> Vec<Field> {
         let mut instructions = self.total(INSTRUCTIONS);
         if let Ok(value) = self.get("instructions_per_cycle") {
@@ -51,7 +51,7 @@ impl Fields<'_> {
         ]
     }
 
-    /// What some processors count.
+    /// Values that only some processors count.
     pub(super) fn more_hardware(&self) -> Vec<Field> {
         let rates = [
             ("dtlb_l2_hits_per_kinst", "L2 TLB hits, data"),
@@ -72,7 +72,7 @@ impl Fields<'_> {
         rates.chain(stalls).collect()
     }
 
-    /// The sum over all groups, whose turns do not overlap.
+    /// The sum over all groups; groups never count at the same time.
     fn total(&self, kind: &str) -> String {
         let counts = self.summary.counts.iter();
         let (mut sum, mut missing) = (None, None);
@@ -144,7 +144,7 @@ impl Fields<'_> {
         }
     }
 
-    /// What the kernel counts.
+    /// Values that the kernel counts.
     pub(super) fn kernel(&self) -> Vec<Field> {
         let compaction = [
             (Counter::CompactStall.name(), "stalls"),

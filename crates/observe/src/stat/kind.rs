@@ -1,12 +1,11 @@
-//! What events count: one word for every kind, the same on every processor.
+//! Kinds of events, with one name per kind on every processor.
 
-/// A kind of event. Which event of a processor counts it, by which code, and what that event
-/// leaves out, stands in the tables of the processors.
+/// A kind of event. The processor tables list the event that counts it, its code, and its limitations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its one name.
+    /// Its unique name.
     pub name: &'static str,
-    /// What it counts.
+    /// Its meaning.
     pub doc: &'static str,
 }
 
@@ -14,13 +13,12 @@ const fn kind(name: &'static str, doc: &'static str) -> Kind {
     Kind { name, doc }
 }
 
-/// Cycles of the processor, halted ones left out.
+/// Cycles of the processor, without halted cycles.
 pub const CYCLES: &str = "cycles";
-/// Instructions that retired.
+/// Retired instructions.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// All kinds, in the order in which they are worth a counter: what comes first decides whether
-/// translation matters at all.
+/// All kinds, by priority for a counter. The first ones decide whether address translation matters at all.
 #[rustfmt::skip]
 pub static KINDS: &[Kind] = &[
     kind(CYCLES, "cycles in which the processor was not halted"),
@@ -105,8 +103,7 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// What is counted when nobody asks for more: whether translation costs anything, and which
-/// page sizes it goes to.
+/// Returns true if the kind is counted by default: the cost of address translation, and the page sizes involved.
 #[must_use]
 pub fn is_usual(name: &str) -> bool {
     let active = name.ends_with("_walk_active") || name.starts_with("stall_");

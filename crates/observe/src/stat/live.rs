@@ -1,4 +1,4 @@
-//! One line per interval, as they come.
+//! One line per interval, printed as they arrive.
 
 use super::summary::{grows, value};
 use super::{Header, Interval, Target};
@@ -9,10 +9,10 @@ use hugewise_text::grid::{Cell, Grid};
 use hugewise_text::number::quantity;
 use hugewise_text::svg::{Course, Stretch};
 
-/// A column of the lines.
+/// A column of the live lines.
 struct Column {
     name: &'static str,
-    /// Its name where there is room.
+    /// Its title, if there is space.
     title: &'static str,
     width: usize,
     reading: &'static str,
@@ -20,18 +20,18 @@ struct Column {
     source: Source,
 }
 
-/// How a value is written.
+/// The format of a value.
 #[derive(Clone, Copy)]
 enum Form {
     /// As a percentage.
     Percent,
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// Growth per second.
+    /// Increase per second.
     Rate,
 }
 
-/// What counts a value.
+/// The source of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Hardware,
@@ -55,8 +55,8 @@ const fn column(
     }
 }
 
-/// The widths have room for the mark of machine-wide readings. The two columns behind `walk%` and
-/// the five behind those stand below a heading of their own.
+/// The widths include the mark of machine-wide readings. The two columns after `walk%`, and the five after those, have
+/// a common heading above them.
 #[rustfmt::skip]
 static COLUMNS: &[Column] = &[
     column(("walk%", "cycles in page walks"), 6, "walk_cycles_at_most_ratio", Form::Percent, Source::Hardware),
@@ -71,10 +71,10 @@ static COLUMNS: &[Column] = &[
     column(("free", "free huge blocks"), 7, "free_huge_pages_total", Form::Plain, Source::Kernel),
 ];
 
-/// Columns of the time of day.
+/// Width of the time of day, in columns.
 const TIME: usize = 8;
 
-/// The two lines above the intervals: units, and names of the columns.
+/// The two header lines: units, and column names.
 #[must_use]
 pub fn live_heading(header: &Header) -> String {
     let mut names = format!("{:>TIME$}", time_head(header));
@@ -90,7 +90,7 @@ pub fn live_heading(header: &Header) -> String {
     format!("{}\n{names}\n", units.trim_end())
 }
 
-/// The line of an interval.
+/// The line for one interval.
 #[must_use]
 pub fn live_line(header: &Header, interval: &Interval) -> String {
     let mut line = format!("{:>TIME$}", clock(header, interval.end_ns));
@@ -101,7 +101,7 @@ pub fn live_line(header: &Header, interval: &Interval) -> String {
     line + "\n"
 }
 
-/// All intervals, for forms that are drawn as a whole.
+/// All intervals as a table, for formats that are not streamed.
 pub(super) fn table(header: &Header, intervals: &[Interval]) -> Grid {
     let heads = columns(header).map(|column| {
         let unit = match (column.form, column.source) {
@@ -137,8 +137,7 @@ fn time_head(header: &Header) -> &'static str {
     }
 }
 
-/// The time of day (UTC) so long after the beginning; where intervals are shorter than a second,
-/// the seconds since then.
+/// The time of day (UTC) at an offset from the start. For intervals shorter than a second, the seconds since the start.
 pub(super) fn clock(header: &Header, after_ns: u64) -> String {
     if header.interval_ns < 1_000_000_000 && after_ns > 0 {
         return format!("+{:.2}", after_ns as f64 / 1e9);
@@ -146,7 +145,7 @@ pub(super) fn clock(header: &Header, after_ns: u64) -> String {
     time_of_day(header.started_unix_ms.saturating_add(after_ns / 1_000_000))
 }
 
-/// The mark of machine-wide readings where less than the machine is observed.
+/// The mark of machine-wide readings, if the target is smaller than the machine.
 pub(super) fn mark(header: &Header, reading: &str) -> &'static str {
     let machine = header.scopes.get(reading) == Some(&Scope::Machine);
     if machine && header.target != Target::Machine {
@@ -164,7 +163,7 @@ fn cell(interval: &Interval, column: &Column) -> String {
     }
 }
 
-/// The value of a column: of what grows, by the second.
+/// The value of a column; for a counter, its rate per second.
 fn number(interval: &Interval, column: &Column) -> Option<f64> {
     let reading = interval.readings.get(column.reading);
     let found = value(reading.or_else(|| interval.derived.get(column.reading))).ok()?;
@@ -183,7 +182,7 @@ pub(super) struct Panel {
     pub(super) course: Course,
 }
 
-/// The columns that have a value in some interval.
+/// The columns with a value in at least one interval.
 pub(super) fn panels(header: &Header, intervals: &[Interval]) -> Vec<Panel> {
     let panel = |column: &Column| Panel {
         unit: match column.form {

@@ -1,13 +1,12 @@
-//! A running program or machine, interval by interval.
+//! Observation of a running program or machine, interval by interval.
 //!
-//! A recording is a [`Header`](crate::stat::Header), then one [`Interval`](crate::stat::Interval)
-//! after the other, then a [`StatSummary`](crate::stat::StatSummary): one line of JSON each. A live
-//! observation and a replayed recording are drawn by the same functions.
+//! A recording is one line of JSON each for a [`Header`](crate::stat::Header), every
+//! [`Interval`](crate::stat::Interval), and a [`StatSummary`](crate::stat::StatSummary). The same functions render a
+//! live observation and a replayed recording.
 //!
-//! *Counts* are hardware events, each with its scope and the time that its counter ran. *Readings*
-//! are counted by the kernel, under the names of [`METRICS`](hugewise_experiment::run::metric::METRICS) where those
-//! exist. Ratios use counts of one group only: the kernel schedules a group as a whole, so numerator
-//! and denominator cover the same time.
+//! *Counts* are hardware events, each with its scope and the running time of its counter. *Readings* come from kernel
+//! counters, under the names of [`METRICS`](hugewise_experiment::run::metric::METRICS) if those exist. Ratios use
+//! counts of one group only: the kernel schedules a group as a whole, so numerator and denominator cover the same time.
 //!
 //! To add a kind of event, add a line to `kind.rs`. To add a figure, add a line to `derive.rs`,
 //! or a row to `reading.rs` and its reading to `linux::observe::stat::kernel`.
@@ -49,36 +48,36 @@ pub use walk_share::WalkShare;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// The first.
+    /// The first line.
     Header(Box<Header>),
     /// One interval.
     Interval(Interval),
-    /// The last; a recording that was cut off has none.
+    /// The last line; absent in a truncated recording.
     Summary(StatSummary),
 }
 
-/// What was observed, where, and by which counters.
+/// The observed target, the machine, and the counters.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Header {
     /// Name and version of the program that wrote it.
     pub program: String,
-    /// When it began, in milliseconds since 1970 (UTC).
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// `uname -r`.
     pub kernel: String,
     /// `uname -m`.
     pub arch: String,
-    /// The processor, as /proc/cpuinfo names it.
+    /// The processor name in /proc/cpuinfo.
     pub cpu_model: String,
     /// Size of a base page, in bytes.
     pub page_bytes: u64,
-    /// Size of a huge page, in bytes; `None` where there are no transparent ones.
+    /// Size of a huge page, in bytes; `None` without transparent huge pages.
     pub huge_bytes: Option<u64>,
-    /// What was observed.
+    /// The observed target.
     pub target: Target,
     /// Length of an interval, in nanoseconds.
     pub interval_ns: u64,
-    /// What the hardware counts, or why it counts nothing.
+    /// The hardware counters, or why there are none.
     pub hardware: Hardware,
     /// The scope of each reading.
     pub scopes: BTreeMap<String, Scope>,
@@ -86,25 +85,25 @@ pub struct Header {
     pub notes: Vec<String>,
 }
 
-/// What is observed.
+/// The observed target.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Target {
-    /// A command and everything that it starts.
+    /// A command and all its descendants.
     Command {
-        /// Its words.
+        /// Its arguments.
         words: Vec<String>,
     },
-    /// A process, its threads and all of its descendants.
+    /// A process with its threads and descendants.
     Process {
-        /// Its number.
+        /// The PID.
         pid: u32,
         /// Its name.
         comm: String,
     },
-    /// A cgroup with everything below it.
+    /// A cgroup with all its descendants.
     Cgroup {
-        /// Its folder.
+        /// Its directory.
         path: String,
     },
     /// The whole machine.
@@ -115,40 +114,40 @@ pub enum Target {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub enum Hardware {
-    /// They count.
+    /// They are counting.
     Counting {
-        /// In which processor modes.
+        /// The processor modes.
         mode: Mode,
         /// The event sources, and the table that each was looked up in.
         pmus: Vec<Pmu>,
-        /// How long each group counts before the next one's turn, in nanoseconds.
+        /// How long each group counts before the next group, in nanoseconds.
         turn_ns: u64,
         /// Requested events that cannot be counted.
         refused: Vec<Refused>,
-        /// What the page-walk cycles include.
+        /// The scope of the page-walk cycles.
         walk_cycles: WalkCycles,
     },
-    /// They do not.
+    /// They are not available.
     Missing {
-        /// Why.
+        /// The reason.
         missing: Missing,
     },
 }
 
-/// What the page-walk cycles include on this machine.
+/// The scope of the page-walk cycles on this machine.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum WalkCycles {
-    /// Whole walks: they bound what cheaper walks can save.
+    /// Whole walks: an upper bound of the savings from cheaper walks.
     #[default]
     Whole,
-    /// Only the guest's tables, because this processor (Skylake) leaves the host's out in a
-    /// virtual machine: they bound nothing.
+    /// Only guest page tables. In a virtual machine this processor (Skylake) excludes the host's tables, so the count
+    /// is no bound.
     WithoutNested,
 }
 
 impl Hardware {
-    /// Why nothing is counted.
+    /// Returns why nothing is counted.
     #[must_use]
     pub fn missing(&self) -> Option<&Missing> {
         match self {
@@ -162,18 +161,18 @@ impl Hardware {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// User mode alone.
+    /// Only user mode.
     User,
-    /// Kernel mode alone.
+    /// Only kernel mode.
     Kernel,
     /// User and kernel mode.
     UserAndKernel,
-    /// What runs in virtual machines on this host.
+    /// Virtual machines on this host.
     Guest,
 }
 
 impl Mode {
-    /// Its name for people.
+    /// The mode in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -190,8 +189,7 @@ impl Mode {
 pub struct Pmu {
     /// Its name below `/sys/bus/event_source/devices`.
     pub name: String,
-    /// The table of events that holds for it; `None` for a processor that no table knows, of
-    /// which only cycles and instructions are counted.
+    /// The event table for the processor; `None` if no table covers it. Then only cycles and instructions are counted.
     pub family: Option<String>,
     /// Its groups: the kinds of events that count at the same time.
     pub groups: Vec<Vec<String>>,
@@ -208,21 +206,20 @@ pub struct Refused {
     pub missing: Missing,
 }
 
-/// What happened between two moments.
+/// The events between two points in time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Interval {
-    /// Its number, from 0.
+    /// Its index, from 0.
     pub index: u64,
     /// Its start, in nanoseconds since the start of the observation.
     pub start_ns: u64,
     /// Its end, likewise.
     pub end_ns: u64,
-    /// Events of the hardware.
+    /// Hardware events.
     pub counts: Vec<Count>,
-    /// What the kernel counts: growth of counters, and other values at the end.
+    /// Values from the kernel: the increase of counters, and the final state of other values.
     pub readings: BTreeMap<String, Reading>,
-    /// Ratios of these. They are written for other readers of the file, and computed anew when
-    /// it is replayed.
+    /// Ratios of these values. They are written for other readers of the file, and recomputed at replay.
     #[serde(default, skip_deserializing)]
     pub derived: BTreeMap<String, Reading>,
 }
@@ -235,11 +232,10 @@ impl Interval {
     }
 }
 
-/// How often one event happened in one group. Kind, source and group are the key; the mode is
-/// that of the header.
+/// The count of one event in one group. Kind, source and group are the key; the mode is in the header.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Count {
-    /// What it counts.
+    /// The kind of event.
     pub kind: String,
     /// The processor's name for the event.
     pub event: String,
@@ -247,34 +243,33 @@ pub struct Count {
     pub pmu: String,
     /// Number of the group within the source.
     pub group: u32,
-    /// How often.
+    /// The count.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
-/// How often an event happened, or why that is unknown.
+/// The count of an event, or why it is unknown.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
 pub enum Tally {
     /// Counted while the counter ran; not extrapolated.
     Counted {
-        /// How often.
+        /// The number of events.
         value: u64,
-        /// How long the counter was switched on while the target ran, in nanoseconds, summed over
-        /// threads or processors.
+        /// How long the counter was enabled while the target ran, in nanoseconds, summed over threads or processors.
         enabled_ns: u64,
-        /// How long it was on the hardware.
+        /// How long it was on the hardware, in nanoseconds.
         running_ns: u64,
     },
-    /// It was not.
+    /// Not counted.
     Missing {
-        /// Why.
+        /// The reason.
         missing: Missing,
     },
 }
 
 impl Tally {
-    /// The sum; missing if one side is missing, unless only its turn did not come.
+    /// Returns the sum. It is missing if one side is missing, unless the group only had no counting time.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         match (self, other) {
@@ -313,7 +308,7 @@ impl Tally {
     }
 }
 
-/// Adds counts to others of the same key.
+/// Adds counts to those with the same key.
 pub fn add_counts(sum: &mut Vec<Count>, more: &[Count]) {
     for count in more {
         let same = |known: &&mut Count| {

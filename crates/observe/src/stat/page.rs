@@ -1,4 +1,4 @@
-//! An observation as a page, with its course over time.
+//! An observation as an HTML page, with charts over time.
 
 use std::slice;
 
@@ -15,7 +15,7 @@ const LEFT: f64 = 84.0;
 const TITLE: &str = "Over time";
 
 impl StatSummary {
-    /// Draws the page; `source` is the recording.
+    /// Renders the page; `source` is the recording.
     #[must_use]
     pub fn page(&self, header: &Header, intervals: &[Interval], source: &[u8]) -> String {
         let figure = figure(header, intervals);
@@ -35,7 +35,7 @@ impl StatSummary {
     }
 }
 
-/// On what, and by which counters.
+/// The machine and the counters.
 fn circumstances(header: &Header) -> Section {
     let Document { sections } = header.document();
     let fields = [
@@ -50,7 +50,7 @@ fn circumstances(header: &Header) -> Section {
     section
 }
 
-/// What changed from interval to interval; `None` for fewer than two.
+/// The change from interval to interval; `None` for fewer than two intervals.
 fn figure(header: &Header, intervals: &[Interval]) -> Option<Figure> {
     let end_ns = intervals.get(1..)?.last()?.end_ns;
     let mut drawn = Panels::over_seconds(end_ns as f64 / 1e9, LEFT, &[])?;

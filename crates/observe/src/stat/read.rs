@@ -14,9 +14,9 @@ pub struct Recording {
     pub intervals: Vec<Interval>,
     /// How the command ended, if one was run and the recording is complete.
     pub outcome: Option<Outcome>,
-    /// Its processor time, in nanoseconds, and the number of processes that it left running.
+    /// CPU time in nanoseconds, and the number of processes that it left running.
     pub left: (u64, u32),
-    /// Whether its last line is missing.
+    /// True if the last line is missing.
     pub torn: bool,
 }
 
@@ -43,10 +43,10 @@ impl jsonl::Line for Line {
     }
 }
 
-/// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
+/// Parses a recording. Ignores an incomplete last line, as a crash leaves it.
 ///
 /// # Errors
-/// A line is not of this format, or of another version.
+/// Fails if a line is not of this format, or of another version.
 pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
     let (header, lines) = jsonl::read::<Line>(bytes)?;
     let mut recording = Recording {

@@ -1,12 +1,12 @@
-//! What the kernel counts by itself: needs no hardware counters.
+//! Values that the kernel counts. They need no hardware counters.
 
 use hugewise_base::counter::{Counter, Place};
 use hugewise_experiment::run::metric::metrics;
 
 #[rustfmt::skip]
 metrics! {
-    /// What `stat` reads of the kernel beside its counters, see [`Counter`]; named as the metric
-    /// where `run` has the same.
+    /// The kernel values that `stat` reads in addition to its counters, see [`Counter`]. They have the names of the
+    /// metrics of `run` if those exist.
     pub enum KernelReading in READINGS;
     MinorFaultsTotal "minor_faults_total" "minor faults" Count Lower Tree Always
         "faults served without I/O: /proc/PID/stat, memory.stat or /proc/vmstat";
@@ -25,7 +25,7 @@ metrics! {
 }
 
 impl KernelReading {
-    /// What one must be or have to read it.
+    /// The privilege or capability needed to read the value.
     #[must_use]
     pub fn needs(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl KernelReading {
     }
 }
 
-/// Tells whether a reading of the kernel has this name.
+/// Returns true if a kernel reading has this name.
 #[must_use]
 pub fn is_reading(name: &str) -> bool {
     let mut counters = Counter::at(Place::Stat);

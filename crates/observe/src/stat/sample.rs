@@ -1,4 +1,4 @@
-//! An observation for tests: what a Skylake with four counters would give.
+//! A sample observation for tests: the values of a Skylake with four counters.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ pub(super) fn interval(index: u64) -> Interval {
     }
 }
 
-/// Two groups, each of which counted half of the time.
+/// Two groups, each counting half of the time.
 fn counts() -> Vec<Count> {
     let mut counts = Vec::new();
     let groups: [&[(&str, u64)]; 2] = [

@@ -1,4 +1,4 @@
-//! All intervals together.
+//! The sum of all intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +13,24 @@ use hugewise_experiment::run::trial::{Outcome, Reading};
 /// The sums of an observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct StatSummary {
-    /// How many intervals there were.
+    /// The number of intervals.
     pub intervals: u64,
-    /// How long it lasted, in nanoseconds.
+    /// The duration, in nanoseconds.
     pub length_ns: u64,
-    /// How the command ended, where one was run.
+    /// How the command ended, if one was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Processor time of the command and what it started, in nanoseconds; 0 where it is not known.
+    /// CPU time of the command and its descendants, in nanoseconds; 0 if unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cpu_ns: u64,
-    /// Processes that the command left running when it ended; they were ended.
+    /// Processes that the command left running. They were terminated.
     #[serde(default, skip_serializing_if = "is_none")]
     pub outlived: u32,
-    /// Events of the hardware, summed.
+    /// Hardware events, summed.
     pub counts: Vec<Count>,
-    /// Growth of the kernel's counters, summed; of everything else the last state.
+    /// Increases of kernel counters, summed; for all other values the last state.
     pub readings: BTreeMap<String, Reading>,
-    /// Sums that lack the end: the target ended between two readings.
+    /// Sums that lack the end, because the target ended between two readings.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub at_least: BTreeSet<String>,
     /// Ratios of the sums.
@@ -73,7 +73,7 @@ impl StatSummary {
         }
     }
 
-    /// Notes that the command used so much processor time and left so many processes running.
+    /// Records the CPU time of the command and the number of processes that it left running.
     #[must_use]
     pub fn of_command(mut self, cpu_ns: u64, outlived: u32) -> Self {
         check_coverage(&mut self.counts, cpu_ns);
@@ -95,16 +95,16 @@ impl StatSummary {
         self.length_ns as f64 / 1e9
     }
 
-    /// A reading as one number.
+    /// Returns a reading as one number.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// Returns the reason if there is none.
     pub fn reading(&self, name: &str) -> Result<f64, Missing> {
         value(self.readings.get(name).or_else(|| self.derived.get(name)))
     }
 }
 
-/// A reading as one number.
+/// Returns a reading as one number.
 pub(super) fn value(reading: Option<&Reading>) -> Result<f64, Missing> {
     match reading {
         Some(Reading::Value { value }) => Ok(*value),
@@ -113,7 +113,7 @@ pub(super) fn value(reading: Option<&Reading>) -> Result<f64, Missing> {
     }
 }
 
-/// Whether a reading grows, so that intervals of it add up; anything else is a state.
+/// Returns true if a reading is cumulative, so its intervals can be summed. All others are states.
 pub(super) fn grows(name: &str) -> bool {
     (name.ends_with("_total") && name != "free_huge_pages_total") || name.ends_with("_seconds")
 }
@@ -125,9 +125,9 @@ fn is_gone(reading: &Reading) -> bool {
 fn joined(name: &str, before: &Reading, now: &Reading) -> Reading {
     match (value(Some(before)), value(Some(now))) {
         (Ok(before), Ok(now)) if grows(name) => Reading::of(before + now),
-        // A sum with a hole in it would be too small.
+        // A sum with a missing part would be too small.
         (Err(missing), Ok(_)) | (Ok(_), Err(missing)) if grows(name) => Reading::missing(missing),
-        // The last state that could be read: a process that has ended has none.
+        // Keeps the last readable state, because an ended process has none.
         (Ok(before), Err(_)) => Reading::of(before),
         _ => now.clone(),
     }

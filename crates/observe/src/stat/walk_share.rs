@@ -1,34 +1,33 @@
-//! What the cycles of page walks say of a time in which something was watched.
+//! The share of page-walk cycles in an observed time.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Count, Hardware, Interval, Mode, Tally, WalkCycles, summary};
 use hugewise_base::missing::Missing;
 
-/// Cycles with a page walk under way, among all that were counted: no page size saves more than
-/// these by cheaper translation.
+/// The share of cycles with an active page walk. No page size saves more than this through cheaper translation.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct WalkShare {
-    /// Their share, from 0 to 1, at most: walks for loads, stores and code may overlap, and the
-    /// core computes meanwhile.
+    /// Upper bound of the share, from 0 to 1. Walks for loads, stores and code can overlap, and the core computes
+    /// during a walk.
     pub at_most: f64,
-    /// The same at least, where the events tell it.
+    /// Lower bound of the share, if the events show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// In which modes of the processor it was counted.
+    /// The processor modes that were counted.
     pub mode: Mode,
-    /// For how long, in seconds.
+    /// The counting time, in seconds.
     pub seconds: f64,
-    /// What it was worked out from, each count with the time that its counter ran.
+    /// The underlying counts, each with the running time of its counter.
     pub counts: Vec<Count>,
 }
 
 impl WalkShare {
-    /// What one interval tells.
+    /// Computes the share for one interval.
     ///
     /// # Errors
-    /// Why it tells nothing.
+    /// Returns why the share is unknown.
     pub fn of(hardware: &Hardware, interval: &Interval) -> Result<Self, Missing> {
         let (mode, walk_cycles) = match hardware {
             Hardware::Missing { missing } => return Err(missing.clone()),
@@ -52,8 +51,7 @@ impl WalkShare {
     }
 }
 
-/// Whether the counters that had their turn were never switched on, because what they belong to
-/// slept.
+/// Returns true if the counters of a scheduled group were never enabled, because their target slept.
 fn never_ran(counts: &[Count]) -> bool {
     let slept = |count: &Count| match count.tally {
         Tally::Counted { enabled_ns, .. } => enabled_ns == 0,
@@ -63,10 +61,10 @@ fn never_ran(counts: &[Count]) -> bool {
 }
 
 impl WalkCycles {
-    /// Whether what they hold bounds what cheaper walks can save.
+    /// Checks that the count is an upper bound of the savings from cheaper walks.
     ///
     /// # Errors
-    /// A part of a walk would be taken for all of it.
+    /// Fails if only part of each walk was counted.
     pub fn bound(self) -> Result<(), Missing> {
         match self {
             Self::Whole => Ok(()),
@@ -82,8 +80,8 @@ mod tests {
     use super::super::{derive, sample};
     use super::*;
 
-    /// In the sample a walk for loads is under way in 8 % of the cycles of its group, for stores
-    /// in 1 %, for code in 1 % of the cycles of another.
+    /// In the sample, load walks are active in 8 % of the cycles of their group, store walks in 1 %, and code walks in
+    /// 1 % of the cycles of another group.
     #[test]
     fn it_is_what_stat_says_of_the_same_interval() {
         let (header, interval) = (sample::header(), sample::interval(0));

@@ -262,7 +262,7 @@ fn text_fits_eighty_columns_and_says_everything() {
     expect![[r#"
         Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
         zero (82.7 %).
-        Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
+        Huge pages would avoid up to 99.6 % of the faults: 1 aligned 2 MiB block was
         filled with 4 KiB pages (512 of the faults, 899 µs); each could have been one
         huge page if THP allowed it.
 
@@ -284,7 +284,7 @@ fn text_fits_eighty_columns_and_says_everything() {
     expect![[r#"
         Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
         zero (82.7 %).
-        Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
+        Huge pages would avoid up to 99.6 % of the faults: 1 aligned 2 MiB block was
         filled with 4 KiB pages (512 of the faults, 899 µs); each could have been one
         huge page if THP allowed it.
 

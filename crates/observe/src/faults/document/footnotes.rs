@@ -6,7 +6,7 @@ use crate::faults::summary::FaultSummary;
 use hugewise_base::units::bytes_text;
 use hugewise_text::number::count;
 
-/// What could not be known, and what the measuring itself costs.
+/// Returns the unknown values, and the cost of the measurement.
 pub(super) fn footnotes(summary: &FaultSummary) -> Vec<String> {
     let mut notes = not_told_apart(summary);
     notes.extend(chain_notes(summary));
@@ -17,7 +17,7 @@ pub(super) fn footnotes(summary: &FaultSummary) -> Vec<String> {
     notes
 }
 
-/// Which faults, and which sizes of pages, one count holds together, and why.
+/// Which kinds of faults and page sizes share one count, and why.
 fn not_told_apart(summary: &FaultSummary) -> Vec<String> {
     let conditions = &summary.conditions;
     let mut notes = Vec::new();

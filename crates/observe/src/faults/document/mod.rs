@@ -1,5 +1,5 @@
-//! The summary as a document: what the faults cost, of which kind they were, and whether huge
-//! pages would spare them; everything else is a detail.
+//! The summary as a document: the cost of the faults, their main kind, and the share that huge pages would avoid.
+//! Everything else is a detail.
 
 use super::latency::Bar;
 use super::sentences::{duration, share};
@@ -20,7 +20,7 @@ mod footnotes;
 mod tables;
 
 impl FaultSummary {
-    /// What is said to people. JSON is the struct itself, CSV is [`FaultSummary::csv`].
+    /// Renders the document for people. JSON is the struct itself, CSV is [`FaultSummary::csv`].
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.conclusion()]);
@@ -38,7 +38,7 @@ impl FaultSummary {
         document
     }
 
-    /// The answer: share of the time, kind, and what huge pages would spare.
+    /// The answer: share of the time, kind, and the faults that huge pages would avoid.
     fn conclusion(&self) -> Section {
         let mut section = Section::default();
         section.push(Paragraph::new(self.cost()).tone(Tone::Strong));
@@ -86,7 +86,7 @@ impl FaultSummary {
         )
     }
 
-    /// The kind that took the most time.
+    /// Names the kind with the most time.
     fn main_kind(&self) -> String {
         let most = self.kinds.first().filter(|_| self.kinds.len() > 1);
         most.map_or_else(String::new, |most| {
@@ -100,11 +100,10 @@ impl FaultSummary {
 
     fn spared_by_huge_pages(&self) -> String {
         let Some(pmd) = self.conditions.pmd_bytes.map(bytes_text) else {
-            return "This kernel has no huge pages that could spare any.".to_owned();
+            return "This kernel has no huge pages that could avoid any.".to_owned();
         };
         if self.conditions.every > 1 {
-            return "Whether huge pages would spare faults needs every fault: leave out --every."
-                .to_owned();
+            return "To see how many faults huge pages would avoid, leave out --every.".to_owned();
         }
         let small = self.shapes.iter().find_map(|shape| match shape {
             Shape::SmallInsteadOfHuge { ranges, faults, .. } => Some((*ranges, *faults, shape)),
@@ -112,25 +111,25 @@ impl FaultSummary {
         });
         match small {
             Some((ranges, faults, shape)) => format!(
-                "Huge pages would spare up to {} of the faults: {}",
+                "Huge pages would avoid up to {} of the faults: {}",
                 share(faults.saturating_sub(ranges), self.total.faults),
                 shape.sentence(&self.conditions)
             ),
             None => format!(
-                "Huge pages would spare hardly any: no aligned {pmd} block was filled with small \
+                "Huge pages would avoid hardly any: no aligned {pmd} block was filled with small \
                  pages."
             ),
         }
     }
 
-    /// Shapes that the conclusion does not speak of, and that weigh something.
+    /// Shapes that are significant and not part of the conclusion.
     fn minor_shapes(&self) -> impl Iterator<Item = &Shape> {
         let others = self.shapes.iter();
         others.filter(|shape| !shape.is_in_conclusion() && self.matters(shape))
     }
 
-    /// Whether a shape is one in a hundred of the faults or of their time: every program has a
-    /// few double faults in its loader.
+    /// Returns true if a shape makes up at least 1 % of the faults or of their time. Every program has a few double
+    /// faults in its loader.
     fn matters(&self, shape: &Shape) -> bool {
         let (faults, time_ns) = shape.weight();
         faults * 100 >= self.total.faults || time_ns * 100 >= self.total.time_ns.max(1)
@@ -144,7 +143,7 @@ impl FaultSummary {
                 "why its memory is not huge",
             ),
             None => (
-                // The words of the command are not kept apart, so they cannot be quoted.
+                // The command is stored without word boundaries, so it cannot be quoted.
                 "hugewise run -- COMMAND".to_owned(),
                 "whether huge pages make it faster",
             ),
@@ -183,7 +182,7 @@ impl FaultSummary {
         document.push(Section::default().with_detail(Block::Notes(footnotes(self))));
     }
 
-    /// Latencies by powers of two: of all, and of each kind.
+    /// Latencies by powers of two: in total, and by kind.
     fn histograms(&self, document: &mut Document) {
         let mut one = |label: &str, row: &Row| {
             if row.timed > 0 {

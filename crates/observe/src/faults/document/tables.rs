@@ -1,4 +1,4 @@
-//! The tables: what faults did, and where.
+//! The tables: kinds of faults, and places.
 
 use crate::faults::sentences::{duration, share};
 use crate::faults::summary::{FaultSummary, Row, SiteRow};
@@ -6,14 +6,14 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::count;
 use hugewise_text::wrap::{plain, shortened};
 
-/// Kinds on the first screen.
+/// The number of kinds on the first screen.
 const KINDS: usize = 6;
-/// Mappings on the first screen.
+/// The number of mappings on the first screen.
 const MAPPINGS: usize = 3;
-/// Columns for the name of a mapping on the first screen.
+/// Width of the mapping name on the first screen, in columns.
 const NAME: usize = 46;
 
-/// The kinds that took the most time, and the sum.
+/// The kinds with the most time, and the sum.
 pub(super) fn main_kinds(summary: &FaultSummary) -> Grid {
     let mut grid = kinds(summary, KINDS);
     let rest = summary.kinds.iter().skip(KINDS);
@@ -59,7 +59,7 @@ fn latencies(label: &str, row: &Row) -> Vec<Cell> {
     cells
 }
 
-/// The mappings that took the most time.
+/// The mappings with the most time.
 pub(super) fn main_mappings(summary: &FaultSummary) -> Grid {
     let mut grid = Grid::headed(&["mapping", "faults", "time", "share"]);
     let mut row = |name: &str, faults: u64, time_ns: u64| {
@@ -79,7 +79,7 @@ pub(super) fn main_mappings(summary: &FaultSummary) -> Grid {
     grid
 }
 
-/// Faults, their time, and their share: of the time where there is one, else of the faults.
+/// Faults, their time, and their share: of the time if known, otherwise of the faults.
 fn numbers(summary: &FaultSummary, faults: u64, time_ns: u64) -> [String; 3] {
     let total = &summary.total;
     match total.timed > 0 {
@@ -91,7 +91,7 @@ fn numbers(summary: &FaultSummary, faults: u64, time_ns: u64) -> [String; 3] {
     }
 }
 
-/// The rows of a list; those that weigh next to nothing are one.
+/// The rows of a list. Rows with almost no weight are combined.
 pub(super) fn list(summary: &FaultSummary, rows: impl Iterator<Item = (String, u64, u64)>) -> Grid {
     let align = [Align::Right, Align::Right, Align::Right, Align::Wrapped];
     let mut grid = Grid::headed(&["faults", "time", "share", ""]).aligned(&align);
@@ -115,7 +115,7 @@ pub(super) fn list(summary: &FaultSummary, rows: impl Iterator<Item = (String, u
     grid
 }
 
-/// Whether a row is less than a thousandth of the time, or of the faults where none is timed.
+/// Returns true if a row is below 0.1 % of the time, or of the faults if none is timed.
 fn is_tiny(summary: &FaultSummary, faults: u64, time_ns: u64) -> bool {
     let total = &summary.total;
     match total.timed > 0 {

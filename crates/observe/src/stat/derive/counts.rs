@@ -1,4 +1,4 @@
-//! One count for each of another: what every figure is made of.
+//! The ratio of one count to another, the base of every figure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use crate::stat::kind::{CYCLES, INSTRUCTIONS};
 use crate::stat::{Count, Tally};
 use hugewise_base::missing::Missing;
 
-/// What was counted, and why nothing of the hardware was, where that is so.
+/// The counts, and the reason if there are no hardware counts.
 pub(super) struct Counts<'a> {
     pub(super) counts: &'a [Count],
     pub(super) hardware: Option<&'a Missing>,
 }
 
 impl<'a> Counts<'a> {
-    /// Events of one kind for each of another, over all groups in which both were counted.
+    /// Events of one kind per event of another, over all groups that counted both.
     ///
-    /// Groups, not totals: a group is on the hardware as a whole or not at all, so both sides
-    /// speak of the same time, however seldom its turn came.
+    /// Uses groups, not totals. A group is on the hardware as a whole or not at all, so both sides cover the same time,
+    /// however rarely it is scheduled.
     pub(super) fn per(&self, kind: &str, base: &str) -> Value {
         if let Some(missing) = self.hardware {
             return Err(missing.clone());
@@ -41,7 +41,7 @@ impl<'a> Counts<'a> {
         Ok(top.value as f64 / bottom.value as f64)
     }
 
-    /// The counts of a kind, and those of another in the same groups.
+    /// The counts of a kind, and those of another kind in the same groups.
     fn fraction(&self, kind: &str, base: &str) -> Fraction<'a> {
         let mut sum = Fraction::default();
         for count in self.counts.iter().filter(|count| count.kind == kind) {
@@ -63,8 +63,8 @@ impl<'a> Counts<'a> {
         sum
     }
 
-    /// Refuses to speak for the whole where much of it ran on cores of another sort that do not have
-    /// the event: what the others say is no bound for them.
+    /// Fails if much of the other kind was counted on cores that do not have the event, because the remaining cores are
+    /// then no bound for the whole.
     fn elsewhere(&self, kind: &str, base: &str, sources: &BTreeSet<&str>) -> Result<(), Missing> {
         const NEGLIGIBLE: f64 = 0.01;
         let mut by_source: BTreeMap<&str, f64> = BTreeMap::new();
@@ -90,11 +90,11 @@ impl<'a> Counts<'a> {
         Ok(self.per(kind, INSTRUCTIONS)? * 1000.0)
     }
 
-    /// A share of cycles. More than all of them means that the counters contradict each other,
-    /// and then no number is better than a wrong one.
+    /// A share of cycles. More than 100 % means that the counters contradict each other; no number is better than a
+    /// wrong one.
     pub(super) fn share(&self, kind: &str) -> Value {
         let share = self.per(kind, CYCLES)?;
-        // Counters of a group are read one after the other while they run.
+        // The counters of a group are read one after the other while they run.
         const READING_TAKES_TIME: f64 = 1.001;
         if share > READING_TAKES_TIME {
             return Err(Missing::unreadable(format!(
@@ -104,20 +104,20 @@ impl<'a> Counts<'a> {
         Ok(share.min(1.0))
     }
 
-    /// Whether an event of this kind is among those that are counted.
+    /// Returns true if an event of this kind is counted.
     pub(super) fn has(&self, kind: &str) -> bool {
         self.counts.iter().any(|count| count.kind == kind)
     }
 }
 
-/// Of two kinds, what was counted of both in the same groups.
+/// The counts of two kinds in the same groups.
 #[derive(Default)]
 struct Fraction<'a> {
     top: Sum,
     bottom: Sum,
     /// The event sources that counted them.
     sources: BTreeSet<&'a str>,
-    /// The first reason why a group is not among them.
+    /// The first reason why a group is excluded.
     why: Option<Missing>,
 }
 

@@ -1,23 +1,23 @@
-//! The instruments: each turns events of a running program into a summary and draws it.
+//! The instruments. Each one turns events of a running program into a summary, and renders it.
 
 /// An address space as the kernel shows it: mappings, and how their pages are mapped.
 pub mod address_space;
 /// Making the memory of a running process huge.
 pub mod collapse;
-/// What can be measured on a machine, what will mislead, and what is set wrongly.
+/// Diagnosis of a machine: what can be measured, what misleads measurements, and wrong settings.
 pub mod doctor;
 /// Page faults, one by one: kinds, latencies, places, shapes.
 pub mod faults;
-/// What huge pages would cost and could be worth, before anything is switched on.
+/// The cost and possible benefit of huge pages, before anything is enabled.
 pub mod forecast;
 /// Why memory of a process is huge or not.
 pub mod inspect;
 /// The huge page state of the machine at one moment.
 pub mod machine;
 mod outlived;
-/// What a running program does, interval by interval.
+/// Counters of a running program, interval by interval.
 pub mod stat;
-/// Where the kernel stalls: what can be traced there, and what was seen.
+/// Kernel stalls: what can be traced, and the results.
 pub mod trace;
 
 pub use outlived::outlived;

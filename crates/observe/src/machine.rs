@@ -1,7 +1,7 @@
-//! The huge page state of the machine at one moment.
+//! The huge page state of the machine at one point in time.
 //!
-//! Everything here comes from files that walk no page tables. A part that could not be read has
-//! its reason; it is never shown as zero.
+//! All of it comes from files that walk no page tables. A part that could not be read has a reason; it is never shown
+//! as zero.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use hugewise_base::host::HugetlbPool;
 use hugewise_base::missing::{Fact, fact};
 
-/// What one collector read.
+/// The result of one collector.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(bound(serialize = "T: Serialize", deserialize = "T: DeserializeOwned"))]
 pub struct Collected<T> {
     /// The values, or why there are none.
     #[serde(with = "fact")]
     pub value: Fact<T>,
-    /// The time that reading took, in seconds.
+    /// The time spent reading, in seconds.
     pub seconds: f64,
 }
 
-/// The state of the machine at one moment.
+/// The state of the machine at one point in time.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct MachineSample {
     /// Settings of transparent huge pages.
@@ -30,11 +30,11 @@ pub struct MachineSample {
     /// Counters and gauges of each page size in bytes, by the names of their files
     /// (`hugepages-SIZE/stats`, Linux 6.8).
     pub sizes: Collected<BTreeMap<u64, BTreeMap<String, u64>>>,
-    /// Counters of `/proc/vmstat` on huge pages and compaction, by name.
+    /// Counters in `/proc/vmstat` on huge pages and compaction, by name.
     pub events: Collected<BTreeMap<String, u64>>,
     /// Memory by its name in `/proc/meminfo`, in bytes.
     pub memory: Collected<BTreeMap<String, u64>>,
-    /// The kernel thread that makes huge pages later.
+    /// The kernel thread that collapses memory into huge pages.
     pub khugepaged: Collected<Khugepaged>,
     /// Free memory by zone.
     pub zones: Collected<Vec<Zone>>,
@@ -44,25 +44,25 @@ pub struct MachineSample {
     pub pressure: Collected<Pressure>,
 }
 
-/// A setting and the value in force.
+/// A setting and its current value.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Setting {
     /// The file below `/sys/kernel/mm/transparent_hugepage`.
     pub file: String,
-    /// The page size that it is about, in bytes; `None` is all.
+    /// The page size that the setting applies to, in bytes; `None` for all sizes.
     pub size: Option<u64>,
-    /// The word or number in force.
+    /// The current word or number.
     pub mode: String,
 }
 
 /// Work of khugepaged since boot.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Khugepaged {
-    /// Huge pages made.
+    /// Huge pages collapsed.
     pub pages_collapsed: u64,
     /// Passes over all memory.
     pub full_scans: u64,
-    /// Processor time; `None` where the thread is not to be seen, as in a container.
+    /// CPU time; `None` if the thread is not visible, as in a container.
     pub cpu_ns: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ pub struct Zone {
     pub node: u64,
     /// Name of the zone: `Normal`, `DMA32`.
     pub name: String,
-    /// Free blocks by order: the place is the order, a block has 2^order pages.
+    /// Free blocks by order: the index is the order, and a block has 2^order pages.
     pub blocks: Vec<u64>,
 }
 

@@ -1,15 +1,15 @@
 use serde::{Deserialize, Serialize};
 
-/// The words of the line `VmFlags` in `/proc/PID/smaps` (show_smap_vma_flags,
-/// fs/proc/task_mmu.c): a set of two-letter words, of which any may occur.
+/// The flags in the `VmFlags` line of `/proc/PID/smaps` (show_smap_vma_flags, fs/proc/task_mmu.c): a set of two-letter
+/// words.
 ///
-/// Kept as bits: one address space can have tens of thousands of them. Words that this list
-/// does not have are left out; none of them changes whether memory can be huge.
+/// Stored as bits, because one address space can have tens of thousands of mappings. Unknown words are dropped; no such
+/// word affects huge pages.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(from = "Vec<String>", into = "Vec<String>")]
 pub struct VmFlags(u64);
 
-/// Every word, at the place of its bit.
+/// Every word, indexed by its bit.
 const WORDS: [&str; 38] = [
     "rd", "wr", "ex", "sh", "mr", "mw", "me", "ms", "gd", "pf", "lo", "io", "sr", "rr", "dc", "de",
     "lf", "ac", "nr", "ht", "sf", "ar", "wf", "dd", "sd", "mm", "hg", "nh", "mg", "bt", "mt", "um",
@@ -26,24 +26,24 @@ impl VmFlags {
         })
     }
 
-    /// Adds a word, if the list has it.
+    /// Adds a word; ignores unknown words.
     pub fn insert(&mut self, word: &[u8]) {
         self.0 |= bit(word);
     }
 
-    /// Whether a word is in the set.
+    /// Returns true if the word is in the set.
     #[must_use]
     pub fn has(self, word: &str) -> bool {
         self.0 & bit(word.as_bytes()) != 0
     }
 
-    /// Whether any of these words is in the set; which is the first.
+    /// Returns the first of these words that is in the set.
     #[must_use]
     pub fn first_of(self, words: &[&'static str]) -> Option<&'static str> {
         words.iter().copied().find(|word| self.has(word))
     }
 
-    /// The words of the set, in the kernel's order.
+    /// Returns the words of the set, in the kernel's order.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         WORDS
             .iter()
@@ -52,21 +52,21 @@ impl VmFlags {
             .map(|(_, &word)| word)
     }
 
-    /// The words that are in one of two sets only.
+    /// Returns the words that are in exactly one of the two sets.
     #[must_use]
     pub fn difference(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
 
-    /// Whether the set is empty: for a real mapping it never is.
+    /// Returns true if the set is empty, which never happens for a real mapping.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
 
-/// The bit of a word, or none for one that the list does not have. Pairs of bytes are compared
-/// in one step, where slices would call the C library for each.
+/// The bit of a word; 0 for an unknown word. Compares both bytes in one step, because comparing slices would call the C
+/// library for each.
 fn bit(word: &[u8]) -> u64 {
     let place = <[u8; 2]>::try_from(word)
         .ok()

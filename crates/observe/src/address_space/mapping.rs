@@ -2,50 +2,50 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, VmFlags};
 
-/// One mapping: a line of `/proc/PID/maps` with what `smaps` says of it.
+/// One mapping: a line of `/proc/PID/maps` with its data from `smaps`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
     /// Four letters: `r`, `w`, `x` or `-`, then `p` (private) or `s` (shared).
     pub permissions: Permissions,
-    /// Where in the file it begins, in bytes. Zero for anonymous memory.
+    /// Offset of the start in the file, in bytes. Zero for anonymous memory.
     pub offset: u64,
     /// Device of the file, as `major:minor`; both are zero for anonymous memory.
     pub device: (u32, u32),
     /// Inode of the file; zero for anonymous memory.
     pub inode: u64,
-    /// Path of the file, or a name in brackets such as `[heap]`; empty where there is none.
+    /// Path of the file, or a name in brackets such as `[heap]`; empty if there is none.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub name: Box<str>,
-    /// What it maps.
+    /// The kind of memory.
     pub kind: MappingKind,
-    /// Type of the file system that holds the file, where the mount was found.
+    /// Type of the file system that contains the file, if the mount was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<Box<str>>,
-    /// The option `huge=` of that mount, where it has one (tmpfs).
+    /// The `huge=` option of that mount, if it has one (tmpfs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount_huge: Option<Box<str>>,
-    /// Totals and flags, where smaps could be read.
+    /// Totals and flags, if smaps could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Its pages by huge-page range, by rising address. Ranges without any page are left out,
-    /// and so are all ranges where neither the page scan nor the page map could be read.
+    /// Its pages by huge-page range, by ascending address. Ranges without any page are omitted. If neither the page
+    /// scan nor the page map could be read, all ranges are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
 }
 
 impl Mapping {
-    /// Its size, in bytes.
+    /// The size, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// The whole aligned huge-page ranges inside it, as addresses; `None` if there is none.
+    /// The whole aligned huge-page ranges inside it, as addresses; `None` if there are none.
     #[must_use]
     pub fn whole_ranges(&self, huge_bytes: u64) -> Option<(u64, u64)> {
         let first = self.start.checked_next_multiple_of(huge_bytes)?;
@@ -53,7 +53,7 @@ impl Mapping {
         (first < last).then_some((first, last))
     }
 
-    /// The flags, empty where smaps could not be read.
+    /// The flags; empty if smaps could not be read.
     #[must_use]
     pub fn flags(&self) -> VmFlags {
         self.memory
@@ -68,19 +68,19 @@ impl Mapping {
 pub struct Permissions(pub [u8; 4]);
 
 impl Permissions {
-    /// Whether it can be written.
+    /// Returns true if the mapping is writable.
     #[must_use]
     pub fn write(self) -> bool {
         self.0[1] == b'w'
     }
 
-    /// Whether it can be used at all.
+    /// Returns true if the mapping allows any access.
     #[must_use]
     pub fn any(self) -> bool {
         self.0[..3] != *b"---"
     }
 
-    /// Whether it is shared with others who map the same.
+    /// Returns true if the mapping is shared.
     #[must_use]
     pub fn shared(self) -> bool {
         self.0[3] == b's'
@@ -105,7 +105,7 @@ impl TryFrom<String> for Permissions {
     }
 }
 
-/// What a mapping maps: it decides which setting governs its huge pages.
+/// The kind of memory behind a mapping, which decides the setting that controls its huge pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum MappingKind {
@@ -119,7 +119,7 @@ pub enum MappingKind {
     File,
     /// Shared memory of the kernel's own mount: `MAP_SHARED|MAP_ANONYMOUS`, memfd, System V.
     SharedMemory,
-    /// A file of a tmpfs that is mounted somewhere, such as `/dev/shm`.
+    /// A file on a mounted tmpfs, such as `/dev/shm`.
     Tmpfs,
     /// Explicit huge pages.
     Hugetlb,
@@ -130,31 +130,31 @@ pub enum MappingKind {
 }
 
 impl MappingKind {
-    /// Whether `enabled` of transparent_hugepage governs it.
+    /// Returns true if `enabled` of transparent_hugepage controls it.
     #[must_use]
     pub fn is_anonymous(self) -> bool {
         matches!(self, Self::Anonymous | Self::Heap | Self::Stack)
     }
 
-    /// Whether `shmem_enabled` or the mount's `huge=` governs it.
+    /// Returns true if `shmem_enabled` or the `huge=` option of the mount controls it.
     #[must_use]
     pub fn is_shmem(self) -> bool {
         matches!(self, Self::SharedMemory | Self::Tmpfs)
     }
 }
 
-/// What `/proc/PID/smaps` says of one mapping, in bytes (fs/proc/task_mmu.c). A field that this
-/// kernel does not have is `None`.
+/// The fields of `/proc/PID/smaps` for one mapping, in bytes (fs/proc/task_mmu.c). `None` means that this kernel does
+/// not have the field.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// `Rss`: hugetlb and the huge zero page are not in it.
+    /// `Rss`, which excludes hugetlb and the huge zero page.
     pub resident: u64,
-    /// `Anonymous`: pages that belong to no file.
+    /// `Anonymous`: pages without a file.
     pub anonymous: u64,
     /// `Referenced`: pages used since the bit was last cleared.
     pub referenced: u64,
-    /// `AnonHugePages`: anonymous memory that a PMD maps; nothing smaller is in it.
+    /// `AnonHugePages`: anonymous memory mapped by PMDs, nothing smaller.
     pub anon_huge: u64,
     /// `ShmemPmdMapped`.
     pub shmem_huge: u64,
@@ -170,7 +170,7 @@ pub struct Memory {
     pub locked: u64,
     /// `KernelPageSize`: larger than a base page for hugetlb only.
     pub kernel_page: u64,
-    /// `THPeligible` (Linux 5.0): that *some* enabled size fits *somewhere* in the mapping.
+    /// `THPeligible` (Linux 5.0): *some* enabled size fits *somewhere* in the mapping.
     pub thp_eligible: Option<bool>,
     /// `VmFlags`.
     pub flags: VmFlags,

@@ -1,12 +1,11 @@
-//! One address space: who it belongs to, its mappings, and how the pages of
-//! each huge-page range are mapped.
+//! One address space: its process, its mappings, and how the pages of each huge-page range are mapped.
 //!
-//! `hugewise-linux` fills these in; [`reason`](crate::inspect::reasons) judges them. All of it is plain
-//! data, so that a process can be frozen as JSON and judged again elsewhere.
+//! `hugewise-linux` fills in these types, and [`reason`](crate::inspect::reasons) judges them. They are plain data, so
+//! the state of a process can be saved as JSON and judged again on another machine.
 //!
-//! Pages are not kept one by one: a [`Run`](crate::address_space::Run) tells for a stretch of equal huge-page ranges how
-//! many pages each of them holds, by kind. So 20 GiB of memory and terabytes of empty
-//! reservations are a few thousand runs.
+//! Pages are not stored one by one. A [`Run`](crate::address_space::Run) covers consecutive equal huge-page ranges,
+//! with the number of pages of each kind in one range. A few thousand runs describe 20 GiB of memory and terabytes of
+//! empty reservations.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,19 +30,18 @@ pub use run::{FolioCount, Frames, Pages, Run};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
-    /// The process that owns it.
+    /// The process.
     pub process: Process,
     /// Size of a base page of this host, in bytes.
     pub page_bytes: u64,
-    /// What one entry of the second-lowest page table maps, in bytes: the size of a PMD-mapped
-    /// huge page, whether or not this kernel has them.
+    /// The span of one PMD entry, in bytes: the size of a PMD-mapped huge page, even if this kernel has none.
     pub huge_bytes: u64,
-    /// What it was read with, and why not with more.
+    /// The sources that were read, and why the others were not.
     pub read_with: Sources,
-    /// What a sample of the memory in huge pages holds; `None` where there is none.
+    /// The content of a sample of memory in huge pages; `None` if there are no huge pages.
     #[serde(default = "not_asked", with = "fact")]
     pub contents: Fact<Option<Contents>>,
-    /// The mappings, by rising address, without overlap.
+    /// The mappings, by ascending address, without overlap.
     pub mappings: Vec<Mapping>,
 }
 
@@ -52,17 +50,17 @@ fn not_asked() -> Fact<Option<Contents>> {
 }
 
 impl Space {
-    /// Refuses sizes of pages that no machine has, in a space that was read from a file.
+    /// Validates the page sizes of a space that was read from a file.
     ///
     /// # Errors
-    /// The field that is wrong, and why.
+    /// Returns the invalid field, and why it is invalid.
     pub fn check(&self) -> Result<(), String> {
         let huge = Some(("huge_bytes", self.huge_bytes));
         geometry::check(("page_bytes", self.page_bytes), huge, None)
     }
 
-    /// A command line that root may run on this process, as who read it has to type it: the
-    /// frames are what only root can read.
+    /// A command line that runs with root rights on this process, in the form that the reader has to type. Only root
+    /// can read the frames.
     #[must_use]
     pub fn as_root(&self, command: &str) -> String {
         match self.read_with.frames {
@@ -71,22 +69,21 @@ impl Space {
         }
     }
 
-    /// Whether any source shows which pages are present.
+    /// Returns true if a source shows the present pages.
     #[must_use]
     pub fn pages_were_read(&self) -> bool {
         self.read_with.page_scan.is_read() || self.read_with.page_map.is_read()
     }
 
-    /// Pages in one huge-page range.
+    /// The number of pages in one huge-page range.
     #[must_use]
     pub fn pages_per_range(&self) -> u64 {
         (self.huge_bytes / self.page_bytes.max(1)).max(1)
     }
 
-    /// Whether a mapping has the shape of a thread's stack: private writable memory without a
-    /// name above a guard, which is a mapping of its own or the first pages of this one (glibc
-    /// since 2.42). A guard that was mapped together with the stack has the kernel's flag too;
-    /// beside other memory it has not.
+    /// Returns true if a mapping has the shape of a thread stack: private writable memory without a name above a guard.
+    /// The guard is a separate mapping or the first pages of this one (glibc since 2.42). A guard that was mapped
+    /// together with the stack also has the kernel's flag; a guard next to other memory does not.
     #[must_use]
     pub fn is_stack_shaped(&self, index: usize) -> bool {
         let Some(mapping) = self.mappings.get(index) else {
@@ -110,33 +107,32 @@ impl Space {
     }
 }
 
-/// What an address space was read with. Each source answers what the others cannot.
+/// The sources of an address space. Each one has data that the others lack.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Sources {
-    /// `/proc/PID/smaps`: totals and flags of each mapping. Without it only addresses,
-    /// permissions and names are known (`/proc/PID/maps`).
+    /// `/proc/PID/smaps`: totals and flags of each mapping. Without it only addresses, permissions and names are known
+    /// (`/proc/PID/maps`).
     pub smaps: Source,
-    /// `ioctl(PAGEMAP_SCAN)` on `/proc/PID/pagemap` (Linux 6.7): which pages are present, and
-    /// which of them a PMD maps or are zero pages. Needs no more than smaps does.
+    /// `ioctl(PAGEMAP_SCAN)` on `/proc/PID/pagemap` (Linux 6.7): which pages are present, which a PMD maps, and which
+    /// are zero pages. Needs the same rights as smaps.
     pub page_scan: Source,
-    /// The entries of `/proc/PID/pagemap`: which pages are present or swapped. Read where the
-    /// scan is not to be had.
+    /// The entries of `/proc/PID/pagemap`: which pages are present or swapped. Read if the scan is not available.
     pub page_map: Source,
-    /// `/proc/kpageflags` and `/proc/kpagecount` by frame number: in which folio a page lies,
-    /// and whether others map it. Needs CAP_SYS_ADMIN.
+    /// `/proc/kpageflags` and `/proc/kpagecount` by frame number: the folio of a page, and whether other processes map
+    /// it. Needs CAP_SYS_ADMIN.
     pub frames: Source,
 }
 
-/// Whether a source was read.
+/// The state of a source.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// It was.
+    /// Read.
     Read,
-    /// A part of it, which was alike throughout and stands for the rest.
+    /// Partly read: a sample of uniform ranges that represents the rest.
     Sampled(Sampled),
-    /// It was not, and why.
+    /// Not read, with the reason.
     Missing(Missing),
 }
 
@@ -144,9 +140,9 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
-    /// The ranges that it stands for.
+    /// The number of ranges that the sample represents.
     pub ranges: u64,
-    /// Of these, the ranges that were looked at.
+    /// The number of ranges that were read.
     pub looked_at: u64,
 }
 
@@ -160,7 +156,7 @@ impl Source {
         }
     }
 
-    /// Whether it was read, all of it or a sample.
+    /// Returns true if all or a sample of it was read.
     #[must_use]
     pub fn is_read(&self) -> bool {
         matches!(self, Self::Read | Self::Sampled(_))

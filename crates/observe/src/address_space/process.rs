@@ -4,63 +4,62 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_base::missing::{Fact, fact};
 
-/// Who an address space belongs to.
+/// The process of an address space.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Its number.
+    /// The PID.
     pub pid: u32,
-    /// Its parent's number; 0 for the first process and for what the kernel started.
+    /// The parent's PID; 0 for the first process and for kernel threads.
     pub parent: u32,
-    /// When it began, in clock ticks since boot (field 22 of `/proc/PID/stat`): together with
-    /// the number it names the process for ever, since numbers are used again.
+    /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`). Together with the PID it identifies the
+    /// process uniquely, because PIDs are reused.
     pub started_ticks: u64,
     /// Its name (`comm`, at most 15 bytes).
     pub command: String,
     /// Effective user id.
     pub uid: u32,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
-    /// Children that live.
+    /// The number of live children.
     pub children: u64,
-    /// Whether it was forked and has not executed a program since (`PF_FORKNOEXEC`): then its
-    /// memory began as a copy of its parent's.
+    /// True if the process was forked and has not called exec since (`PF_FORKNOEXEC`). Its memory then began as a copy
+    /// of its parent's.
     pub forked: bool,
-    /// What sort of process it is.
+    /// The sort of process.
     pub sort: Sort,
-    /// Whether its words and addresses have 32 or 64 bits (ELF class of its program).
+    /// 32 or 64 bits, from the ELF class of its program.
     #[serde(with = "fact")]
     pub word_size: Fact<WordSize>,
-    /// `THP_enabled` of `/proc/PID/status` (Linux 5.0): false after
-    /// `prctl(PR_SET_THP_DISABLE, 1)`, which is inherited over fork and exec. The mode that
-    /// excepts advised memory (Linux 6.18) shows as true (fs/proc/array.c). `None` where the
-    /// kernel does not say.
+    /// `THP_enabled` in `/proc/PID/status` (Linux 5.0): false after `prctl(PR_SET_THP_DISABLE, 1)`, which fork and exec
+    /// inherit. The mode that excepts advised memory (Linux 6.18) shows as true (fs/proc/array.c). `None` if the kernel
+    /// does not report it.
     pub thp_enabled: Option<bool>,
-    /// The same of its parent: where only the process has it switched off, it did so itself, or
-    /// what started it did between fork and exec. `None` where it was not read.
+    /// `THP_enabled` of its parent. If only the process has THP disabled, it made the call, or its launcher did between
+    /// fork and exec. `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_thp_enabled: Option<bool>,
-    /// `VmPTE` of `/proc/PID/status`, in bytes: page tables of all levels but the topmost, those
-    /// that are kept under huge pages included (mm_pgtables_bytes, fs/proc/task_mmu.c). `None`
-    /// where the kernel does not say, or said otherwise before and after the pages were read.
+    /// `VmPTE` in `/proc/PID/status`, in bytes: page tables of all levels except the topmost, including those kept
+    /// under huge pages (mm_pgtables_bytes, fs/proc/task_mmu.c). `None` if the kernel does not report it, or if it
+    /// changed while the pages were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_table_bytes: Option<u64>,
-    /// Of `/proc/PID/environ`, which is the environment at its start: those of
-    /// [`ADVICE_VARIABLES`](crate::inspect::reasons::ADVICE_VARIABLES) and of
+    /// Variables from `/proc/PID/environ`, the environment at its start. Contains those of
+    /// [`ADVICE_VARIABLES`](crate::inspect::reasons::ADVICE_VARIABLES) and
     /// [`OFF_VARIABLES`](hugewise_experiment::run::trial::OFF_VARIABLES) that are set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
 
-/// What sort of process it is.
+/// The sort of process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
-    /// A program with memory of its own.
+    /// A user program.
     Program,
-    /// A thread of the kernel: it has no address space.
+    /// A kernel thread, which has no address space.
     KernelThread,
-    /// It ended and waits for its parent: its memory is gone.
+    /// A zombie: it ended and waits for its parent, and its memory is gone.
     Zombie,
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn run(start: u64, end: u64, pages: Pages) -> Run {
     Run { start, end, pages }
 }
 
-/// So many small pages, none of them zero.
+/// This many small pages, none of them zero.
 pub(crate) fn pages(present: u32) -> Pages {
     Pages {
         present,

@@ -1,4 +1,4 @@
-//! What was done to a process, as a document and as CSV. JSON is the struct itself.
+//! The result of a collapse, as a document and as CSV. JSON is the struct itself.
 
 use super::{End, RefusalCount, Report, Stretch};
 use hugewise_base::missing::Fact;
@@ -12,8 +12,8 @@ use hugewise_text::number::{Scaler, count, percent_change, quantity};
 use hugewise_text::wrap::plain;
 
 impl Report {
-    /// What was made huge, what was not and why, what it cost. Details name every stretch that was
-    /// refused.
+    /// Renders the document: what was made huge, what was not and why, and the cost. Details list every refused stretch
+    /// of addresses.
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.answer(), self.others(), self.refused_stretches()]);
@@ -39,7 +39,7 @@ impl Report {
         section
     }
 
-    /// What was not made huge, and why.
+    /// Memory that was not made huge, and why.
     fn others(&self) -> Section {
         let mut section = Section::default();
         let table = self.other_ranges();
@@ -81,8 +81,7 @@ impl Report {
         )
     }
 
-    /// Memory of the whole process, before and after. How much of it is huge is said where the
-    /// ranges themselves could not be read again.
+    /// Memory of the whole process, before and after. Its huge share is shown if the ranges could not be read again.
     fn memory(&self) -> impl Iterator<Item = Field> {
         let field = |label: &str, before: &Fact<u64>, after: &Fact<u64>| {
             let (before, after) = (bytes(*before.as_ref().ok()?), bytes(*after.as_ref().ok()?));
@@ -141,7 +140,7 @@ impl Report {
         one.stretches.iter().map(line).collect()
     }
 
-    /// The process before and after, where that was measured.
+    /// The process before and after, if measured.
     fn comparison(&self) -> Option<Section> {
         let measured = self.measured.as_ref()?;
         let heading = ["", "before", "after", "change", "95 % interval", ""];
@@ -188,7 +187,7 @@ impl Report {
         bytes(ranges.saturating_mul(self.huge_bytes))
     }
 
-    /// One row per outcome and reason: how many ranges, how many bytes.
+    /// Renders CSV: one row per outcome and reason, with the number of ranges and bytes.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["outcome", "reason", "ranges", "bytes"]);
@@ -253,7 +252,7 @@ fn word(one: &Comparison) -> &'static str {
     }
 }
 
-/// The unit that ends a metric's name.
+/// The unit at the end of a metric's name.
 fn unit_of(metric: &str) -> Unit {
     match metric.rsplit('_').next() {
         Some("ratio") => Unit::Ratio,

@@ -1,11 +1,12 @@
 //! Making the memory of a running process huge: which ranges can be (`plan`), what happened to
 //! each (`fate`), and what is reported (`report`).
 //!
-//! `MADV_COLLAPSE` returns success for ranges in which nothing happened, and failure although
-//! part of them was made (mm/khugepaged.c, madvise_collapse). So nothing here rests on its
-//! result: a range is made huge when a second reading shows that a PMD maps it.
+//! `MADV_COLLAPSE` can return success although nothing happened, and failure although some ranges were made huge
+//! (mm/khugepaged.c, madvise_collapse). Its result is therefore not used: a range counts as huge if a second reading
+//! shows that a PMD maps it.
 //!
-//! To add a kernel's reason for not collapsing, add its text and meaning to `outcome.rs`; the event's format has its number.
+//! To add a kernel reason for a failed collapse, add its text and meaning to `outcome.rs`. The trace event's format has
+//! its number.
 
 mod document;
 mod outcome;

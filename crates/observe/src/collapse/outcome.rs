@@ -2,34 +2,34 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What happened to one range.
+/// The outcome for one range.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "fate")]
 pub enum RangeOutcome {
     /// A second reading shows that a PMD maps it.
     Made,
-    /// The kernel claims success, and there is no page scan to prove it.
+    /// The kernel reported success, and there is no page scan to confirm it.
     Claimed,
-    /// Not made.
+    /// Not made huge.
     Refused(Refusal),
-    /// It is no longer mapped.
+    /// No longer mapped.
     Gone,
 }
 
-/// Why the kernel did not make a range huge, in its own words.
+/// The kernel's reason for not making a range huge.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
-    /// Name of the error number, such as `EINVAL`; `none` where the call claimed success.
+    /// Name of the error number, such as `EINVAL`; `none` if the call reported success.
     pub error: String,
-    /// The status that the kernel's own event gave for this range, such as
-    /// `not_suitable_page_count`; `None` where no event came or none could be read.
+    /// The status in the trace event for this range, such as `not_suitable_page_count`. `None` if there was no event or
+    /// it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
 
 impl Refusal {
-    /// Whether memory was lacking: more attempts would strain the machine for nothing.
+    /// Returns true if memory was short, so more attempts would load the machine in vain.
     #[must_use]
     pub fn is_want_of_memory(&self) -> bool {
         match self.status.as_deref() {
@@ -48,10 +48,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a refusal means and what helps, in plain words.
+/// Explains a refusal and how to fix it.
 ///
-/// By the text of the status (include/trace/events/huge_memory.h), which stays the same over
-/// kernels while its numbers change; else by the error number, which stands for several.
+/// Uses the text of the status (include/trace/events/huge_memory.h), which is stable across kernels while its numbers
+/// change. Otherwise uses the error number, which covers several reasons.
 #[must_use]
 pub fn meaning(refusal: &Refusal) -> &'static str {
     let by_status = refusal.status.as_deref().and_then(|status| {
@@ -79,7 +79,7 @@ const STATUSES: &[(&str, &str)] = &[
     ("page_locked", "a page was locked; try again"),
     ("page_not_in_lru", "a page was being moved; try again"),
     ("could_not_delete_page_from_lru", "a page was being moved; try again"),
-    ("page_filled", "a page appeared meanwhile; try again"),
+    ("page_filled", "a page appeared during the collapse; try again"),
     ("alloc_huge_page_failed", "no free huge page, even after compaction"),
     ("ccgroup_charge_failed", "the memory cgroup is at its limit"),
     ("vma_null", "the mapping is gone"),
@@ -88,10 +88,10 @@ const STATUSES: &[(&str, &str)] = &[
     ("no_process_for_page", "the process is ending, or has huge pages switched off"),
     ("page_not_anon", "a page belongs to a file"),
     ("page_compound", "a folio of an odd size is in the way"),
-    ("scan_aborted", "its pages lie on too many NUMA nodes"),
+    ("scan_aborted", "its pages are on too many NUMA nodes"),
     ("failed", "the kernel gives no other reason; a guard page inside has this one"),
     ("page_dirty_or_writeback", "pages of the file are being written; sync and try again"),
-    ("page_has_private", "the file system keeps data of its own on its pages"),
+    ("page_has_private", "the file system attaches private data to its pages"),
     ("truncated", "the file was truncated"),
     ("store_failed", "the page cache could not take it"),
     ("copy_poisoned_page", "a page has a memory error"),
@@ -110,27 +110,26 @@ const ERRORS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Why the work ended.
+/// Why the collapse ended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum End {
     /// Every planned range was tried.
     Finished,
-    /// A dry run: nothing was to be changed.
+    /// A dry run, which changes nothing.
     DryRun,
-    /// The user asked for the end.
+    /// The user interrupted it.
     Interrupted,
     /// The process ended.
     ProcessEnded,
-    /// The process became another program: its memory is not the one that was planned for.
+    /// The process executed another program, so the planned memory is gone.
     BecameAnother,
-    /// Memory was lacking so many times in a row that more attempts would strain the machine
-    /// for nothing.
+    /// Memory was short so many times in a row that more attempts would load the machine in vain.
     NoMemory {
-        /// How many in a row.
+        /// The number of refusals in a row.
         refusals: u32,
     },
-    /// The kernel no longer permits it.
+    /// The kernel no longer allows it.
     NotPermitted {
         /// What to grant.
         grant: String,

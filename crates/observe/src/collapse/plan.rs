@@ -7,31 +7,31 @@ use crate::inspect::view::Glob;
 
 use super::rules::FileRules;
 
-/// Which ranges are wanted.
+/// The selection of ranges.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Only mappings that are so. Files are taken only where this names them.
+    /// Only mappings that match. Files are included only if this pattern matches them.
     pub mapping: Option<Glob>,
-    /// Only mappings of which at least this share was used while it was watched, 0 to 1.
+    /// Only mappings with at least this used share during the watch, 0 to 1.
     pub hot_share: Option<f64>,
-    /// At most so much huge memory.
+    /// Limit for the huge memory, in bytes.
     pub max_bytes: Option<u64>,
 }
 
-/// What is to be done.
+/// The ranges to make huge.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Size of a huge page, in bytes.
     pub huge_bytes: u64,
-    /// Ranges to make huge, by rising address.
+    /// Ranges to make huge, by ascending address.
     pub ranges: Vec<PlannedRange>,
-    /// What is left as it is, by reason.
+    /// Ranges that are left unchanged, by reason.
     pub left_out: Vec<Exclusion>,
 }
 
 impl Plan {
-    /// Resident memory that it adds if every range is made huge: what is not populated yet.
+    /// Resident memory added if every range is made huge, in bytes: the unpopulated pages.
     #[must_use]
     pub fn bytes_added(&self) -> u64 {
         self.ranges.iter().map(|range| range.bytes_added).sum()
@@ -42,19 +42,19 @@ impl Plan {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedRange {
-    /// Its address.
+    /// Its start address.
     pub start: u64,
-    /// Resident memory that it gains, in bytes: the pages that are not in memory now.
+    /// Resident memory that it adds, in bytes: its pages that are not in memory.
     pub bytes_added: u64,
 }
 
-/// Ranges that are left as they are.
+/// Ranges that are left unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// Why.
+    /// The reason.
     pub why: Unfit,
-    /// How many aligned ranges.
+    /// The number of aligned ranges.
     pub ranges: u64,
 }
 
@@ -64,30 +64,29 @@ pub struct Exclusion {
 pub enum Unfit {
     /// A PMD maps it, or it is hugetlb.
     AlreadyHuge,
-    /// The mapping's name is not the one that was asked for.
+    /// The name of the mapping does not match the pattern.
     OtherMapping,
-    /// It was not used enough while it was watched.
+    /// Not used enough during the watch.
     NotHot,
-    /// Nothing is populated: there is nothing to make huge.
+    /// Not populated, so there is nothing to make huge.
     Empty,
-    /// It was only read so far: the kernel would claim success and do nothing.
+    /// Only read so far. The kernel would report success and do nothing.
     OnlyZeroPages,
-    /// A thread's stack (`MAP_STACK`); the kernel refuses.
+    /// A thread stack (`MAP_STACK`); the kernel refuses.
     ThreadStack,
-    /// The program excluded it (`MADV_NOHUGEPAGE`), or it is a stack without a guard; the kernel
-    /// refuses.
+    /// The program excluded it (`MADV_NOHUGEPAGE`), or it is a stack without a guard; the kernel refuses.
     NotWanted,
-    /// A file, and no pattern named it.
+    /// A file, and no pattern matched it.
     File,
     /// A file that the kernel is known to refuse.
     Refused,
-    /// Address and offset of a file or of shared memory do not line up.
+    /// Address and offset of a file or of shared memory differ within a huge page.
     Misaligned,
     /// Memory that is never huge: devices, kernel pages.
     NeverHuge,
-    /// A guard page lies in it; the kernel refuses.
+    /// It contains a guard page; the kernel refuses.
     GuardPage,
-    /// `--max-bytes` was used up before.
+    /// `--max-bytes` was already used up.
     Limit,
 }
 
@@ -98,7 +97,7 @@ impl Unfit {
         match self {
             Self::AlreadyHuge => "already huge",
             Self::OtherMapping => "other mappings than --mapping names",
-            Self::NotHot => "mappings that were hardly used",
+            Self::NotHot => "rarely used mappings",
             Self::Empty => "not in use",
             Self::OnlyZeroPages => "only read so far (zero pages)",
             Self::ThreadStack => "thread stacks: the kernel keeps them small (MAP_STACK)",
@@ -108,9 +107,9 @@ impl Unfit {
                 "the kernel refuses this file: huge pages of files need CONFIG_READ_ONLY_THP_FOR_FS \
                  and no writer, those of shared memory shmem_enabled other than deny"
             }
-            Self::Misaligned => "address and file offset are not aligned alike",
+            Self::Misaligned => "address and file offset differ within a huge page",
             Self::NeverHuge => "device or kernel memory",
-            Self::GuardPage => "a guard page lies in the range",
+            Self::GuardPage => "the range contains a guard page",
             Self::Limit => "beyond --max-bytes",
         }
     }
@@ -118,8 +117,8 @@ impl Unfit {
 
 /// Chooses the ranges of an address space that `MADV_COLLAPSE` can make huge.
 ///
-/// Policies (`enabled`, `khugepaged/max_ptes_*`) do not bind it, so they are not asked for.
-/// Memory of files has `rules` of its own. A range that a mapping cuts off is not counted anywhere: it can never be huge.
+/// Policies (`enabled`, `khugepaged/max_ptes_*`) do not limit it, so they are ignored. Files have separate `rules`.
+/// Partial ranges at the ends of a mapping are not counted, because they can never be huge.
 #[must_use]
 pub fn plan(space: &Space, choice: &Choice, rules: &FileRules) -> Plan {
     let mut planner = Planner {
@@ -176,7 +175,7 @@ impl Planner {
                 None => self.take(run),
             }
         }
-        // Reservations that cannot be accessed may be terabytes; nobody expects them to be huge.
+        // Inaccessible reservations can span terabytes, and are not expected to be huge.
         if empty > 0 && mapping.permissions.any() {
             self.leave(unfit.unwrap_or(Unfit::Empty), empty);
         }
@@ -202,24 +201,24 @@ impl Planner {
     }
 }
 
-/// Whether a run is made of whole ranges, and not the one that the mapping cuts off.
+/// Returns true if a run has whole ranges, not a partial one at the end of the mapping.
 fn is_whole(run: &Run, huge: u64) -> bool {
     run.start.is_multiple_of(huge) && run.end.is_multiple_of(huge)
 }
 
-/// Zero pages are no resident memory, so a range made huge gains their place as well.
+/// Zero pages are not resident memory, so a range made huge adds memory for them too.
 fn added(pages: &Pages, huge: u64, page: u64) -> u64 {
     huge.saturating_sub(u64::from(pages.small()) * page)
 }
 
-/// Whether smaps says that a mapping is huge in all its whole ranges: all that is known of
-/// single ranges where there is no page scan (before Linux 6.7).
+/// Returns true if smaps counts all whole ranges of a mapping as huge. Without a page scan (before Linux 6.7) nothing
+/// more is known about single ranges.
 fn all_huge(mapping: &Mapping, whole_bytes: u64) -> bool {
     let memory = mapping.memory.as_ref();
     memory.is_some_and(|memory| memory.anon_huge >= whole_bytes)
 }
 
-/// Why nothing of a mapping is tried.
+/// Returns why no range of a mapping is tried.
 fn unfit_mapping(mapping: &Mapping, choice: &Choice, huge: u64) -> Option<Unfit> {
     let flags = mapping.flags();
     let named = choice.mapping.as_ref().map(|glob| glob.matches(mapping));
@@ -238,8 +237,8 @@ fn unfit_mapping(mapping: &Mapping, choice: &Choice, huge: u64) -> Option<Unfit>
     }
 }
 
-/// Whether less than the wanted share of a mapping's resident memory was used. Without totals
-/// nothing is known to be hot.
+/// Returns true if a smaller share of the mapping's resident memory was used than requested. Without totals nothing
+/// counts as hot.
 fn is_cold(mapping: &Mapping, hot_share: Option<f64>) -> bool {
     let Some(share) = hot_share else {
         return false;
@@ -249,7 +248,7 @@ fn is_cold(mapping: &Mapping, hot_share: Option<f64>) -> bool {
     })
 }
 
-/// Why a range with these pages is not tried.
+/// Returns why a range with these pages is not tried.
 fn unfit_pages(pages: &Pages) -> Option<Unfit> {
     let is_huge = pages.huge.is_some_and(|huge| huge > 0);
     let is_zero = pages.zero.is_some_and(|zero| zero > 0);

@@ -7,103 +7,101 @@ use crate::forecast::Forecast;
 use hugewise_base::missing::{Fact, Missing, fact};
 use hugewise_experiment::run::compare::Comparison;
 
-/// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or
-/// goes.
+/// Name and version of [`Report`] as JSON. The number increases when a field is removed or changes its meaning.
 pub const FORMAT: &str = "hugewise-collapse 1";
 
-/// What `collapse` did to one process.
+/// The result of `collapse` for one process.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// [`FORMAT`].
     pub format: String,
-    /// The process.
+    /// The PID.
     pub pid: u32,
     /// Its name.
     pub command: String,
     /// Size of a huge page, in bytes.
     pub huge_bytes: u64,
-    /// Ranges that were to be made huge.
+    /// Ranges planned to be made huge.
     pub planned_ranges: u64,
     /// Resident memory that they were expected to add, in bytes.
     pub planned_bytes_added: u64,
-    /// What was made.
+    /// The memory that was made huge.
     pub made: Success,
-    /// What the kernel refused, the most frequent reason first.
+    /// The kernel's refusals, the most frequent reason first.
     pub refused: Vec<RefusalCount>,
-    /// Planned ranges that were no longer mapped when their turn came.
+    /// Planned ranges that were no longer mapped when they were tried.
     pub gone_ranges: u64,
-    /// Planned ranges whose turn did not come.
+    /// Planned ranges that were not tried.
     pub not_tried_ranges: u64,
-    /// What was not planned, by reason.
+    /// Ranges that were not planned, by reason.
     pub left_out: Vec<Exclusion>,
     /// Why it ended.
     pub ended: End,
-    /// Time in the kernel's calls, in seconds.
+    /// Time in the system calls, in seconds.
     pub call_seconds: f64,
     /// `Rss` of the whole process before, in bytes.
     #[serde(with = "fact")]
     pub resident_before_bytes: Fact<u64>,
-    /// The same afterwards.
+    /// `Rss` of the whole process after, in bytes.
     #[serde(with = "fact")]
     pub resident_after_bytes: Fact<u64>,
-    /// `AnonHugePages` of the whole process before, in bytes: what speaks for ranges that are
-    /// only claimed.
+    /// `AnonHugePages` of the whole process before, in bytes: the evidence for ranges with only reported success.
     #[serde(with = "fact")]
     pub huge_anon_before_bytes: Fact<u64>,
-    /// The same afterwards.
+    /// `AnonHugePages` of the whole process after, in bytes.
     #[serde(with = "fact")]
     pub huge_anon_after_bytes: Fact<u64>,
-    /// Why the kernel's own reasons are not known; `None` where they are.
+    /// Why the kernel's reasons are unknown; `None` if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasons_missing: Option<Missing>,
-    /// What huge pages would cost and could be worth, for a dry run.
+    /// The cost and possible benefit of huge pages, for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
-    /// What the caller lacks for doing it, for a dry run; `None` where nothing.
+    /// The capability that the caller lacks, for a dry run; `None` if nothing is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<Missing>,
-    /// The process before and after, where that was measured.
+    /// The process before and after, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<BeforeAfter>,
 }
 
-/// What was made huge.
+/// The memory that was made huge.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Success {
-    /// Ranges that were read again and are mapped by a PMD.
+    /// Ranges that a second reading shows to be mapped by a PMD.
     pub ranges: u64,
-    /// Ranges of which the kernel says so, where nothing could be read again.
+    /// Ranges that only the kernel's return value reports as huge, because no second reading was possible.
     pub claimed_ranges: u64,
-    /// Resident memory that both added, in bytes: what was not populated when it was planned.
+    /// Resident memory added by both, in bytes: the unpopulated pages at planning.
     pub bytes_added: u64,
 }
 
-/// Ranges that were refused for one reason.
+/// Ranges refused for one reason.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct RefusalCount {
-    /// The kernel's words.
+    /// The kernel's reason.
     pub refusal: Refusal,
-    /// What they mean.
+    /// Its meaning.
     pub meaning: String,
-    /// How many ranges.
+    /// The number of ranges.
     pub ranges: u64,
-    /// The first of them.
+    /// The first address.
     pub first: u64,
-    /// All of them: those side by side are one stretch.
+    /// All of them; adjacent ranges form one stretch.
     #[serde(default)]
     pub stretches: Vec<Stretch>,
 }
 
-/// Addresses from a first one to one behind the last.
+/// A range of addresses, end exclusive.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
 }
 
@@ -111,27 +109,26 @@ pub struct Stretch {
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct BeforeAfter {
-    /// Windows on each side.
+    /// The number of windows on each side.
     pub windows: u32,
     /// Length of a window, in seconds.
     pub window_seconds: f64,
-    /// One per metric: after against before.
+    /// One comparison per metric, after against before.
     pub comparisons: Vec<Comparison>,
 }
 
-/// What happened to a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Address and fate of every range that was tried.
+    /// Address and outcome of every range that was tried.
     pub fates: Vec<(u64, RangeOutcome)>,
     /// Why it ended.
     pub ended: End,
-    /// Time in the kernel's calls, in seconds.
+    /// Time in the system calls, in seconds.
     pub call_seconds: f64,
 }
 
-/// Sums up the fates of a plan. The caller fills in the memory of the process, the reasons and the
-/// measurement.
+/// Sums up the outcomes of a plan. The caller fills in the memory of the process, the reasons and the measurement.
 #[must_use]
 pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
     let Sums {
@@ -164,7 +161,7 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
     }
 }
 
-/// The fates of all ranges, added up.
+/// The outcomes of all ranges, summed.
 struct Sums {
     made: Success,
     /// The most frequent first.

@@ -11,7 +11,7 @@ const KNOWN: [&str; 5] = [
     "thp_shmem",
 ];
 
-/// The last value of a parameter: the kernel applies them in turn.
+/// The last value of a parameter, because the kernel applies all in order.
 fn last<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     parameters(line)
         .filter(|(name, _)| *name == key)
@@ -19,7 +19,7 @@ fn last<'a>(line: &'a str, key: &str) -> Option<&'a str> {
         .last()
 }
 
-/// Words before ` -- `, after which everything is for the first program.
+/// Words before ` -- `. Everything after it is passed to init.
 fn parameters(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.split_ascii_whitespace()
         .take_while(|word| *word != "--")
@@ -30,7 +30,7 @@ fn evidence(key: &str, value: &str) -> Evidence {
     Evidence::new("/proc/cmdline", format!("{key}={value}"))
 }
 
-/// The kernel silently hands a misspelt parameter to the first program.
+/// The kernel silently passes a misspelt parameter to init.
 pub(super) fn misspelt(examination: &Examination) -> Option<Remark> {
     let (key, value, meant) =
         parameters(&examination.host.boot_line).find_map(|(key, value)| {
@@ -46,13 +46,13 @@ pub(super) fn misspelt(examination: &Examination) -> Option<Remark> {
     ))
 }
 
-/// Two slips at most in a long name, one in a short one; case and dashes count as slips too.
+/// Accepts two typos in a long name, and one in a short name. Case and dashes count as typos.
 fn resembles(word: &str, known: &str) -> bool {
     let allowed = if known.len() > 12 { 2 } else { 1 };
     word.len().abs_diff(known.len()) <= allowed && strsim::levenshtein(word, known) <= allowed
 }
 
-/// A value that the kernel does not know leaves the default (`setup_transparent_hugepage`).
+/// An unknown value leaves the default (`setup_transparent_hugepage`).
 pub(super) fn bad_value(examination: &Examination) -> Option<Remark> {
     let value = last(&examination.host.boot_line, "transparent_hugepage")?;
     (!["always", "madvise", "never"].contains(&value)).then(|| {
@@ -66,7 +66,7 @@ pub(super) fn bad_value(examination: &Examination) -> Option<Remark> {
     })
 }
 
-/// Somebody changed the setting after boot.
+/// The setting was changed after boot.
 pub(super) fn overridden(examination: &Examination) -> Option<Remark> {
     let booted = last(&examination.host.boot_line, "transparent_hugepage")
         .filter(|value| ["always", "madvise", "never"].contains(value))?;
@@ -85,8 +85,8 @@ pub(super) fn overridden(examination: &Examination) -> Option<Remark> {
     })
 }
 
-/// `thp_anon=` sets every size that it omits to never, the PMD size included
-/// (`setup_thp_anon`, mm/huge_memory.c; `hugepage_init_sysfs` then leaves it so; Linux 6.12).
+/// `thp_anon=` sets every omitted size to never, including the PMD size (`setup_thp_anon`, mm/huge_memory.c;
+/// `hugepage_init_sysfs` does not change that; Linux 6.12).
 pub(super) fn thp_anon_silences_pmd(examination: &Examination) -> Option<Remark> {
     let value = last(&examination.host.boot_line, "thp_anon")?;
     let thp = examination.host.thp.as_ref().ok()?;

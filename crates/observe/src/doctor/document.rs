@@ -9,8 +9,8 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::wrap::plain;
 
 impl Diagnosis {
-    /// Whether measurements here can be trusted, what is missing and what misleads; as details
-    /// every feature, every note and all evidence.
+    /// Renders the diagnosis: whether measurements on this machine can be trusted, missing features, and hazards. Every
+    /// feature, every note and all evidence are details.
     #[must_use]
     pub fn document(&self) -> Document {
         let conclusion = Paragraph::new(self.conclusion()).tone(Tone::Strong);
@@ -60,7 +60,7 @@ impl Diagnosis {
         cycles.map(|report| &report.support)
     }
 
-    /// What does not work, without what rests on something else that does not work.
+    /// Missing features. Features that depend on another missing feature are omitted.
     fn missing_features(&self) -> Section {
         let missing = || {
             self.features
@@ -80,8 +80,8 @@ impl Diagnosis {
         let all = self.features.len();
         let resting = match missing().filter(|report| self.follows(report)).count() {
             0 => String::new(),
-            1 => "; 1 other needs one of them".to_owned(),
-            more => format!("; {more} others need one of them"),
+            1 => "; 1 other depends on one of these".to_owned(),
+            more => format!("; {more} others depend on one of these"),
         };
         let heading = format!("{works} of {all} features work. These do not{resting}:");
         Section::titled(heading).with(grid)
@@ -109,7 +109,7 @@ impl Diagnosis {
         Section::titled("All features").with_detail(grid)
     }
 
-    /// States of processes, from the same rules as the advice.
+    /// States of processes, from the rules of `advise`.
     fn breaking(&self) -> Section {
         let mut section = Section::titled("States that break programs");
         for state in &self.breaking {
@@ -120,7 +120,7 @@ impl Diagnosis {
         section
     }
 
-    /// What `run` can try here and by which means; as details also what stands in the way.
+    /// The policies that `run` can try on this machine, and how each is applied. The obstacles are details.
     fn policies(&self) -> Section {
         if self.policies.is_empty() {
             return Section::default();
@@ -169,7 +169,7 @@ impl Diagnosis {
         section
     }
 
-    /// What to do next.
+    /// The next commands.
     fn next(&self) -> Section {
         let mut section = Section::default();
         if let Some(grant) = &self.least_grant {
@@ -207,7 +207,7 @@ impl FeatureReport {
         }
     }
 
-    /// What was found, or why not.
+    /// Returns what was found, or why the feature is missing.
     pub(super) fn reason(&self) -> String {
         match &self.support {
             Support::Yes { found } => found.clone(),
@@ -247,7 +247,7 @@ impl FeatureReport {
 }
 
 impl Severity {
-    /// Its name for people.
+    /// The name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",

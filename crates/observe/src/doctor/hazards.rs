@@ -1,4 +1,4 @@
-//! What misleads measurements on this machine: one function per hazard.
+//! Hazards that mislead measurements on this machine, one function each.
 
 use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support};
 use hugewise_base::host::{THP_DIR, ThpDisable};
@@ -20,14 +20,14 @@ pub(super) const RULES: &[Rule] = &[
     no_counters,
 ];
 
-/// Faults often find no huge page where less than this share of free memory is in huge blocks.
-/// The limit is soft: the kernel compacts on demand, at a cost.
+/// Below this share of free memory in huge blocks, page faults often find no huge page. The limit is soft: the kernel
+/// compacts on demand, at a cost.
 const FREE_HUGE_SHARE: f64 = 0.25;
-/// Load of other programs, as a share of the processors, that disturbs timing.
+/// Load of other programs, as a share of the processors, above which timing is disturbed.
 const LOAD_SHARE: f64 = 0.25;
-/// Stolen share of processor time that is reported.
+/// Stolen share of CPU time above which it is reported.
 const STEAL_SHARE: f64 = 0.01;
-/// Fill of a memory cgroup at which a huge page may be refused or cause reclaim.
+/// Usage of a memory cgroup above which a huge page can be refused or cause reclaim.
 const CGROUP_SHARE: f64 = 0.8;
 
 fn inherited_thp_disable(examination: &Examination) -> Option<Remark> {
@@ -110,8 +110,8 @@ fn fragmented(examination: &Examination) -> Option<Remark> {
     })
 }
 
-/// Free memory, and the part of it in blocks of at least the huge-page size, in bytes; `None`
-/// where less than one huge page is free or the kernel does not say.
+/// Free memory, and the part of it in blocks of at least the huge-page size, in bytes. `None` if less than one huge
+/// page is free or the kernel does not report it.
 fn free_memory(examination: &Examination) -> Option<(u64, u64)> {
     let (pmd, page) = (examination.host.pmd_bytes()?, examination.host.page_bytes);
     let (mut free, mut huge) = (0_u64, 0_u64);
@@ -222,7 +222,7 @@ fn governor(examination: &Examination) -> Option<Remark> {
     ))
 }
 
-/// Pages for each millisecond of rest from which on khugepaged hardly rests.
+/// Scan rate of khugepaged, in pages per millisecond of sleep, above which it hardly sleeps.
 const FULL_SPEED: u64 = 1000;
 
 fn is_full_speed(pages: u64, sleep_ms: u64) -> bool {
@@ -304,7 +304,7 @@ fn no_counters(examination: &Examination) -> Option<Remark> {
     }
 }
 
-/// A duration in one unit: `45 s`, `11 min`, `3 h`.
+/// Formats a duration with one unit: `45 s`, `11 min`, `3 h`.
 fn seconds(seconds: f64) -> String {
     if seconds < 120.0 {
         format!("{seconds:.0} s")

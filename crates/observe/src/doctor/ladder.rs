@@ -1,4 +1,4 @@
-//! Features: what each is called, needs, and what is lost without it.
+//! Features: their names, requirements, and the loss without them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use strum::{IntoStaticStr, VariantArray};
 use super::{FeatureReport, Support};
 use hugewise_base::missing::Missing;
 
-/// A feature that may be missing here, the least demanding first.
+/// A feature that can be missing, the least demanding first.
 #[derive(
     Clone,
     Copy,
@@ -35,15 +35,15 @@ pub enum Feature {
     ProcessPolicy,
     /// "Only advised memory" for one process (Linux 6.18).
     ExceptAdvised,
-    /// `MADV_COLLAPSE` on one's own memory (Linux 6.1).
+    /// `MADV_COLLAPSE` on the caller's memory (Linux 6.1).
     Collapse,
     /// `MADV_COLLAPSE` on the memory of another process.
     CollapseRemote,
-    /// Huge pages of another process made and split again.
+    /// Collapsing huge pages of another process and splitting them again.
     Switchback,
     /// A seccomp filter and ptrace for a child.
     Tracing,
-    /// A place for a library that programs preload.
+    /// A directory for a library that programs preload.
     Preload,
     /// Page faults in user mode (software perf event).
     FaultsUser,
@@ -53,7 +53,7 @@ pub enum Feature {
     Cycles,
     /// Hardware counters of TLB misses.
     TlbMisses,
-    /// Enough counters at once.
+    /// Enough counters at the same time.
     CounterGroup,
     /// The machine's own THP settings.
     SystemPolicy,
@@ -61,11 +61,11 @@ pub enum Feature {
     OwnCgroup,
     /// Physical frame numbers in pagemap.
     FrameNumbers,
-    /// What kind each physical page is (`/proc/kpageflags`).
+    /// The flags of each physical page (`/proc/kpageflags`).
     PageFlags,
     /// BPF maps and tracing programs.
     Bpf,
-    /// The kernel's own types, for BPF programs that move between kernels.
+    /// Kernel type information (BTF), which makes BPF programs portable between kernels.
     Btf,
     /// Breakpoints at kernel functions (kprobe).
     Kprobe,
@@ -76,11 +76,11 @@ pub enum Feature {
 /// The texts of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its name for people.
+    /// The name for people.
     pub title: &'static str,
-    /// What it needs where the probe named no grant; empty where nothing helps.
+    /// The requirement, if the probe named no grant; empty if nothing helps.
     pub remedy: &'static str,
-    /// What is lost without it, as a noun phrase.
+    /// The loss without it, as a noun phrase.
     pub loss: &'static str,
 }
 
@@ -94,7 +94,7 @@ impl Feature {
         self.into()
     }
 
-    /// The feature without which this one is of no use.
+    /// The feature that this one depends on.
     #[must_use]
     pub fn base(self) -> Option<Self> {
         match self {
@@ -166,7 +166,7 @@ pub fn step(feature: Feature) -> Step {
     Step { title, remedy, loss }
 }
 
-/// The features that were tried, with what the missing ones need.
+/// Reports the probed features, with the requirements of the missing ones.
 pub(super) fn report(ladder: &BTreeMap<Feature, Support<String>>) -> Vec<FeatureReport> {
     ladder
         .iter()
@@ -183,7 +183,7 @@ pub(super) fn report(ladder: &BTreeMap<Feature, Support<String>>) -> Vec<Feature
         .collect()
 }
 
-/// The grant that the probe named, else the general remedy; none for an answer that proves nothing.
+/// The grant that the probe named, or else the general remedy; none if the answer is inconclusive.
 fn remedy(support: &Support<String>, general: &str) -> Option<String> {
     match support {
         Support::Yes { .. } => None,

@@ -1,8 +1,7 @@
-//! What can be measured on this machine, what misleads, and which settings are wrong.
+//! Diagnosis of this machine: what can be measured, what misleads measurements, and wrong settings.
 //!
-//! Facts first ([`Examination`](crate::doctor::Examination), filled in by `hugewise-linux`),
-//! then rules ([`diagnose`](crate::doctor::diagnose)).
-//! Every remark names evidence that was read on this machine.
+//! Facts come first ([`Examination`](crate::doctor::Examination), filled in by `hugewise-linux`), then rules
+//! ([`diagnose`](crate::doctor::diagnose)). Every remark cites evidence that was read on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,7 +28,7 @@ pub use ladder::{Feature, Step, step};
 pub enum Support<T> {
     /// It works.
     Yes {
-        /// What was found.
+        /// The finding.
         found: T,
     },
     /// It cannot work, and why.
@@ -37,117 +36,117 @@ pub enum Support<T> {
         /// The reason, with the least grant that would help.
         missing: Missing,
     },
-    /// The attempt failed in a way that proves nothing.
+    /// The attempt failed inconclusively.
     Unknown {
-        /// What was tried, and what the kernel said.
+        /// The attempt, and the error that the kernel returned.
         error: String,
     },
 }
 
 impl<T> Support<T> {
-    /// Whether it works.
+    /// Returns true if it works.
     #[must_use]
     pub fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
     }
 }
 
-/// All that was read and tried on one machine.
+/// All data read and all probes tried on one machine.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Examination {
     /// The machine.
     pub host: Host,
-    /// What each probe answered, with a detail worth showing (may be empty).
+    /// The result of each probe, with an optional detail to display.
     pub ladder: BTreeMap<Feature, Support<String>>,
-    /// Facts that only the doctor needs.
+    /// Facts used only by the doctor.
     pub facts: Facts,
 }
 
-/// Facts beside the [`Host`]; `None` is "this kernel does not say".
+/// Facts that are not in [`Host`]. `None` means that this kernel does not report the value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Facts {
-    /// `SwapTotal` less `SwapFree`, in bytes.
+    /// `SwapTotal` minus `SwapFree`, in bytes.
     pub swap_used_bytes: Option<u64>,
     /// `MemAvailable`, in bytes.
     pub available_bytes: Option<u64>,
-    /// Memory in use in the cgroup level that has the smallest limit, in bytes.
+    /// Memory in use in the cgroup level with the smallest limit, in bytes.
     pub cgroup_used_bytes: Option<u64>,
-    /// Folder of that level, relative to the root of the machine.
+    /// Directory of that level, relative to the root of the machine.
     pub cgroup_folder: Option<String>,
-    /// Share of the processors' time since boot that the hypervisor took away (0 to 1).
+    /// Share of CPU time since boot that the hypervisor stole (0 to 1).
     pub steal_share: Option<f64>,
     /// `shrink_underused` (Linux 6.12).
     pub shrink_underused: Option<bool>,
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
     #[serde(with = "number_keys")]
     pub shmem_sizes: BTreeMap<u64, String>,
-    /// `GLIBC_TUNABLES` of the environment that programs here inherit.
+    /// `GLIBC_TUNABLES` in the environment that programs here inherit.
     pub glibc_tunables: Option<String>,
-    /// Whether the THP files are on a mount that nobody here can write.
+    /// True if the THP files are on a read-only mount.
     pub thp_read_only: Option<bool>,
     /// `/proc/sys/kernel/perf_event_paranoid`.
     pub perf_event_paranoid: Option<i64>,
-    /// Path of the running program, which is the one to give capabilities.
+    /// Path of the running executable, which receives the capabilities.
     pub program: Option<String>,
-    /// Whether capabilities of a file give nothing (`PR_SET_NO_NEW_PRIVS`), as in many containers.
+    /// True if file capabilities have no effect (`PR_SET_NO_NEW_PRIVS`), as in many containers.
     pub no_new_privileges: bool,
 }
 
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-diagnosis 1";
 
-/// What the doctor says.
+/// The result of the doctor.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// [`FORMAT`].
     pub format: String,
-    /// The machine in one line.
+    /// A one-line description of the machine.
     pub machine: String,
-    /// What can be measured and changed here, the least demanding first.
+    /// The features, from the least demanding to the most demanding.
     #[serde(rename = "rungs")]
     pub features: Vec<FeatureReport>,
-    /// Policies of huge pages, and how `run` reaches them here; empty where nobody asked.
+    /// Huge page policies, and how `run` can apply them here; empty if not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<PolicyReport>,
-    /// Processes in a state that breaks or kills programs; empty where nobody asked.
+    /// Processes in a state that breaks or kills programs; empty if not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingState>,
-    /// What misleads measurements on this machine.
+    /// Hazards that mislead measurements on this machine.
     pub hazards: Vec<Remark>,
-    /// Settings that are wrong, contradict each other, or do not do what is often believed.
+    /// Settings that are wrong, contradictory, or commonly misunderstood.
     pub settings: Vec<Remark>,
-    /// The command that grants the fewest capabilities for all that a capability enables.
+    /// The command that grants the fewest capabilities for everything that a capability enables.
     pub least_grant: Option<String>,
 }
 
-/// One feature and whether it works.
+/// One feature and its state.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureReport {
-    /// Which one.
+    /// The feature.
     #[serde(rename = "rung")]
     pub feature: Feature,
-    /// Its name for people.
+    /// The name for people.
     pub title: String,
-    /// What the probe answered.
+    /// The result of the probe.
     pub support: Support<String>,
-    /// What it needs; `None` where it works or nothing would help.
+    /// The requirement; `None` if it works or if nothing would help.
     pub remedy: Option<String>,
-    /// What is lost without it, as a noun phrase.
+    /// The loss without it, as a noun phrase.
     pub loss: String,
 }
 
-/// A policy, and whether it can be tried here.
+/// A policy, and how it can be applied here.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyReport {
-    /// As it is typed: `thp=always`.
+    /// The policy as typed: `thp=always`.
     pub policy: String,
-    /// By which means it is reached: `a tracer`; `None` where it is not.
+    /// The mechanism that applies it: `a tracer`; `None` if there is none.
     pub means: Option<String>,
-    /// What stands in the way, and what would help; empty where nothing does.
+    /// The obstacles, and how to remove them; empty if there are none.
     pub obstacles: Vec<String>,
 }
 
@@ -155,20 +154,20 @@ pub struct PolicyReport {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct BreakingState {
-    /// Its number; none for the machine.
+    /// The PID; `None` for the machine.
     pub pid: Option<u32>,
-    /// What it is called.
+    /// The name of the program.
     pub program: String,
     /// Name of the rule.
     pub rule: String,
-    /// What to do: a sentence.
+    /// The action to take, as a sentence.
     pub remedy: String,
-    /// What happens else: sentences.
+    /// The consequence otherwise, as sentences.
     pub meaning: String,
 }
 
 impl BreakingState {
-    /// Name and number for people.
+    /// The name and PID for people.
     #[must_use]
     pub fn who(&self) -> String {
         match self.pid {
@@ -178,27 +177,27 @@ impl BreakingState {
     }
 }
 
-/// Evidence, what it means, and what to do.
+/// Evidence, its meaning, and the action to take.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
-    /// Stable name, for scripts.
+    /// A stable name, for scripts.
     pub id: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What was read.
+    /// The values that were read.
     pub evidence: Vec<Evidence>,
-    /// What it means.
+    /// The meaning.
     pub meaning: String,
-    /// What to do; empty where nothing can be done.
+    /// The action to take; empty if there is none.
     pub remedy: String,
 }
 
-/// How much a [`Remark`] matters.
+/// The severity of a [`Remark`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A setting has no effect, or not the one that it names.
+    /// A setting has no effect, or a different effect than its name suggests.
     Wrong,
     /// Measurements here can mislead.
     Warning,
@@ -244,10 +243,10 @@ impl Evidence {
     }
 }
 
-/// A rule: a remark on the examination, or none.
+/// A rule: returns a remark on the examination, or `None`.
 type Rule = fn(&Examination) -> Option<Remark>;
 
-/// Applies every rule; the gravest remarks first.
+/// Applies every rule; the most severe remarks first.
 #[must_use]
 pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
@@ -271,7 +270,7 @@ fn apply(rules: &[Rule], examination: &Examination) -> Vec<Remark> {
     remarks
 }
 
-/// The machine in one line.
+/// Describes the machine in one line.
 fn machine(host: &Host) -> String {
     let base = bytes_text(host.page_bytes);
     let pages = match &host.thp {
@@ -290,10 +289,10 @@ fn machine(host: &Host) -> String {
     format!("Linux {} {}, {pages}, {place}", host.kernel, host.arch)
 }
 
-/// Capabilities that a file may carry without being as good as root.
+/// Capabilities that a file can carry without being equivalent to root.
 const MODEST: [&str; 3] = ["CAP_PERFMON", "CAP_BPF", "CAP_SYS_NICE"];
 
-/// `setcap` for the capabilities that refusals named, without root and its equals.
+/// `setcap` for the capabilities named in refusals, except root-equivalent ones.
 fn least_grant(
     ladder: &BTreeMap<Feature, Support<String>>,
     program: Option<&str>,

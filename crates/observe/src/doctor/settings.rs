@@ -1,4 +1,4 @@
-//! Settings that are wrong, contradict each other or are often misunderstood: one function each.
+//! Settings that are wrong, contradictory or often misunderstood, one function each.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub(super) const RULES: &[Rule] = &[
     read_only_settings,
 ];
 
-/// `max_ptes_none` at which the shrinker of underused huge pages gives up, and khugepaged turns
-/// one touched page into a huge one: one less than the entries of a page table.
+/// The value of `max_ptes_none` at which the shrinker of underused huge pages gives up, and khugepaged collapses a
+/// range with a single touched page. It is one less than the entries of a page table.
 fn most_ptes(examination: &Examination, thp: &ThpSettings) -> Option<u64> {
     thp.pmd_bytes
         .checked_div(examination.host.page_bytes)?
@@ -52,7 +52,7 @@ fn sizes_with<'a>(thp: &'a ThpSettings, mode: &'a str) -> impl Iterator<Item = u
         .map(|(&kib, _)| kib)
 }
 
-/// Without the settings most rules below find nothing, which must not look like health.
+/// Without the settings most rules below find nothing. That must not look healthy.
 fn unreadable(examination: &Examination) -> Option<Remark> {
     let missing = examination.host.thp.as_ref().err()?;
     if matches!(missing, Missing::NotSupported { .. }) {
@@ -168,8 +168,8 @@ fn zero_page_off(examination: &Examination) -> Option<Remark> {
     ))
 }
 
-/// Shared memory has its own settings: the global file, and since 6.11 one per size, where
-/// `inherit` follows the global one (`shmem_allowable_huge_orders`, mm/shmem.c).
+/// Shared memory has separate settings: the global file and, since 6.11, one file per size. `inherit` refers to the
+/// global file (`shmem_allowable_huge_orders`, mm/shmem.c).
 fn shmem_apart(examination: &Examination) -> Option<Remark> {
     let thp = thp(examination)?;
     let global = thp.shmem_enabled.as_deref()?;
@@ -216,7 +216,7 @@ fn shares_huge(global: &str, sizes: &BTreeMap<u64, String>) -> bool {
     }
 }
 
-/// The file that decides about anonymous memory of the PMD size, and what it says.
+/// The file that controls anonymous memory of the PMD size, and its value.
 fn pmd_mode(thp: &ThpSettings) -> Evidence {
     let kib = thp.pmd_bytes / 1024;
     match thp.sizes.get(&kib).filter(|mode| *mode != "inherit") {
@@ -248,7 +248,7 @@ fn never_and_collapse(examination: &Examination) -> Option<Remark> {
 
 fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
     let pools = examination.host.hugetlb.iter();
-    // A pool of which a program uses the larger part is at work.
+    // A pool is in use if a program uses the larger part of it.
     let unused = |pool: &HugetlbPool| pool.free.saturating_sub(pool.reserved).min(pool.total);
     let is_idle = |pool: &HugetlbPool| unused(pool) > pool.total - unused(pool);
     let idle: Vec<(&u64, &HugetlbPool)> = pools.filter(|(_, pool)| is_idle(pool)).collect();

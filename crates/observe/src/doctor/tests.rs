@@ -1,4 +1,4 @@
-//! Each rule on a machine that has its trouble, and silence on one that has none.
+//! Each rule on a machine with its problem, and no remark on a machine without it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use hugewise_base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use hugewise_base::missing::Missing;
 use hugewise_base::units::MIB;
 
-/// A bare machine with nothing to complain about.
+/// A bare machine without any problem.
 fn healthy() -> Examination {
     let wall_time = Support::Yes {
         found: String::new(),
@@ -222,7 +222,7 @@ fn khugepaged_and_pools_are_found_one_by_one() {
     ]);
 }
 
-/// A pool of which a program took a small part keeps the rest from all others.
+/// A program that took a small part of a pool keeps the rest from all others.
 #[test]
 fn a_pool_that_is_mostly_unused_is_idle() {
     let fix = |free: u64, reserved: u64| {

@@ -7,39 +7,37 @@ use hugewise_base::missing::{Fact, fact};
 
 /// Resident memory that huge pages would add to a process.
 ///
-/// It speaks of private anonymous memory, which `enabled` governs: shared memory and files have
-/// settings of their own.
+/// Covers private anonymous memory, which `enabled` controls. Shared memory and files have separate settings.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Bloat {
-    /// Aligned ranges that could be huge: in anonymous mappings that can be accessed and whose
-    /// program did not ask for small pages.
+    /// Aligned ranges that can become huge. They are in accessible anonymous mappings whose program did not ask for
+    /// small pages.
     pub eligible_ranges: u64,
-    /// Of these: huge already.
+    /// The eligible ranges that are already huge.
     pub huge_ranges: u64,
-    /// Resident memory in the others, in bytes.
+    /// Resident memory in the other ranges, in bytes.
     pub small_bytes: u64,
-    /// If every range with at least one page in it became huge: what `MADV_COLLAPSE` does, and
-    /// `enabled=always` would have done from the start.
+    /// The growth if every range with at least one page became huge. `MADV_COLLAPSE` does that, and `enabled=always`
+    /// would have done it from the start.
     pub populated: MemoryGrowth,
-    /// If khugepaged comes by, under the settings as they are.
+    /// The growth if khugepaged scans under the current settings.
     #[serde(with = "fact")]
     pub khugepaged_now: Fact<MemoryGrowth>,
-    /// The same if `enabled` were `always`.
+    /// The growth if khugepaged scans and `enabled` is `always`.
     #[serde(with = "fact")]
     pub khugepaged_always: Fact<MemoryGrowth>,
-    /// If every range became huge, even those that were never touched: the program touches one
-    /// byte in each.
+    /// The growth if every range became huge, even untouched ones, as if the program touched one byte in each.
     pub worst: MemoryGrowth,
 }
 
-/// Ranges that would become huge, and what that adds.
+/// Ranges that would become huge, and the added memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGrowth {
     /// Ranges.
     pub ranges: u64,
-    /// Resident memory that they gain, in bytes.
+    /// Resident memory that they add, in bytes.
     pub bytes_added: u64,
 }
 
@@ -51,7 +49,7 @@ impl MemoryGrowth {
     }
 }
 
-/// Works it out. Without the settings the two numbers of khugepaged are missing.
+/// Computes the forecast. Without the settings the two khugepaged figures are missing.
 #[must_use]
 pub fn bloat(space: &Space, thp: &Fact<ThpSettings>) -> Bloat {
     let limits = Limits::of(thp);
@@ -71,7 +69,7 @@ pub fn bloat(space: &Space, thp: &Fact<ThpSettings>) -> Bloat {
     }
 }
 
-/// The mappings to which `enabled` could give huge pages, in whichever mode.
+/// The mappings that `enabled` can make huge, in any mode.
 pub(super) fn can_be_huge(space: &Space) -> impl Iterator<Item = &Mapping> {
     let switched_off = space.process.thp_enabled == Some(false);
     space.mappings.iter().filter(move |mapping| {
@@ -83,7 +81,7 @@ pub(super) fn can_be_huge(space: &Space) -> impl Iterator<Item = &Mapping> {
     })
 }
 
-/// What binds khugepaged (mm/khugepaged.c, hpage_collapse_scan_pmd).
+/// The limits of khugepaged (mm/khugepaged.c, hpage_collapse_scan_pmd).
 struct Limits {
     mode: Mode,
     /// `max_ptes_none`: pages that may be absent or zero.
@@ -119,7 +117,7 @@ impl Limits {
         })
     }
 
-    /// Whether it may collapse memory of a mapping in this mode.
+    /// Returns true if khugepaged can collapse memory of a mapping in this mode.
     fn allows(mode: Mode, mapping: &Mapping) -> bool {
         match mode {
             Mode::Always => true,
@@ -220,8 +218,7 @@ mod tests {
         }
     }
 
-    /// Ten ranges: one full, two with one page, one with 64 in swap, one huge, one only read,
-    /// four untouched.
+    /// Ten ranges: one full, two with one page, one with 64 in swap, one huge, one read-only, four untouched.
     fn ten() -> Mapping {
         let at = |ranges: u64| AT + ranges * 2 * MIB;
         let swapped = Pages {

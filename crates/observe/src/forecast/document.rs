@@ -1,4 +1,4 @@
-//! The forecast as sections: what huge pages would add, and whether the TLB reaches the memory.
+//! The forecast as sections: the memory that huge pages would add, and the TLB reach.
 
 use super::{Bloat, Extent, Fits, Forecast, MemoryGrowth, Need, ProcessorTime, Worth};
 use crate::stat::WalkShare;
@@ -10,7 +10,7 @@ use hugewise_text::grid::{Align, Grid};
 use hugewise_text::number::{count, percent, quantity, three_digits};
 
 impl Forecast {
-    /// What it says: the TLB reach first, which decides whether the memory is worth its price.
+    /// Renders the sections. The TLB reach comes first, because it decides whether the memory is worth its cost.
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
         let worth = Section::titled("Forecast: TLB reach")
@@ -102,7 +102,7 @@ fn worth_notes(worth: &Worth) -> Vec<String> {
     notes
 }
 
-/// Which memory is counted.
+/// The memory that is counted.
 fn extent(worth: &Worth) -> Option<String> {
     let small = bytes(worth.small_bytes);
     match (worth.extent, &worth.hot_bytes) {
@@ -144,7 +144,7 @@ fn walks(share: &Fact<WalkShare>) -> String {
     )
 }
 
-/// What follows; of a process that sleeps no gain is claimed.
+/// The conclusion. No gain is claimed for a sleeping process.
 fn conclusion(worth: &Worth) -> String {
     let idle = worth.processor.filter(ProcessorTime::is_idle);
     let reach = reach(worth, idle);
@@ -165,7 +165,7 @@ fn reach(worth: &Worth, idle: Option<ProcessorTime>) -> String {
     };
     match worth.fits {
         Fits::AlreadyInBasePages => format!(
-            "The TLB reaches {memory} with small pages: huge pages do not make translation cheaper \
+            "The TLB covers {memory} with small pages: huge pages do not make translation cheaper \
              (they still save page faults)."
         ),
         Fits::InHugePages if idle.is_some() => {
@@ -176,25 +176,25 @@ fn reach(worth: &Worth, idle: Option<ProcessorTime>) -> String {
              the most to gain here."
         ),
         Fits::InNeither => format!(
-            "The TLB reaches {memory} with neither page size; huge pages need {} times fewer \
+            "The TLB covers {memory} with neither page size; huge pages need {} times fewer \
              entries.",
             three_digits(worth.base.least as f64 / worth.huge.most.max(1) as f64)
         ),
         Fits::CannotTell => format!(
-            "Whether the TLB reaches {memory} depends on where the used pages lie, which is \
+            "It depends on where the used pages are whether the TLB covers {memory}. That is \
              unknown."
         ),
         Fits::NotKnown if worth.base.most == 0 && worth.small_bytes > 0 => {
-            "No small page was used meanwhile: there was nothing to gain in that time.".to_owned()
+            "No small page was used in that time, so there was nothing to gain.".to_owned()
         }
         Fits::NotKnown if worth.base.most == 0 => {
             "No eligible memory is in small pages: there is nothing to gain.".to_owned()
         }
-        Fits::NotKnown => format!("Whether the TLB reaches {memory} is unknown."),
+        Fits::NotKnown => format!("It is unknown whether the TLB covers {memory}."),
     }
 }
 
-/// Sizes of pages are whole: `4 KiB`, `2 MiB`, `64 KiB`.
+/// Formats a page size as a whole number: `4 KiB`, `2 MiB`, `64 KiB`.
 fn page_size(bytes: u64) -> String {
     let units = [(GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
     let whole = units

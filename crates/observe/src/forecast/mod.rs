@@ -1,8 +1,6 @@
-//! What huge pages would cost a running process, and what they could gain, before anything is
-//! switched on.
+//! The cost and possible benefit of huge pages for a running process, before anything is enabled.
 //!
-//! Every number is a count with its assumption beside it. None says how much faster the program
-//! would be: `run` measures that.
+//! Every figure is a count with its assumption. No figure predicts a speed-up; `run` measures that.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +11,7 @@ mod worth;
 pub use bloat::{Bloat, MemoryGrowth, bloat};
 pub use worth::{Extent, Fits, Need, ProcessorTime, UsedWhere, Worth, worth};
 
-/// Cost and gain of huge pages beforehand.
+/// Cost and possible benefit of huge pages.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Forecast {

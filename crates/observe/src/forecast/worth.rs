@@ -7,113 +7,111 @@ use hugewise_base::missing::Missing;
 use hugewise_base::missing::{Fact, fact};
 use hugewise_base::tlb::{Room, Tlb};
 
-/// Translations that the program needs, and those that the processor remembers.
+/// Translations that the program needs, and those that the TLB can hold.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Worth {
-    /// What the numbers are of: memory that was used while it was watched, or all of it.
+    /// The memory that is counted: the memory used during the watch, or all of it.
     pub extent: Extent,
-    /// Bytes of that extent that small pages map in memory that could be huge.
+    /// Bytes of that memory in small pages that could be huge.
     pub small_bytes: u64,
-    /// Of these: what was used, where that was watched; else why it is not known.
+    /// The used part of it, in bytes, if it was watched; otherwise why it is unknown.
     #[serde(with = "fact")]
     pub hot_bytes: Fact<u64>,
-    /// Why nothing tells which pages of a mapping are used.
+    /// Why no source shows which pages of a mapping are used.
     pub used_where: UsedWhere,
-    /// Translations for it with base pages, as it is.
+    /// The translations with base pages.
     pub base: Need,
-    /// Translations for it with huge pages.
+    /// The translations with huge pages.
     pub huge: Need,
-    /// The processor's buffers, or why they are not known.
+    /// The TLB of the processor, or why it is unknown.
     #[serde(with = "fact")]
     pub tlb: Fact<Tlb>,
-    /// The share of cycles that page walks take, of the process and what it started: the upper
-    /// bound of what cheaper translation could gain.
+    /// The share of cycles with page walks, of the process and its descendants. It is the upper bound of the gain from
+    /// cheaper translation.
     #[serde(with = "fact")]
     pub walk_share: Fact<WalkShare>,
-    /// The processor time that the process used meanwhile; `None` where that was not read.
+    /// CPU time of the process in the interval; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorTime>,
-    /// What follows for translation.
+    /// The conclusion for translation.
     pub fits: Fits,
 }
 
-/// Processor time in an interval.
+/// CPU time in an interval.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorTime {
-    /// Used by all threads, in seconds.
+    /// CPU time of all threads, in seconds.
     pub used_seconds: f64,
     /// Length of the interval, in seconds.
     pub seconds: f64,
 }
 
 impl ProcessorTime {
-    /// Whether it was used for less than a hundredth of the interval: a program that sleeps wakes
-    /// up now and then.
+    /// Returns true if the process used less than 1 % of the interval. A sleeping program wakes up now and then.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.used_seconds < 0.01 * self.seconds
     }
 }
 
-/// The kernel's means that know use page by page, or region by region, and why each tells nothing.
+/// The kernel features that track use per page or per region, and why each is missing.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct UsedWhere {
-    /// Its sampling of address spaces.
+    /// DAMON, which samples address spaces.
     pub damon: Missing,
-    /// A bit for each frame.
+    /// Idle page tracking, one bit per frame.
     pub idle_pages: Missing,
 }
 
-/// What the numbers are of.
+/// The memory that is counted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "of")]
 pub enum Extent {
-    /// All resident memory: an upper bound of what is used.
+    /// All resident memory, an upper bound of the used memory.
     Resident,
-    /// What was used within so many seconds.
+    /// The memory used in an interval.
     Used {
-        /// How long it was watched.
+        /// The length of the interval, in seconds.
         seconds: f64,
     },
 }
 
-/// Translations that are needed, and the room there is.
+/// The required translations, and the TLB entries for them.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
     /// Size of a page, in bytes.
     pub page_bytes: u64,
-    /// At least so many: the used bytes lie as close together as they can.
+    /// Lower bound: the used bytes are as close together as possible.
     pub least: u64,
-    /// At most so many: they lie as far apart as their mappings allow.
+    /// Upper bound: the used bytes are as far apart as their mappings allow.
     pub most: u64,
-    /// The room in the last level of the TLB, where it is known.
+    /// The capacity of the last-level TLB, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<Room>,
 }
 
-/// What follows from need and room.
+/// The conclusion from need and capacity.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Fits {
-    /// With base pages everything fits: cheaper translation is no reason for huge pages.
+    /// Everything fits with base pages, so cheaper translation is no reason for huge pages.
     AlreadyInBasePages,
-    /// With huge pages everything fits, with base pages not: the most that there is to gain.
+    /// Everything fits with huge pages, but not with base pages. This is the largest possible gain.
     InHugePages,
-    /// With neither everything fits; huge pages reach so many times as far.
+    /// Nothing fits. Huge pages reach this many times as far.
     InNeither,
-    /// It depends on where the used bytes lie.
+    /// It depends on the location of the used bytes.
     CannotTell,
-    /// The processor's buffers are not known, or nothing is mapped by small pages.
+    /// The TLB is unknown, or no memory is in small pages.
     NotKnown,
 }
 
-/// Works it out. `watched_seconds` says that the used bits were cleared so long before the
-/// space was read; without it `Referenced` counts all that was ever used, and all resident
-/// memory is taken.
+/// Computes the forecast. `watched_seconds` is the time between clearing the used bits and reading the space. Without
+/// it `Referenced` counts all memory ever used, so all resident memory is taken.
 #[must_use]
 pub fn worth(
     space: &Space,
@@ -183,12 +181,10 @@ struct Counts {
 }
 
 impl Counts {
-    /// Used bytes are known for a whole mapping only. At best they fill one huge page after
-    /// another; at worst each lies in a range of its own, of which there are no more than hold
-    /// a small page.
+    /// Used bytes are known only for a whole mapping. At best they fill one huge page after another. At worst each is
+    /// in a separate range, limited to the ranges with at least one small page.
     ///
-    /// Ranges that the mapping cuts off are left out, as in the forecast of memory: they could
-    /// never be huge.
+    /// Omits partial ranges at the ends of the mapping, as the memory forecast does: they can never be huge.
     fn mapping(&mut self, space: &Space, mapping: &Mapping, watched: bool) {
         let Some((first, last)) = mapping.whole_ranges(space.huge_bytes) else {
             return;
@@ -215,9 +211,8 @@ impl Counts {
     }
 }
 
-/// Of the used pages of a mapping, those that may be small. `Referenced` does not part them from
-/// pages of huge pages, so used ones are taken for small as far as there are small ones: an
-/// upper bound where a mapping has both.
+/// The used pages of a mapping that can be small. `Referenced` does not separate small pages from pages of huge pages,
+/// so used pages are counted as small up to the number of small pages. This is an upper bound if a mapping has both.
 fn small_and_used(space: &Space, mapping: &Mapping, small_pages: u64) -> u64 {
     let memory = mapping.memory.as_ref();
     let referenced = memory.map_or(0, |memory| memory.referenced);
@@ -255,7 +250,7 @@ mod tests {
         }
     }
 
-    /// `ranges` full ranges, of which so many pages were used.
+    /// `ranges` full ranges with this many used pages.
     fn full(ranges: u64, referenced_pages: u64) -> Space {
         let end = AT + ranges * 2 * MIB;
         let mut one = mapping(AT, end, vec![run(AT, end, pages(512))]);
@@ -304,7 +299,7 @@ mod tests {
         );
     }
 
-    /// Ten used pages cannot lie in more than ten ranges.
+    /// Ten used pages are in at most ten ranges.
     #[test]
     fn few_used_pages_need_few_translations() {
         let worth = of(&full(64, 10), 4, 16, Some(5.0));

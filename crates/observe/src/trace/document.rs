@@ -1,5 +1,5 @@
-//! A trace as a document: which points stalled and for how long; by which means, and what could
-//! not be traced, are details.
+//! A trace as a document: which points stalled, and for how long. How they were traced, and which could not be, are
+//! details.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use hugewise_text::document::{Bars, Block, Document, Field, Paragraph, Section};
 use hugewise_text::grid::Grid;
 use hugewise_text::number::{count, quantity};
 
-/// Below this median a histogram is drawn in nanoseconds.
+/// Below this median, the histogram uses nanoseconds.
 const FINE_BELOW_NS: u64 = 1_000;
 
-/// Results of an event that the first screen shows.
+/// The number of results of an event on the first screen.
 const RESULTS: usize = 3;
 
 impl Trace {
-    /// What is said to people. JSON is the struct itself, CSV is [`Window::csv`].
+    /// Renders the document for people. JSON is the struct itself, CSV is [`Window::csv`].
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.conclusion()]);
@@ -37,8 +37,8 @@ impl Trace {
         document
     }
 
-    /// For a screen that is drawn again and again: what happened, and what cannot be traced
-    /// without which right.
+    /// Renders a screen that is redrawn repeatedly: the results, and the points that cannot be traced with the
+    /// capability that each needs.
     #[must_use]
     pub fn screen(&self) -> Document {
         let mut document = Document::new([self.conclusion(), table(&self.points, &self.total)]);
@@ -85,13 +85,13 @@ impl Trace {
         }
     }
 
-    /// Points at which something happened.
+    /// Points with at least one event.
     fn happened(&self) -> impl Iterator<Item = (&TracePoint, &PointTotals)> {
         let points = self.points.iter().zip(&self.total.points);
         points.filter(|(_, seen)| seen.all.count > 0)
     }
 
-    /// That of the longest stalls first; the others are details.
+    /// The histogram of the longest stalls; the others are details.
     fn histograms(&self, document: &mut Document) {
         let durations =
             |(point, _): &(&TracePoint, &PointTotals)| point.kind == PointKind::Durations;
@@ -147,8 +147,7 @@ impl Trace {
             .with_detail(Block::Notes(vec![precision.to_owned()]))
     }
 
-    /// Points by the reason for which they could not be traced; the answer itself where that is
-    /// all of them.
+    /// Untraceable points, grouped by the reason. If no point could be traced, this is the main answer.
     fn not_traced(&self) -> Section {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for point in &self.missing {
@@ -180,7 +179,7 @@ impl Window {
         Document::new([section])
     }
 
-    /// As CSV, without the heading: a row for each point, and one for each of its parts.
+    /// Renders CSV without the heading: a row per point, and a row for each of its parts.
     #[must_use]
     pub fn csv(&self, points: &[TracePoint], name: &str) -> String {
         let mut csv = Csv::new(&HEADING);
@@ -242,7 +241,7 @@ pub fn csv_head() -> String {
     Csv::new(&HEADING).into_text()
 }
 
-/// The points at which something happened, the others as a detail, and what was not counted.
+/// Points with events. Points without events are a detail, as are lost events.
 fn table(points: &[TracePoint], window: &Window) -> Section {
     let mut section = Section::default();
     let mut grid = Grid::headed(&["point", "count", "total", "p50", "p99", "max"]);
@@ -267,7 +266,7 @@ fn table(points: &[TracePoint], window: &Window) -> Section {
     section
 }
 
-/// A row for a point; results of an event stand below it.
+/// Adds a row for a point; the results of an event follow it.
 fn push_point(grid: &mut Grid, point: &TracePoint, seen: &PointTotals) {
     let all = &seen.all;
     match point.kind {
@@ -329,7 +328,7 @@ fn bars(all: &Latencies) -> Bars {
     }
 }
 
-/// A duration with the unit that suits it.
+/// Formats a duration with a suitable unit.
 pub(super) fn time(ns: Option<u64>) -> String {
     ns.map_or_else(
         || "~".to_owned(),

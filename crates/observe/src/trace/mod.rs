@@ -1,7 +1,8 @@
-//! Where the kernel stalls: what can be traced, and what was seen.
+//! Kernel stalls: what can be traced, and the results.
 //!
-//! To add a mechanism of tracing, add an `Attachment` here, its programs to `latency.bpf.c`, its attempt to `bpf/ladder.rs`,
-//! and its attachment to `probe/attach.rs`; then run `cargo xtask bpf`. A point is one entry in `points/table.rs`.
+//! To add a tracing mechanism, add an `Attachment` here, its programs to `latency.bpf.c`, its attempt to
+//! `bpf/ladder.rs`, and its attachment to `probe/attach.rs`; then run `cargo xtask bpf`. A point is one entry in
+//! `points/table.rs`.
 
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
@@ -20,71 +21,71 @@ pub use points::Preset;
 /// Name and version of a [`Trace`] as JSON.
 pub const FORMAT: &str = "hugewise-trace 1";
 
-/// Everything that one tracing saw.
+/// The complete result of one tracing session.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Trace {
     /// [`FORMAT`].
     pub format: String,
-    /// The kernel, as `uname -r` names it.
+    /// The kernel release, as `uname -r` prints it.
     pub kernel: String,
-    /// The process that was watched with its descendants; `None`: the whole machine.
+    /// The process that was traced with its descendants; `None` for the whole machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// When it began, in milliseconds since 1970 (UTC).
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
-    /// How long it lasted.
+    /// The duration, in seconds.
     pub seconds: f64,
-    /// The length of the intervals that were asked for.
+    /// The requested length of an interval, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<f64>,
-    /// What was traced, and by which means.
+    /// The traced points, and how each was traced.
     pub points: Vec<TracePoint>,
-    /// What was asked for and could not be traced.
+    /// The requested points that could not be traced.
     pub missing: Vec<MissingPoint>,
-    /// The intervals, where they were asked for and this document is to list them.
+    /// The intervals, if they were requested and this document lists them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Window>,
-    /// The whole time.
+    /// The whole session.
     pub total: Window,
 }
 
-/// A point that was traced.
+/// A traced point.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct TracePoint {
     /// The name of the point.
     pub name: String,
-    /// How people call it.
+    /// The name for people.
     pub title: String,
-    /// The preset that it belongs to.
+    /// The preset that contains it.
     pub preset: Preset,
-    /// The means that worked.
+    /// The mechanism that worked.
     #[serde(rename = "rung")]
     pub attachment: Attachment,
-    /// The functions or events between which time was taken, as this kernel calls them.
+    /// The functions or events that mark its start and end, by their names in this kernel.
     pub places: Vec<String>,
-    /// What is inside, by these means.
+    /// The work that a duration or count includes, with this mechanism.
     pub includes: String,
-    /// What else must be known of it.
+    /// Caveats about the point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether there are durations, or only counts.
+    /// Durations, or only counts.
     pub kind: PointKind,
-    /// What its parts are told apart by, as the head of a column.
+    /// The property that distinguishes its parts, as a column title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts_by: Option<String>,
 }
 
-/// Whether a point has durations.
+/// The kind of data that a point provides.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum PointKind {
-    /// From a begin to an end.
+    /// Durations from a start to an end.
     Durations,
-    /// Events, which only happen.
+    /// Events without a duration.
     Events,
 }
 
-/// A means of tracing, from the best down. They are tried in this order.
+/// A tracing mechanism. The best comes first, and they are tried in this order.
 #[derive(
     Clone,
     Copy,
@@ -105,18 +106,18 @@ pub enum Attachment {
     Fentry,
     /// A breakpoint at the entry and the return of a function.
     Kprobe,
-    /// Tracepoints whose arguments have types.
+    /// Tracepoints with typed arguments.
     TpBtf,
-    /// Tracepoints whose arguments are numbers.
+    /// Tracepoints with numeric arguments.
     RawTp,
-    /// Tracepoints by way of tracefs, which only root may use.
+    /// Tracepoints through tracefs, which only root can use.
     Tracepoint,
     /// The software events of perf.
     PerfEvent,
 }
 
 impl Attachment {
-    /// All of them, the best first.
+    /// All mechanisms, the best first.
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name in all outputs.
@@ -131,63 +132,63 @@ impl Attachment {
 pub struct MissingPoint {
     /// The name of the point.
     pub name: String,
-    /// How people call it.
+    /// The name for people.
     pub title: String,
-    /// Why not.
+    /// The reason.
     pub why: Missing,
-    /// What was tried, and what the kernel said.
+    /// The attempts, and the errors that the kernel returned.
     pub tried: Vec<String>,
 }
 
-/// What came in a stretch of time.
+/// The results of one interval.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Window {
-    /// Its beginning, in seconds since tracing began.
+    /// The start, in seconds since tracing began.
     pub from_seconds: f64,
-    /// Its end.
+    /// The end, in seconds since tracing began.
     pub to_seconds: f64,
-    /// What each traced point saw, in the order of [`Trace::points`].
+    /// The totals of each traced point, in the order of [`Trace::points`].
     pub points: Vec<PointTotals>,
 }
 
-/// What one point saw.
+/// The totals of one point.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct PointTotals {
     /// The name of the point.
     pub name: String,
-    /// Everything together.
+    /// All parts together.
     pub all: Latencies,
-    /// The parts, where they can be told apart.
+    /// The parts, if they can be distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// What was not counted.
+    /// The events that were not counted.
     pub losses: Losses,
 }
 
-/// One part of what a point saw.
+/// One part of the totals of a point.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Part {
-    /// What it is, as `9` or `exceed_none_pte`.
+    /// Its key, such as `9` or `exceed_none_pte`.
     pub key: String,
-    /// What was seen of it.
+    /// Its latencies.
     #[serde(flatten)]
     pub latencies: Latencies,
 }
 
-/// What was not counted, and why.
+/// Events that were not counted, and why.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Losses {
-    /// Begins for which there was no room: more threads than can be followed were inside.
+    /// Starts without space in the map, because more threads were inside than can be followed.
     pub no_room: u64,
-    /// Begins of a thread that was already inside; only the last one was timed. A function that
-    /// calls itself does so, and so do faults that are tried again.
+    /// Starts by a thread that was already inside; only the last one was timed. Recursive functions cause them, and so
+    /// do retried faults.
     pub reentered: u64,
-    /// Runs of our programs that the kernel left out because one was already running there.
+    /// BPF program runs that the kernel skipped because one was already running.
     pub missed: u64,
 }
 
 impl Losses {
-    /// Those of both.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -197,7 +198,7 @@ impl Losses {
         }
     }
 
-    /// What has come since `earlier`.
+    /// Returns the increase since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -208,10 +209,10 @@ impl Losses {
     }
 }
 
-/// What is said of a histogram: all numbers in nanoseconds, unless their name says otherwise.
+/// Statistics of a histogram, in nanoseconds unless the name gives another unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Latencies {
-    /// How many.
+    /// The number of samples.
     pub count: u64,
     /// Their sum.
     pub total_ns: u64,
@@ -221,25 +222,25 @@ pub struct Latencies {
     /// The mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// No longer than this were half of them; at most an eighth too much, as all percentiles.
+    /// The median, at most an eighth too high, like all percentiles here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    /// 90 %.
+    /// The 90th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 99 %.
+    /// The 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
-    /// 99.9 %.
+    /// The 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<u64>,
     /// The longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
-    /// Powers of two of microseconds.
+    /// Histogram by powers of two of microseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log2_us: Vec<PowerRow>,
-    /// Powers of two of nanoseconds.
+    /// Histogram by powers of two of nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log2_ns: Vec<PowerRow>,
 }

@@ -1,4 +1,4 @@
-//! A trace as a page, with its stalls over time.
+//! A trace as an HTML page, with its stalls over time.
 
 use super::document::time;
 use super::{PointKind, Trace, Window};
@@ -15,7 +15,7 @@ const LEFT: f64 = 190.0;
 const TITLE: &str = "Stalls over time";
 
 impl Trace {
-    /// Draws the page; `source` is its JSON form.
+    /// Renders the page; `source` is its JSON form.
     #[must_use]
     pub fn page(&self, source: &[u8]) -> String {
         let mut document = self.document();
@@ -46,7 +46,7 @@ impl Trace {
         Section::titled("How it was measured").with(fields.to_vec())
     }
 
-    /// A row for each point that stalled; `None` where no interval is listed or nothing stalled.
+    /// Draws a row for each point that stalled; `None` if no interval is listed or nothing stalled.
     fn figure(&self) -> Option<Figure> {
         let courses = self.courses();
         let values = courses.iter().flat_map(|it| &it.stretches);
@@ -75,7 +75,7 @@ impl Trace {
         })
     }
 
-    /// The points with stalls, by their place in the trace.
+    /// The points with stalls, by their index in the trace.
     fn courses(&self) -> Vec<Course> {
         let points = self.points.iter().enumerate();
         let timed = points.filter(|(_, point)| point.kind == PointKind::Durations);
@@ -92,7 +92,7 @@ impl Trace {
         timed.map(course).filter(stalled).collect()
     }
 
-    /// Intervals in which something stalled.
+    /// Intervals with stalls.
     fn table(&self, courses: &[Course]) -> Grid {
         let names = courses.iter().map(|course| course.name.as_str());
         let mut grid = Grid::headed(&["seconds"].into_iter().chain(names).collect::<Vec<_>>());
@@ -114,7 +114,7 @@ impl Trace {
     }
 }
 
-/// The share of an interval that threads were in a point.
+/// The share of an interval that threads spent in a point.
 fn stretch(window: &Window, point: usize) -> Option<Stretch> {
     let length = window.to_seconds - window.from_seconds;
     let seconds = window.points.get(point)?.all.total_ns as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! What can be traced: one table of stalls, and by which means each can be seen.
+//! The traceable points: one table of stalls, with the mechanisms for each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ mod table;
 
 pub use table::points;
 
-/// Points that are asked for together.
+/// A group of points that are requested together.
 #[derive(
     Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr,
 )]
@@ -33,12 +33,12 @@ pub enum Preset {
     Split,
     /// Waiting for the lock of an address space.
     Lock,
-    /// Functions that the user named.
+    /// Functions named by the user.
     Function,
 }
 
 impl Preset {
-    /// Those that have a name on the command line.
+    /// The presets with a name on the command line.
     pub const NAMED: [Self; 8] = [
         Self::Alloc,
         Self::Compaction,
@@ -50,7 +50,7 @@ impl Preset {
         Self::Lock,
     ];
 
-    /// Those that cost next to nothing: what they watch is rare.
+    /// The presets with almost no overhead, because they watch rare events.
     pub const RARE: [Self; 6] = [
         Self::Alloc,
         Self::Compaction,
@@ -66,7 +66,7 @@ impl Preset {
         self.into()
     }
 
-    /// The preset of that name.
+    /// Returns the preset with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMED.into_iter().find(|preset| preset.name() == name)
@@ -79,105 +79,105 @@ impl fmt::Display for Preset {
     }
 }
 
-/// Something whose durations, or whose kinds, are of interest.
+/// A traceable stall or event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Its one name in all outputs.
+    /// Its unique name.
     pub name: Cow<'static, str>,
-    /// How people call it.
+    /// The name for people.
     pub title: Cow<'static, str>,
-    /// With what it is asked for.
+    /// The preset that contains it.
     pub preset: Preset,
-    /// By what it can be seen, the best first.
+    /// The ways to trace it, the best first.
     pub means: Vec<Hook>,
 }
 
-/// A way to see a point.
+/// A way to trace a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// From the entry of a kernel function to its return (fentry and fexit, or kprobes).
     Function {
-        /// The names that it has had, one of which this kernel has.
+        /// The names across kernel versions; this kernel has one of them.
         names: Vec<Cow<'static, str>>,
-        /// A parameter by which durations are told apart.
+        /// A parameter that distinguishes durations.
         key: Option<Key>,
-        /// What is inside.
+        /// The work that a duration includes.
         includes: &'static str,
     },
     /// From one tracepoint to another in the same thread.
     Pair {
         /// The folder of both below `/sys/kernel/tracing/events`.
         group: &'static str,
-        /// The one that begins.
+        /// The start event.
         begin: &'static str,
-        /// The one that ends.
+        /// The end event.
         end: &'static str,
-        /// A parameter by which durations are told apart, and of which of the two.
+        /// A parameter that distinguishes durations, and the event that has it.
         key: Option<(Edge, Key)>,
-        /// Whose events count.
+        /// The threads whose events count.
         who: Who,
-        /// What is inside.
+        /// The work that a duration includes.
         includes: &'static str,
     },
-    /// A tracepoint alone, of which only the kind is counted.
+    /// A single tracepoint; its events are counted by kind.
     Event {
         /// Its folder below `/sys/kernel/tracing/events`.
         group: &'static str,
         /// Its name.
         name: &'static str,
-        /// The parameter by which the events are told apart.
+        /// The parameter that distinguishes the events.
         key: Key,
-        /// What is counted.
+        /// The meaning of the count.
         includes: &'static str,
     },
     /// From the software event before a page fault to the one after it.
     Faults {
-        /// What is inside.
+        /// The work that a duration includes.
         includes: &'static str,
     },
 }
 
-/// One of the two ends of a duration.
+/// One end of a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Where it begins.
+    /// The start.
     Begin,
-    /// Where it ends.
+    /// The end.
     End,
 }
 
-/// Whose events count.
+/// The threads whose events count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// All threads.
     Everyone,
-    /// Threads of programs.
+    /// Threads of user programs.
     Programs,
-    /// The kernel's own threads.
+    /// Kernel threads.
     KernelThreads,
-    /// Threads at the lock of their own address space, which is the event's first argument.
+    /// Threads waiting for the lock of their own address space, which is the first argument of the event.
     AtOwnMmapLock,
 }
 
-/// A parameter by which durations are told apart.
+/// A parameter that distinguishes durations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The names that it has had.
+    /// The names across kernel versions.
     pub parameters: &'static [&'static str],
-    /// What its values mean.
+    /// How to decode its values.
     pub decode: Decode,
 }
 
-/// What the values of a parameter mean.
+/// How to decode the values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decode {
-    /// The power of two of pages that is wanted.
+    /// The requested allocation order, a power of two of pages.
     Order,
-    /// A value of an enumeration of the kernel; its names begin with the prefix.
+    /// A value of a kernel enum whose names begin with the prefix.
     Enumeration {
-        /// Its name in the kernel's types.
+        /// The name of the enum in the kernel's types.
         name: &'static str,
-        /// What all names begin with.
+        /// The common prefix of all names.
         prefix: &'static str,
     },
     /// No or yes.
@@ -185,7 +185,7 @@ pub enum Decode {
 }
 
 impl Decode {
-    /// What is told apart, as a head of a column.
+    /// Returns the property as a column title.
     #[must_use]
     pub fn head(&self) -> &'static str {
         match self {
@@ -195,8 +195,8 @@ impl Decode {
         }
     }
 
-    /// How many values there are room for, one more than the largest that is known. Orders go up
-    /// to 10, or 13 with pages of 64 KiB (MAX_PAGE_ORDER); enumerations have fewer than 48.
+    /// The number of values with a slot, one more than the largest known value. Orders go up to 10, or 13 with pages of
+    /// 64 KiB (MAX_PAGE_ORDER); enums have fewer than 48 values.
     #[must_use]
     pub fn values(&self) -> u32 {
         match self {
@@ -207,8 +207,7 @@ impl Decode {
     }
 }
 
-/// The point for a function that the user named: its other names are known where the table
-/// knows them.
+/// Returns the point for a function named by the user. If the table lists the function, its other names are used too.
 #[must_use]
 pub fn of_function(name: &str) -> Point {
     let known = points().into_iter().flat_map(|point| point.means);

@@ -1,4 +1,4 @@
-//! The table itself, by subject: each point with its means, the best first.
+//! The table, by subject: each point with its mechanisms, the best first.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,18 @@ use super::{Decode, Edge, Hook, Key, Point, Preset, Who};
 
 const ORDER: Key = key(&["order"], Decode::Order);
 const FALLBACK_ORDER: Key = key(&["alloc_order"], Decode::Order);
-/// What an allocation is for (include/linux/mmzone.h).
+/// The purpose of an allocation (include/linux/mmzone.h).
 const MIGRATE_TYPE: Key = key(
     &["alloc_migratetype"],
     enumeration("migratetype", "MIGRATE_"),
 );
-/// What came of compaction (include/linux/compaction.h).
+/// The result of a compaction (include/linux/compaction.h).
 const COMPACTED: Key = key(&["status"], enumeration("compact_result", "COMPACT_"));
-/// What came of a scan or a collapse (mm/khugepaged.c).
+/// The result of a scan or a collapse (mm/khugepaged.c).
 const SCANNED: Key = key(&["status", "result"], enumeration("scan_result", "SCAN_"));
 const ACCESS: Key = key(&["write"], Decode::Flag(["read", "write"]));
 
-/// Every point that has a name, in the order in which they are shown. The names of functions
-/// are those of Linux 5.10 to 7.3.
+/// Every named point, in display order. The names of functions are those of Linux 5.10 to 7.3.
 #[must_use]
 pub fn points() -> Vec<Point> {
     [
@@ -32,7 +31,7 @@ pub fn points() -> Vec<Point> {
     .concat()
 }
 
-/// Allocations that are not served at once: the slow path, and fallbacks.
+/// Allocations that are not served from the free lists: the slow path, and fallbacks.
 #[rustfmt::skip]
 fn allocation() -> Vec<Point> {
     let of = |name, title, means| point(Preset::Alloc, name, title, [means]);
@@ -56,15 +55,15 @@ fn compaction() -> Vec<Point> {
     vec![
         point(Preset::Compaction, "direct_compaction", "direct compaction", [
             function(&["try_to_compact_pages"], Some(ORDER), "all zones of one allocation, by programs and by khugepaged"),
-            zones(Who::Programs, "each zone by itself, programs only"),
+            zones(Who::Programs, "per zone, programs only"),
         ]),
         point(Preset::Compaction, "background_compaction", "background compaction", [
-            zones(Who::KernelThreads, "each zone by itself: kcompactd, and khugepaged for its own pages"),
+            zones(Who::KernelThreads, "per zone: kcompactd, and khugepaged for its own pages"),
         ]),
     ]
 }
 
-/// By whoever allocates, at a cgroup's limit, by kswapd.
+/// Direct reclaim by the allocating thread, reclaim at the limit of a cgroup, and kswapd.
 #[rustfmt::skip]
 fn reclaim() -> Vec<Point> {
     const AT_LIMIT: &str = "one reclaim at the limit of a memory cgroup";
@@ -86,7 +85,7 @@ fn reclaim() -> Vec<Point> {
     ]
 }
 
-/// Its scanning, its collapses, and what came of both.
+/// Its scans and collapses, and their results.
 #[rustfmt::skip]
 fn khugepaged() -> Vec<Point> {
     let result = |name, title, event, includes| {
@@ -111,7 +110,7 @@ fn khugepaged() -> Vec<Point> {
     ]
 }
 
-/// What is done with single pages: zeroing, faults, splitting.
+/// Work on single pages: zeroing, faults, splitting.
 #[rustfmt::skip]
 fn pages() -> Vec<Point> {
     fn inside(preset: Preset, name: &'static str, title: &'static str, names: &[&'static str], includes: &'static str) -> Point {
@@ -177,7 +176,7 @@ fn point(
     }
 }
 
-/// A function, by the names that it has had, newest first.
+/// A function, by its names across kernel versions, newest first.
 fn function(names: &[&'static str], key: Option<Key>, includes: &'static str) -> Hook {
     Hook::Function {
         names: names.iter().map(|name| Cow::Borrowed(*name)).collect(),

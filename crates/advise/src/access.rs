@@ -1,12 +1,12 @@
-//! What of a process may be read.
+//! Access to the data of a process.
 
 use serde::Serialize;
 
-/// Whether the memory and the executable of a process may be read by who asks.
+/// Access of the caller to the memory and the executable of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// They may.
+    /// Both can be read.
     #[default]
     Open,
     /// They belong to another user.
@@ -14,7 +14,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// For serde, which writes down what is closed alone.
+    /// Lets serde omit [`Open`](Self::Open), so only closed access is serialised.
     pub(super) fn is_open(&self) -> bool {
         *self == Self::Open
     }

@@ -1,4 +1,4 @@
-//! What is advised on a machine: which rules concern what runs there, and whether they are followed.
+//! Advice for a machine: the rules that apply to its programs, and whether they are followed.
 
 use serde::Serialize;
 
@@ -16,20 +16,20 @@ use super::version::Version;
 /// The kind and version of the JSON document.
 pub const FORMAT: &str = "hugewise-advice 1";
 
-/// What is advised.
+/// The advice.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// [`FORMAT`].
     pub format: &'static str,
-    /// What is known of the machine.
+    /// Known facts of the machine.
     pub host: Facts,
-    /// What runs, and the machine itself.
+    /// The running programs, and the machine itself.
     pub programs: Vec<Program>,
-    /// Settings of the machine of which programs want different values.
+    /// Machine settings for which programs want different values.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// What is advised for what was observed.
+/// Derives the advice for the observed programs.
 #[must_use]
 pub fn advise(
     knowledge: &Knowledge,
@@ -50,8 +50,8 @@ pub fn advise(
 }
 
 impl Advice {
-    /// What `--check` says of each rule that is not followed: its name, what it asks and where that is not so.
-    /// Processes that differ in the same are in one line.
+    /// Returns one line for `--check` per rule that is not followed: the rule's name, its demand, and the processes
+    /// with their differences. Processes with equal differences share a line.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let mut found: Vec<(&Ruling, Vec<&Program>)> = Vec::new();
@@ -79,8 +79,8 @@ impl Advice {
     }
 }
 
-/// Whether a rule that may apply to a process asks for what the kernel counts only by walking its
-/// page tables. It holds a lock of the process meanwhile, so nobody should ask in vain.
+/// Returns true if a rule that can apply to a process depends on a value that the kernel computes only by walking the
+/// page tables. The walk holds a lock of the process, so it must not be done in vain.
 #[must_use]
 pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observation) -> bool {
     subjects(knowledge, host, observed).any(|(subject, facts)| {
@@ -94,10 +94,10 @@ pub fn needs_page_walk(knowledge: &Knowledge, host: &Facts, observed: &Observati
     })
 }
 
-/// An application that does not run, as `--app NAME=VERSION` names it.
+/// Returns an application that is not running, as in `--app NAME=VERSION`.
 ///
 /// # Errors
-/// There is no such subject, or the version has no number.
+/// Fails if there is no such subject, or if the version has no number.
 pub fn named(knowledge: &Knowledge, text: &str) -> Result<Observation, String> {
     let (name, version) = match text.split_once('=') {
         Some((name, version)) => (name, Some(version)),

@@ -1,4 +1,4 @@
-//! The pages that a setting is to give a process, and the pages that it has.
+//! The pages that a setting should give a process, and the pages that it has.
 
 use hugewise_base::units::MIB;
 use hugewise_experiment::run::policy::{Malloc, Policy, Thp, runtime::Runtime};
@@ -6,15 +6,15 @@ use hugewise_experiment::run::policy::{Malloc, Policy, Thp, runtime::Runtime};
 use super::fact::{Facts, Value};
 use super::settings::Settings;
 
-/// The facts that show it, of which the kernel counts the first by walking the page tables.
+/// The facts that show the pages. The kernel computes the first one by walking the page tables.
 pub(super) const PAGES: [&str; 2] = ["process.anon_huge.bytes", "process.anon.bytes"];
 
-/// Of anonymous memory, the share of huge pages from which on a process is said to have them.
+/// The minimum share of huge pages in anonymous memory for a process to count as using them.
 const SHARE: f64 = 0.1;
-/// Less memory shows nothing.
+/// Less memory is not conclusive.
 const LEAST_BYTES: f64 = 64.0 * MIB as f64;
 
-/// The pages of a process that a setting aims at.
+/// The page size that a setting aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// Huge pages.
@@ -24,8 +24,8 @@ pub enum Aim {
 }
 
 impl Aim {
-    /// Returns true if the pages of the process are known and are others. A process that switched huge pages off
-    /// keeps those that it had.
+    /// Returns true if the pages of the process are known and differ. A process that disabled huge pages keeps the ones
+    /// that it had.
     #[must_use]
     pub fn is_missed(self, facts: &Facts) -> bool {
         let number = |name: &str| match facts.get(name) {
@@ -46,7 +46,7 @@ impl Aim {
 }
 
 impl Settings {
-    /// The pages that they aim at in the memory of a process; `None` if they say nothing about that.
+    /// The page size that the settings aim at for the memory of a process; `None` if they do not affect it.
     #[must_use]
     pub fn aim(&self) -> Option<Aim> {
         let policy = self.policy.as_deref()?.parse::<Policy>().ok()?.settings;

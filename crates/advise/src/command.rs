@@ -1,24 +1,24 @@
-//! The command of a process, to be put into a line that tests a rule or follows it.
+//! The command of a process, used in a command line that tests or follows a rule.
 
 use hugewise_text::wrap::quoted;
 
-/// What stands in a line for the user's own command.
+/// The placeholder for the user's command in a command line.
 pub const PLACE: &str = "CMD";
 
-/// A longer command is not repeated: nobody reads it, and the process has it.
+/// A longer command is not repeated, because it is not readable and the process still has it.
 const LONGEST: usize = 400;
 
-/// A command that can be started again as it is.
+/// A command that can be started again unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The folder in which it was started; none where that is the user's own.
+    /// The working directory; `None` if it is the user's.
     pub folder: Option<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
 }
 
 impl Command {
-    /// That of a process; `None` where the process wrote a title over its words.
+    /// Returns the command of a process; `None` if the process overwrote its arguments with a title.
     #[must_use]
     pub fn of_process(folder: &str, words: &[String]) -> Option<Self> {
         let command = Self {
@@ -28,13 +28,13 @@ impl Command {
         (!is_title(words) && command.line().len() <= LONGEST).then_some(command)
     }
 
-    /// As a shell takes it.
+    /// The command quoted for a shell.
     pub(super) fn line(&self) -> String {
         let words = self.words.iter().map(|word| quoted(word));
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The line with this command in the place of `CMD` at its end.
+    /// Replaces `CMD` at the end of a line with this command.
     #[must_use]
     pub fn put_into(&self, line: &str) -> String {
         let Some(start) = line.strip_suffix(PLACE) else {
@@ -48,7 +48,7 @@ impl Command {
     }
 }
 
-/// Whether a process wrote a title over its words, so that they tell nothing of how it was started.
+/// Returns true if a process overwrote its arguments with a title, so they do not show how it was started.
 #[must_use]
 pub fn is_title(words: &[String]) -> bool {
     let first = words.first().map_or("", String::as_str);

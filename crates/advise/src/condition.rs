@@ -1,4 +1,4 @@
-//! Conditions over facts. They are three-valued: what rests on a fact that is not known names it.
+//! Conditions over facts, with three truth values. A condition that depends on an unknown fact names it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,20 +15,20 @@ mod remainder;
 mod state;
 mod words;
 
-/// Whether a condition holds.
+/// The truth value of a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer", content = "missing")]
 pub enum Truth {
-    /// It holds.
+    /// True.
     Yes,
-    /// It does not.
+    /// False.
     No,
-    /// This fact would be needed to tell.
+    /// Undecided, because this fact is unknown.
     CannotTell(String),
 }
 
 impl Truth {
-    /// Whether both hold.
+    /// Logical AND.
     #[must_use]
     pub fn and(self, other: impl FnOnce() -> Self) -> Self {
         match self {
@@ -41,7 +41,7 @@ impl Truth {
         }
     }
 
-    /// The contrary.
+    /// Logical NOT.
     #[must_use]
     pub fn contrary(self) -> Self {
         match self {
@@ -91,7 +91,7 @@ enum Node {
     Or(Box<Self>, Box<Self>),
 }
 
-/// Says that a fact is not known, as a sentence.
+/// Returns a sentence that states that a fact is unknown.
 #[must_use]
 pub fn unknown(fact: &str) -> String {
     match describe(fact) {
@@ -103,47 +103,47 @@ pub fn unknown(fact: &str) -> String {
     }
 }
 
-/// What a fact is compared with.
+/// The right side of a comparison.
 #[derive(Clone, Debug)]
 enum Operand {
     Value(Value),
-    /// So many times another fact.
+    /// A multiple of another fact.
     Fact(f64, String),
 }
 
-/// What is so of a fact, in words; `None` if that is not known.
+/// The value of a fact, in words; `None` if it is unknown.
 #[must_use]
 pub fn state_of(fact: &str, facts: &Facts) -> Option<String> {
     state::state(fact, facts)
 }
 
 impl Condition {
-    /// Whether it holds for these facts. `order` is that of `app.version`.
+    /// Evaluates the condition for these facts. `order` is the order of `app.version`.
     #[must_use]
     pub fn holds(&self, facts: &Facts, order: Order) -> Truth {
         self.root.holds(facts, order)
     }
 
-    /// What would have to be so for it to hold, of what is not known; `None` where all is known.
+    /// The unknown part of the condition, in words; `None` if everything is known.
     #[must_use]
     pub fn remainder(&self, facts: &Facts, order: Order) -> Option<String> {
         self.root.remainder(facts, order, remainder::Sense::Asked)
     }
 
-    /// What is so, in words, of the facts that keep it from holding; empty where it holds.
+    /// The facts that make the condition false, in words; empty if it is true.
     #[must_use]
     pub fn differences(&self, facts: &Facts, order: Order) -> Vec<String> {
         once_each(self.root.differences(facts, order))
     }
 
-    /// What is so, in words, of the facts that it asks for and that are known.
+    /// The known facts that the condition uses, in words.
     #[must_use]
     pub fn state(&self, facts: &Facts) -> Vec<String> {
         let names = self.facts().into_iter();
         names.filter_map(|name| state::state(name, facts)).collect()
     }
 
-    /// Names of the facts that it asks for.
+    /// Names of the facts that the condition uses.
     #[must_use]
     pub fn facts(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -151,7 +151,7 @@ impl Condition {
         names
     }
 
-    /// Whether it asks for a fact of a process.
+    /// Returns true if the condition uses a fact of a process.
     #[must_use]
     pub fn is_about_a_process(&self) -> bool {
         let names = self.facts();
@@ -160,7 +160,7 @@ impl Condition {
     }
 }
 
-/// The same, each once.
+/// Removes duplicates.
 pub(super) fn once_each(all: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut said = Vec::new();
     for words in all {
@@ -239,12 +239,12 @@ fn compare(
     };
     match order_of(name, value, &other, order) {
         Some(order) => relation.holds(order).into(),
-        // Its value is not what the fact's kind says, as a version without a number.
+        // The value does not match the kind of the fact, for example a version without a number.
         None => Truth::CannotTell(name.to_owned()),
     }
 }
 
-/// How two values of a fact compare; `None` where they cannot be compared.
+/// Compares two values of a fact; `None` if they are not comparable.
 fn order_of(name: &str, one: &Value, other: &Value, order: Order) -> Option<Ordering> {
     let is_version = describe(name).is_some_and(|(kind, _)| kind == FactKind::Version);
     let order = match name {

@@ -1,4 +1,4 @@
-//! Programs of one machine that want different values of one setting, and how both get their will.
+//! Programs on one machine that want different values of a setting, and how all of them can be satisfied.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,43 +10,43 @@ use super::rule::Authority;
 use super::ruling::{Ruling, Standing};
 use super::settings::Settings;
 
-/// The machine's mode of huge pages, which a process may have otherwise by its own means.
+/// The mode of huge pages of the machine. A process can have another mode through its own settings.
 const MODE: &str = "enabled";
 
-/// A setting of the machine of which programs want different values.
+/// A machine setting for which programs want different values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contradiction {
-    /// The setting: a file below `transparent_hugepage/`, or a name of sysctl.
+    /// The setting: a file below `transparent_hugepage/`, or a sysctl name.
     pub setting: String,
-    /// Its value now, where it is known.
+    /// Its current value, if known.
     pub now: Option<String>,
-    /// Who wants what.
+    /// The programs and the values that they want.
     pub wishes: Vec<Wish>,
-    /// The value for the machine with which everybody can live; `None` where there is none.
+    /// The machine value that suits all programs; `None` if there is none.
     pub solution: Option<String>,
 }
 
-/// What one program wants of the setting.
+/// The value that one program wants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wish {
-    /// Its number, where it runs.
+    /// The PID, if it is running.
     pub pid: Option<u32>,
-    /// What it is called.
+    /// The name of the program.
     pub program: String,
     /// The rule.
     pub rule: String,
-    /// Who says so.
+    /// The authority behind the rule.
     pub by: Authority,
     /// The value.
     pub value: String,
-    /// How the rule stands now.
+    /// The current standing of the rule.
     pub standing: Standing,
-    /// How this program alone can have it, whatever the machine's value is.
+    /// How only this program can get the value, independently of the machine's value.
     pub own_means: Option<String>,
 }
 
 impl Contradiction {
-    /// Whether programs want different values and one of them is without its own.
+    /// Returns true if programs want different values, and at least one does not have the value it wants.
     fn is_open(&self) -> bool {
         let lacks = |wish: &Wish| {
             wish.standing < Standing::Followed && self.now.as_ref() != Some(&wish.value)
@@ -58,7 +58,7 @@ impl Contradiction {
 }
 
 impl Wish {
-    /// Name and number for people.
+    /// Name and PID for people.
     #[must_use]
     pub fn who(&self) -> String {
         match self.pid {
@@ -68,8 +68,8 @@ impl Wish {
     }
 }
 
-/// The contradictions among the rules that apply and are not refuted. What a program's most
-/// believed rule says of a setting is what the program wants. Where all have it now, there is none.
+/// Returns the contradictions among the rules that apply and are not refuted. For each setting, a program wants the
+/// value of its rule with the highest authority. If every program has its value now, there is no contradiction.
 pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
     let mut wishes: BTreeMap<String, Vec<Wish>> = BTreeMap::new();
     for program in programs {
@@ -88,7 +88,7 @@ pub(super) fn find(programs: &[Program], host: &Facts) -> Vec<Contradiction> {
 
 fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
     let mut wishes: BTreeMap<String, Wish> = BTreeMap::new();
-    // Whether a premise holds is not known, so nobody wants what rests on it.
+    // A rule with an unknown premise does not count.
     let applying = program
         .rulings
         .iter()
@@ -105,8 +105,8 @@ fn wishes_of(program: &Program) -> BTreeMap<String, Wish> {
     wishes
 }
 
-/// What a rule wants of the machine's settings; a policy wants its mode, if the rule asks for it
-/// and does not only inform.
+/// The machine settings that a rule wants. A policy implies a mode only if the rule asks for it; informative rules do
+/// not.
 fn settings<'a>(ruling: &Ruling, set: &'a Settings) -> impl Iterator<Item = (&'a str, &'a str)> {
     let mode = mode(set);
     let is_asked = ruling.standing != Standing::Information;
@@ -128,14 +128,14 @@ fn wish(program: &Program, ruling: &Ruling, set: &Settings, setting: &str, value
     }
 }
 
-/// The mode that the policy of a rule has.
+/// The mode in the policy of a rule.
 fn mode(set: &Settings) -> Option<&str> {
     let mut parts = set.policy.as_deref()?.split(',');
     parts.find_map(|part| part.strip_prefix("thp="))
 }
 
-/// How a process alone is told its mode: by its own setting, else by a policy, of which the mode
-/// alone is left where the rest is the machine's.
+/// How only one process can get its mode: by its own setting, or else by a policy. If the policy also needs machine
+/// settings, only its mode is used.
 fn own_means(set: &Settings) -> Option<String> {
     let conf = set
         .conf
@@ -152,15 +152,15 @@ fn own_means(set: &Settings) -> Option<String> {
         .or_else(|| Some(format!("hugewise exec --policy {}", policy()?)))
 }
 
-/// The value of those who have no means of their own. Where all have, it is `madvise` for
-/// `enabled`, under which a program can both have huge pages and do without.
+/// The value wanted by the programs that cannot be configured individually. If all can be, it is `madvise` for
+/// `enabled`, because every program can then choose.
 fn solve(setting: &str, wishes: &[Wish]) -> Option<String> {
     let dependent = wishes.iter().filter(|wish| wish.own_means.is_none());
     let values: BTreeSet<_> = dependent.map(|wish| wish.value.as_str()).collect();
     let mut values = values.into_iter();
     match (values.next(), values.next()) {
         (None, _) if setting == MODE => Some("madvise".to_owned()),
-        // No program has huge pages by its own means where the machine says never.
+        // If the machine is set to never, no program can get huge pages individually.
         (Some("never"), None) if setting == MODE => None,
         (Some(value), None) => Some(value.to_owned()),
         _ => None,
@@ -212,7 +212,7 @@ mod tests {
             wish("always", NotFollowed),
             wish("madvise", Followed)
         ]));
-        // It is not followed for another reason: the machine has its mode.
+        // The setting is satisfied, although the rule is not followed for another reason.
         assert!(!is_open(vec![never(), wish("madvise", NotFollowed)]));
         assert!(!is_open(vec![never(), wish("always", Followed)]));
         assert!(!is_open(vec![wish("always", NotFollowed)]));

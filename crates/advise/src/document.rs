@@ -18,13 +18,13 @@ mod howto;
 mod program;
 mod ruling;
 
-/// Rows on the first screen of many programs.
+/// The number of rows on the first screen for several programs.
 const ROWS: usize = 8;
-/// Names of programs that could not be looked into.
+/// The number of names shown for programs that could not be inspected.
 const NAMED: usize = 3;
 
 impl Advice {
-    /// What to do, the gravest first; as details every rule with its reason and its source.
+    /// Renders the document: actions, most severe first. The details list every rule with its reason and source.
     #[must_use]
     pub fn document(&self) -> Document {
         let mut document = Document::default();
@@ -94,7 +94,7 @@ impl Advice {
         }
     }
 
-    /// What of several programs could not be looked into, and what is not said for that reason.
+    /// Lists unreadable data of several programs, and the advice that is missing for that reason.
     fn closed(&self) -> Section {
         let closed = self.programs.iter();
         let closed = closed.filter(|program| program.access == Access::Closed);
@@ -119,7 +119,7 @@ impl Advice {
         section
     }
 
-    /// Whether a record of this machine has an answer about the one program.
+    /// Returns true if a record on this machine has an answer for the only program.
     fn is_measured(&self) -> bool {
         let [program] = &self.programs[..] else {
             return false;
@@ -127,7 +127,7 @@ impl Advice {
         program.measured.iter().any(|it| it.outcome.is_some())
     }
 
-    /// Whether nothing shows what the one program is, because it may not be read.
+    /// Returns true if nothing identifies the only program, because it cannot be read.
     fn is_blind(&self) -> bool {
         let [program] = &self.programs[..] else {
             return false;
@@ -135,7 +135,7 @@ impl Advice {
         program.access == Access::Closed && program.shown_parts().next().is_none()
     }
 
-    /// Rules that inform and have a row.
+    /// The number of informative rules with a row.
     fn to_know(&self) -> u64 {
         let programs = self.programs.iter();
         let rows = programs.flat_map(Program::now);
@@ -144,7 +144,7 @@ impl Advice {
         ids.len() as u64
     }
 
-    /// Rules that may apply to programs: facts are missing to tell.
+    /// The number of rules that can apply to programs, and depend on unknown facts.
     fn conditional(&self) -> usize {
         let rulings = self.programs.iter().flat_map(|program| {
             let rulings = program.rulings.iter();
@@ -177,8 +177,8 @@ fn not_looked_into(closed: &[&Program]) -> String {
     )
 }
 
-/// Programs of which there is something to say, those that people know first and of these the
-/// gravest; processes of one program of which the same is said are one.
+/// Groups programs with something to report: well-known programs first, and the most severe first among those.
+/// Processes of one program with equal results form one group.
 fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     let mut groups: Vec<(&Program, usize)> = Vec::new();
     let is_one = programs.len() == 1;
@@ -198,7 +198,7 @@ fn groups(programs: &[Program]) -> Vec<(&Program, usize)> {
     groups
 }
 
-/// One row a program with its gravest rule.
+/// One row per program with its most severe rule.
 fn overview(groups: &[(&Program, usize)]) -> Section {
     let mut grid = Grid::headed(&["program", "is", "rule"]).aligned(&[
         Align::Left,

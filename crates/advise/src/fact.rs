@@ -1,29 +1,29 @@
-//! Facts of a host and of a process, by name: what conditions of rules are about.
+//! Facts about a host and a process, by name. Conditions of rules refer to them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a fact is.
+/// The type of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactKind {
-    /// True or false.
+    /// A boolean.
     Boolean,
     /// A number, or bytes.
     Number,
-    /// A word or a line.
+    /// Text: a word or a line.
     Text,
-    /// A version, which has an order of its own.
+    /// A version, with version ordering.
     Version,
 }
 
-/// Whose fact it is.
+/// The owner of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The machine's: the same for all its processes.
+    /// The machine: the value is the same for all its processes.
     Host,
-    /// A process's, or its cgroup's.
+    /// A process or its cgroup.
     Process,
 }
 
@@ -31,7 +31,7 @@ pub enum Owner {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// True or false.
+    /// A boolean.
     Boolean(bool),
     /// A number, or bytes.
     Number(f64),
@@ -73,14 +73,14 @@ impl From<String> for Value {
     }
 }
 
-/// Facts by name. What is not known is not there. Where all of a family is known, the family's own
-/// name (`env.`) has the value of those that are not there.
+/// Facts by name. Unknown facts are absent. If all facts of a family are known, the name of the family (`env.`) holds
+/// the value of the absent ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(pub BTreeMap<String, Value>);
 
 impl Facts {
-    /// The value of a fact, where it is known.
+    /// Returns the value of a fact, if it is known.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).or_else(|| {
@@ -94,14 +94,14 @@ impl Facts {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Sets a fact, if it is known.
+    /// Sets a fact if its value is known.
     pub fn set_known(&mut self, name: impl Into<String>, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.set(name, value);
         }
     }
 
-    /// These and the others.
+    /// Returns these facts and the others.
     #[must_use]
     pub fn with(&self, others: &Self) -> Self {
         let both = self.0.iter().chain(&others.0);
@@ -111,7 +111,7 @@ impl Facts {
         )
     }
 
-    /// The text of a fact, where it is known.
+    /// Returns the text of a fact, if it is known.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name)? {
@@ -121,17 +121,17 @@ impl Facts {
     }
 }
 
-/// Facts of a process that the kernel counts only by walking all its page tables.
+/// Facts of a process that the kernel computes only by walking its page tables.
 pub const WALKED: [&str; 3] = [
     "process.anon_huge.bytes",
     "process.shmem_huge.bytes",
     "process.advised.bytes",
 ];
 
-/// The fact which mount option keeps processes of other users from being listed.
+/// The fact with the mount option that hides processes of other users.
 pub const HIDING: &str = "processes.hidden";
 
-/// Facts with one name each.
+/// Facts with a fixed name.
 const NAMES: &[(&str, FactKind, Owner)] = {
     use FactKind::{Boolean, Number, Text, Version};
     use Owner::{Host, Process};
@@ -189,7 +189,7 @@ const NAMES: &[(&str, FactKind, Owner)] = {
     ]
 };
 
-/// Beginnings of names that are completed by a subject, a variable, a flag or a setting.
+/// Name prefixes that are completed by a subject, a variable, a flag or a setting.
 const FAMILIES: [(&str, FactKind); 5] = [
     ("has.", FactKind::Boolean),
     ("version.", FactKind::Version),
@@ -198,7 +198,7 @@ const FAMILIES: [(&str, FactKind); 5] = [
     ("conf.", FactKind::Text),
 ];
 
-/// What a fact is and whose; `None` where there is no fact of that name.
+/// Returns the type and the owner of a fact; `None` if there is no fact with this name.
 #[must_use]
 pub fn describe(name: &str) -> Option<(FactKind, Owner)> {
     let named = NAMES.iter().find(|(own, ..)| *own == name);

@@ -1,4 +1,4 @@
-//! All that is known: the files compiled in, extended by the user's own.
+//! The whole knowledge: the compiled-in files, extended by the user's files.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use hugewise_experiment::run::policy::Policy;
 /// The files of `knowledge/`: name and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/knowledge.rs"));
 
-/// The newest form of a file that is understood.
+/// The newest supported schema version of a file.
 const SCHEMA: u32 = 1;
 
-/// Subjects by their names.
+/// Subjects by name.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
     subjects: BTreeMap<String, Subject>,
@@ -24,10 +24,10 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// What is compiled in.
+    /// Returns the compiled-in knowledge.
     ///
     /// # Errors
-    /// A file is wrong: its name and the mistake. A test holds that none is.
+    /// Returns the name of the file and the mistake if a file is wrong. A test ensures that none is.
     pub fn compiled() -> Result<Self, String> {
         let mut all = Self {
             subjects: BTreeMap::new(),
@@ -39,11 +39,11 @@ impl Knowledge {
         Ok(all)
     }
 
-    /// What is compiled in about executables of these names, without experiments. A file that does not
-    /// hold such a name is not read: reading all of them takes long, and most programs are in none.
+    /// Returns the compiled-in knowledge about executables with these names, without experiments. Files that do not
+    /// contain such a name are skipped, because reading all of them is slow and few programs are in any.
     ///
     /// # Errors
-    /// As for [`compiled`](Self::compiled).
+    /// Same as for [`compiled`](Self::compiled).
     pub fn of_executables(names: &[&str]) -> Result<Self, String> {
         let mut some = Self {
             subjects: BTreeMap::new(),
@@ -59,10 +59,10 @@ impl Knowledge {
         Ok(some)
     }
 
-    /// Adds a file. Rules of the same id are replaced, a subject's other rules stay.
+    /// Adds a file. It replaces rules with the same id; other rules of a subject are kept.
     ///
     /// # Errors
-    /// The file is wrong: its name and the mistake.
+    /// Returns the name of the file and the mistake if the file is wrong.
     pub fn extend(&mut self, name: &str, text: &str) -> Result<(), String> {
         let subject: Subject =
             toml::from_str(text).map_err(|why| format!("{name}: {}", plain_error(&why)))?;
@@ -88,8 +88,8 @@ impl Knowledge {
         self.subjects.values()
     }
 
-    /// Whether a rule asks for a fact. What no rule asks for is none of our business: variables and
-    /// settings hold passwords.
+    /// Returns true if a rule uses a fact. Facts that no rule uses must not be read: variables and settings can contain
+    /// passwords.
     #[must_use]
     pub fn asks_for(&self, fact: &str) -> bool {
         let rules = self.subjects().flat_map(|subject| &subject.rules);
@@ -97,7 +97,7 @@ impl Knowledge {
         conditions.any(|condition| condition.facts().contains(&fact))
     }
 
-    /// Paths of the files that an executable may load by its own decision.
+    /// Paths of the files that an executable can load on its own.
     pub fn loaded_by(&self, exe: &str) -> impl Iterator<Item = String> {
         let detections = self
             .subjects()
@@ -106,7 +106,7 @@ impl Knowledge {
         names.filter_map(move |name| beside(exe, name))
     }
 
-    /// The tests of a rule, each with what came of it where its record is kept.
+    /// Returns the tests of a rule, each with its result if the record is kept.
     #[must_use]
     pub fn tried(&self, rule: &Rule) -> Vec<Tried> {
         let tests = rule.tested.iter().cloned();
@@ -122,8 +122,7 @@ impl Knowledge {
         tried.collect()
     }
 
-    /// What a program itself can be told so that it may run faster, as a policy; `None` for a program of
-    /// which no rule says any.
+    /// Returns a setting of the program that can make it faster, as a policy; `None` if no rule has one.
     #[must_use]
     pub fn own_setting(&self, program: &str) -> Option<Policy> {
         let rules = &self.called(program)?.rules;
@@ -134,8 +133,8 @@ impl Knowledge {
         })
     }
 
-    /// The policy of arguments alone by which a program may run faster, where it is not known to follow
-    /// that rule. For knowledge of one program.
+    /// Returns a policy that only adds arguments and can make the program faster, unless the program is known to follow
+    /// that rule. For knowledge about one program.
     #[must_use]
     pub fn own_arguments(&self, facts: &Facts) -> Option<Policy> {
         let open = |subject: &Subject, rule: &Rule| {
@@ -148,8 +147,8 @@ impl Knowledge {
         settings.find_map(|set| set.arguments_policy())
     }
 
-    /// Which application an executable is, and who of those that make or maintain it keeps huge pages from it, and
-    /// since when: `Redis (vendor, 2020-10-27)`. `None` where nobody is known to.
+    /// Returns the application of an executable, and the vendor or maintainer that disables huge pages for it, with the
+    /// date: `Redis (vendor, 2020-10-27)`. `None` if no such rule is known.
     #[must_use]
     pub fn against_huge_pages(&self, executable: &str) -> Option<String> {
         let is_it = |subject: &&Subject| {
@@ -163,14 +162,14 @@ impl Knowledge {
         Some(format!("{} ({}, {})", subject.title, rule.by, rule.said))
     }
 
-    /// The subject of a name.
+    /// Returns the subject with this name.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<&Subject> {
         self.subjects.get(name)
     }
 
-    /// The subject that people call so: by its name, its title, another name or its
-    /// executable, as `openjdk`, `java` or `postgres`.
+    /// Returns the subject that people call by this word: its name, title, alias or executable, such as `openjdk`,
+    /// `java` or `postgres`.
     #[must_use]
     pub fn called(&self, word: &str) -> Option<&Subject> {
         let is_title = |subject: &&Subject| {

@@ -1,7 +1,7 @@
-//! What to set for an application, in its version, on this machine, and who says so.
+//! Recommended settings for an application, in its version, on this machine, with the source of each.
 //!
-//! Knowledge is data: [`rule`] in the files of `knowledge/`. A rule is judged over facts
-//! ([`fact`]), and what rests on a fact that is not known says which.
+//! Knowledge is data: each [`rule`] is in a file of `knowledge/`. A rule is evaluated over facts ([`fact`]). If the
+//! result depends on an unknown fact, it names that fact.
 //!
 //! To add a rule, edit one file of `knowledge/`; `tests/knowledge.rs` checks its source, dates and cases.
 //! A fact is a line in `fact.rs` and its reading in `observed.rs`; a persistent form is a function in `persistent.rs`.

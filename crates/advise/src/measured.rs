@@ -1,4 +1,4 @@
-//! What was measured on this machine, and what it means for a rule.
+//! Measurements on this machine, and their meaning for a rule.
 
 use serde::Serialize;
 
@@ -18,46 +18,46 @@ use hugewise_experiment::run::record::Record;
 /// The effect of a policy on a program, from a record on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// File of the record.
+    /// The file of the record.
     pub record: String,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the measurement, in milliseconds since 1970.
     pub unix_ms: u64,
-    /// The command; a line of the shell is split at blanks.
+    /// The command; a shell line is split at spaces.
     pub command: Vec<String>,
     /// Kernel release.
     pub kernel: String,
     /// The policy.
     pub policy: String,
-    /// The metric that decides.
+    /// The metric of the verdict.
     pub metric: String,
-    /// Its change with the interval, as ratios: 0.97 is 3 % less. Nothing where the policy left the experiment
-    /// before it had an interval, because it changed no page.
+    /// The change with its interval, as ratios: 0.97 is 3 % less. `None` if the policy changed no page and left the
+    /// experiment before it had an interval.
     pub change: Option<[f64; 3]>,
-    /// What is decided; nothing where the rounds do not tell.
+    /// The decision; `None` if the rounds did not decide.
     pub outcome: Option<Change>,
-    /// Whether it changed no page, so that its time says nothing of huge pages.
+    /// True if the policy changed no page, so its time shows nothing about huge pages.
     pub changed_no_page: bool,
-    /// What it makes worse besides, such as `peak memory +15.8 %`.
+    /// Metrics that it makes worse, such as `peak memory +15.8 %`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<String>,
 }
 
-/// What a measurement means for a rule.
+/// The meaning of a measurement for a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
-    /// The effect came as the rule says.
+    /// The effect agrees with the rule.
     Confirmed,
-    /// It came otherwise.
+    /// The effect contradicts the rule.
     Refuted,
 }
 
-/// What a record says of each of its policies against the machine as it is, where it says anything.
+/// Returns the results of a record: each of its policies compared with the unchanged machine, if available.
 #[must_use]
 pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
     let header = &record.header;
     let plan = &header.plan;
-    // Against another policy, a change is none of the machine as it is.
+    // A change against another policy is not a change against the unchanged machine.
     let is_usual = plan.policies[plan.baseline_index()].settings == Settings::default();
     let table = table(record, &Options::default());
     let Some(table) = table.ok().filter(|_| is_usual) else {
@@ -68,7 +68,7 @@ pub fn measurements(record: &Record, path: &str) -> Vec<Measurement> {
     let of = |row: &Comparison| {
         let answer = *table.verdict.policies.get(&row.policy)?;
         let changed_no_page = changed_no_page(&context, &row.policy);
-        // What was not in force says nothing of its policy.
+        // If a policy was not active, its result is not about that policy.
         if table.verdict.reasons.contains_key(&row.policy) && !changed_no_page {
             return None;
         }
@@ -106,12 +106,12 @@ fn price_text(record: &Record, row: &Comparison) -> String {
     format!("{label} {}", effect_of(record, row)).replace(", ", " ")
 }
 
-/// Whether a policy sets how it is put in force and nothing else, so that it is no advice.
+/// Returns true if a policy sets only how it is applied, so it is not a recommendation.
 fn changes_nothing(record: &Record, name: &str) -> bool {
     record.header.plan.is_overhead_control(name)
 }
 
-/// The words of a command, which may be a line of the shell.
+/// The words of a command, which can be a shell line.
 fn words(command: &[String]) -> Vec<String> {
     let words = command
         .iter()
@@ -120,7 +120,7 @@ fn words(command: &[String]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Words that say what a program works on: its name and what is no option, without folders.
+/// The words that identify the work of a program: its name and its operands, without directories.
 fn significant(words: &[String]) -> Vec<&str> {
     let (program, rest) = words
         .split_first()
@@ -144,7 +144,8 @@ fn outcome(answer: PolicyAnswer) -> Option<Change> {
 }
 
 impl Measurement {
-    /// Whether it is of this program on this kernel. A program of an interpreter is told by its words; options may differ.
+    /// Returns true if the measurement is of this program on this kernel. Interpreted programs are identified by their
+    /// arguments; options can differ.
     #[must_use]
     pub fn is_of(&self, knowledge: &Knowledge, observed: &Observation, kernel: &str) -> bool {
         if self.kernel != kernel {
@@ -155,7 +156,7 @@ impl Measurement {
         let subject = knowledge.called(name);
         let words = observed.command.as_ref().map(|command| &command.words[..]);
         let words = words.unwrap_or_default();
-        // A script may have its interpreter in front.
+        // A script can have its interpreter in front.
         let is_same =
             significant(words) == own || words.len() > 1 && significant(&words[1..]) == own;
         match subject.is_some_and(|subject| subject.kind == SubjectKind::Runtime) {
@@ -164,7 +165,7 @@ impl Measurement {
         }
     }
 
-    /// Whether it tells of what a rule recommends.
+    /// Returns true if it measures the recommendation of a rule.
     #[must_use]
     pub fn is_about(&self, rule: &Rule) -> bool {
         let Some(set) = rule.set.as_ref().filter(|_| !self.changed_no_page) else {
@@ -177,7 +178,7 @@ impl Measurement {
         set.policy.as_ref() == Some(&self.policy) || is_arguments()
     }
 
-    /// What it means for a rule that says something of this metric.
+    /// Returns its meaning for a rule that predicts this metric.
     #[must_use]
     pub fn belief(&self, rule: &Rule) -> Option<Belief> {
         match (self.said(&rule.effects)?, self.outcome?) {
@@ -187,7 +188,7 @@ impl Measurement {
         }
     }
 
-    /// What a rule says of the metric.
+    /// Returns the rule's prediction for the metric.
     fn said(&self, effects: &Effects) -> Option<Change> {
         match self.metric.as_str() {
             metric if metric.starts_with("latency") => effects.p99,
@@ -195,7 +196,7 @@ impl Measurement {
         }
     }
 
-    /// What is decided, in a word or two.
+    /// Returns the decision in one or two words.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.outcome {
@@ -207,13 +208,13 @@ impl Measurement {
         }
     }
 
-    /// When it was made: a day.
+    /// Returns the day of the measurement.
     #[must_use]
     pub fn day(&self) -> String {
         date(self.unix_ms)
     }
 
-    /// The policy, what is decided and the change, for people.
+    /// Returns the policy, the decision and the change, for people.
     #[must_use]
     pub fn account(&self) -> String {
         let change = self.change.filter(|_| !self.changed_no_page);
@@ -228,14 +229,14 @@ impl Measurement {
         }
     }
 
-    /// By which name `hugewise report` finds the record in the user's folder.
+    /// Returns the name by which `hugewise report` finds the record in the user's directory.
     #[must_use]
     pub fn name(&self) -> &str {
         let name = self.record.rsplit('/').next().unwrap_or_default();
         name.strip_suffix(".jsonl").unwrap_or(name)
     }
 
-    /// The change with its interval, for people; `None` where none is known.
+    /// Returns the change with its interval, for people; `None` if unknown.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         let change = change_words(&self.metric, self.change?);
@@ -243,7 +244,7 @@ impl Measurement {
     }
 }
 
-/// What is said of policies that changed no page: how their times differ is no effect of huge pages.
+/// The note on policies that changed no page: a time difference is not an effect of huge pages.
 pub(super) fn said_idle(policies: &[&str]) -> String {
     format!("{} changed no page", policies.join(", "))
 }

@@ -1,4 +1,4 @@
-//! What was observed of a process, or of the machine itself.
+//! Observations of a process, or of the machine.
 
 use serde::Serialize;
 
@@ -7,37 +7,37 @@ use super::command::Command;
 use super::fact::Facts;
 use super::subject::{Subject, SubjectKind};
 
-/// What is known of a process, or of the machine itself.
+/// The observed data of a process, or of the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
-    /// Its number; none for the machine, and for an application that does not run.
+    /// The PID; `None` for the machine, and for an application that is not running.
     pub pid: Option<u32>,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Its executable, where it is known.
+    /// Its executable, if known.
     pub exe: Option<String>,
-    /// Whether its memory and executable may be read.
+    /// Access to its memory and executable.
     pub access: Access,
-    /// The unit of systemd that it belongs to, where its cgroup tells one.
+    /// Its systemd unit, if its cgroup shows one.
     pub service: Option<String>,
-    /// How it was started, where that can be repeated.
+    /// Its command, if it can be repeated.
     pub command: Option<Command>,
-    /// The subjects that it has.
+    /// The detected subjects.
     pub parts: Vec<Part>,
-    /// What is known of it.
+    /// Known facts.
     pub facts: Facts,
 }
 
-/// A subject that was found, with its version.
+/// A detected subject, with its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// Name of the subject.
     pub subject: String,
-    /// Its name for people.
+    /// The title of the subject.
     pub title: String,
-    /// What it is.
+    /// The kind of the subject.
     pub kind: SubjectKind,
-    /// Its version as it was found.
+    /// The detected version.
     pub version: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// Name and version for people, without what a distribution adds to the version of a program.
+    /// Title and version for people, without the distribution's suffix on the version of a program.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.version {
@@ -64,7 +64,7 @@ impl Part {
     }
 }
 
-/// The version of a package without its epoch, its revision and the mark of what was repacked.
+/// The version of a package without its epoch, its revision and its repack suffix.
 fn upstream(version: &str) -> &str {
     let version = match version.split_once(':') {
         Some((epoch, rest)) if epoch.bytes().all(|byte| byte.is_ascii_digit()) => rest,

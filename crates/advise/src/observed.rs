@@ -1,9 +1,9 @@
-//! Facts from what was read: of the machine, of the options of a JVM, of a configuration file.
+//! Facts from the sources: the machine, the options of a JVM, a configuration file.
 
 use super::fact::Facts;
 use hugewise_base::host::Host;
 
-/// Facts of the machine that a [`Host`] has.
+/// Facts of the machine from a [`Host`].
 #[must_use]
 pub fn host_facts(host: &Host) -> Facts {
     let mut facts = Facts::default();
@@ -44,14 +44,14 @@ pub fn host_facts(host: &Host) -> Facts {
     facts
 }
 
-/// The last `transparent_hugepage=` of the boot line; empty where there is none.
+/// The last `transparent_hugepage=` on the boot line; empty if there is none.
 fn boot_mode(line: &str) -> &str {
     let words = line.split_ascii_whitespace();
     let mut modes = words.filter_map(|word| word.strip_prefix("transparent_hugepage="));
     modes.next_back().unwrap_or_default()
 }
 
-/// `flag.NAME` of the options of a JVM. A later option takes the place of an earlier one.
+/// `flag.NAME` facts from the options of a JVM. A later option overrides an earlier one.
 pub fn jvm_flags<'a>(words: impl Iterator<Item = &'a str>) -> Facts {
     let mut facts = Facts::default();
     facts.set("flag.", "");
@@ -67,15 +67,15 @@ pub fn jvm_flags<'a>(words: impl Iterator<Item = &'a str>) -> Facts {
     facts
 }
 
-/// The options that are given, where there may be others.
+/// Restricts the facts to the given options, because there can be others.
 #[must_use]
 pub fn only_given(mut facts: Facts) -> Facts {
     facts.0.remove("flag.");
     facts
 }
 
-/// Settings of a configuration file, one a line: `name value`, `name = value` or `name: value`.
-/// A later line takes the place of an earlier one.
+/// Settings of a configuration file, one per line: `name value`, `name = value` or `name: value`. A later line
+/// overrides an earlier one.
 pub fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with(['#', ';', '[', '/']));
@@ -91,7 +91,7 @@ pub fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Settings among the arguments of a server: `--name value`, `--name=value` or `-c name=value`.
+/// Settings in the arguments of a server: `--name value`, `--name=value` or `-c name=value`.
 pub fn settings_of_words(words: &[String]) -> impl Iterator<Item = (String, String)> {
     let pairs = words
         .iter()
@@ -109,8 +109,7 @@ pub fn settings_of_words(words: &[String]) -> impl Iterator<Item = (String, Stri
     })
 }
 
-/// The service of systemd that a cgroup is, or is below. What belongs to the manager of a user or to a pod is no
-/// unit of the machine.
+/// The systemd service of a cgroup or of its parents. Units of a user manager and of pods are not units of the machine.
 #[must_use]
 pub fn service(cgroup: &str) -> Option<&str> {
     let is_of_others = |part: &str| part.starts_with("user@") || part.starts_with("kubepods");

@@ -1,4 +1,4 @@
-//! Forms in which a rule's settings last: files to review and to put in their places.
+//! Persistent forms of the settings of a rule: files to review and install.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use hugewise_text::wrap::plain;
 /// A file to review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its path below the folder that the user named; it says where the file belongs.
+    /// Its path below the directory chosen by the user; it shows the installation path.
     pub path: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
-/// From this version on, systemd sets huge pages for a service.
+/// The first version of systemd that can set huge pages for a service.
 const SYSTEMD_WITH_THP: &str = "260";
 
-/// The files that would make the rules last that apply and are not followed: by rule, in all
-/// forms that fit. No two have one name where they are put, so that none replaces another.
+/// Returns files that make the settings of all applicable rules that are not followed persistent: per rule, in all
+/// suitable forms. Installed file names are unique, so no file replaces another.
 #[must_use]
 pub fn files(advice: &Advice) -> Vec<File> {
     let mut files: Vec<File> = Vec::new();
@@ -42,7 +42,7 @@ pub fn files(advice: &Advice) -> Vec<File> {
     files
 }
 
-/// The forms of one rule. What reaches one process leaves the machine alone.
+/// The forms of one rule. If a setting reaches one process, the machine is left unchanged.
 fn forms(program: &Program, ruling: &Ruling, set: &Settings, host: &Facts) -> Vec<File> {
     let (head, id) = (head(program, ruling), &ruling.id);
     let mut files = Vec::new();
@@ -79,8 +79,8 @@ fn forms(program: &Program, ruling: &Ruling, set: &Settings, host: &Facts) -> Ve
     files
 }
 
-/// The unit whose drop-in it is, and a note where that is not known: a name that was made up would be read by
-/// nobody and missed by nobody.
+/// The unit for the drop-in, and a note if it is unknown. An invented name would have no effect, and nobody would
+/// notice.
 fn unit(program: &Program) -> (String, String) {
     match &program.service {
         Some(service) => (service.clone(), String::new()),
@@ -93,14 +93,14 @@ fn unit(program: &Program) -> (String, String) {
     }
 }
 
-/// The program's name as a part of a path.
+/// The program's name as a path component.
 fn file_name(program: &Program) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let name = program.name.chars();
     name.map(|c| if kept(c) { c } else { '-' }).collect()
 }
 
-/// Why the file is there, as a comment that all forms share.
+/// The reason for the file, as a comment in all forms.
 fn head(program: &Program, ruling: &Ruling) -> String {
     let sources = ruling.sources.iter().map(|source| format!("# {source}\n"));
     format!(
@@ -186,7 +186,7 @@ fn pod(program: &Program, set: &Settings) -> Option<String> {
     (!lines.is_empty()).then(|| format!("spec:\n  containers:\n    - name: {name}\n{lines}"))
 }
 
-/// The file that has one line for the application's own, under a name that replaces none.
+/// The file with one line for the application's configuration, under a name that replaces no other file.
 fn conf_name(set: &Settings) -> String {
     let file = set.conf.as_ref().map_or("conf", |conf| &conf.file);
     let file = file.trim_start_matches('/');
@@ -215,7 +215,7 @@ fn sysctl(set: &Settings) -> Option<String> {
     (!set.sysctl.is_empty()).then(|| lines.collect())
 }
 
-/// The boot line knows the mode alone.
+/// The boot line can set only the mode.
 fn grub(set: &Settings) -> Option<String> {
     let mode = set.thp.get("enabled")?;
     Some(format!(
@@ -242,7 +242,7 @@ fn tuned(set: &Settings) -> Option<String> {
     (!lines.is_empty()).then(|| format!("[main]\nsummary=Huge pages\n{lines}"))
 }
 
-/// The settings are the node's, so the container that writes them is privileged.
+/// The settings belong to the node, so the container that writes them is privileged.
 fn init_container(set: &Settings) -> Option<String> {
     let writes = set
         .thp

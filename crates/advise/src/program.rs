@@ -1,4 +1,4 @@
-//! One process or the machine, and which rules concern it.
+//! One process or the machine, and its rules.
 
 use serde::Serialize;
 
@@ -15,37 +15,37 @@ use super::ruling::{Ruling, Standing};
 use super::settings::Settings;
 use super::subject::{Subject, SubjectKind};
 
-/// One process or the machine, and what is said of it.
+/// One process or the machine, and the advice for it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Program {
-    /// Its number, where it runs.
+    /// The PID, if it is running.
     pub pid: Option<u32>,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// The unit of systemd that it belongs to.
+    /// Its systemd unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// How it was started, where that can be repeated.
+    /// Its command, if it can be repeated.
     #[serde(skip)]
     pub command: Option<Command>,
-    /// Whether its memory and executable could be read.
+    /// Access to its memory and executable.
     #[serde(skip_serializing_if = "Access::is_open")]
     pub access: Access,
-    /// What it is and has.
+    /// The detected subjects.
     pub parts: Vec<Part>,
-    /// What is known of it.
+    /// Known facts.
     pub facts: Facts,
-    /// What was measured of it here: the newest of each policy, what is better first.
+    /// Measurements on this machine: the newest of each policy, better results first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<Measurement>,
-    /// Rules that apply or may apply, the gravest first.
+    /// Rules that apply or can apply, most severe first.
     pub rulings: Vec<Ruling>,
-    /// How many rules do not apply.
+    /// The number of rules that do not apply.
     pub others: usize,
 }
 
 impl Program {
-    /// Its name, and its number where it has one.
+    /// Returns the name, and the PID if there is one.
     #[must_use]
     pub fn named(&self) -> String {
         let name = plain(&self.name);
@@ -91,7 +91,7 @@ impl Program {
         }
     }
 
-    /// What was measured of it here, and the newest measurement; `None` where nothing was.
+    /// Returns the newest measurement on this machine and a summary of all; `None` if there is none.
     #[must_use]
     pub fn measured_here(&self) -> Option<(&Measurement, String)> {
         let newest = self.measured.iter().max_by_key(|one| one.unix_ms)?;
@@ -106,8 +106,8 @@ impl Program {
         Some((newest, format!("{said} [measured here, {}]", newest.day())))
     }
 
-    /// The gravest rule by which the application's vendor or maintainers keep huge pages from it, and
-    /// the application's name.
+    /// Returns the most severe rule by which the application's vendor or maintainers disable huge pages, and the
+    /// application's name.
     #[must_use]
     pub fn against_huge_pages(&self) -> Option<(&str, &Ruling)> {
         let is_against = |ruling: &&Ruling| {
@@ -121,18 +121,18 @@ impl Program {
         })
     }
 
-    /// The part of the program that a rule is about.
+    /// Returns the part of the program that a rule concerns.
     fn part_of(&self, ruling: &Ruling) -> Option<&Part> {
         let mut parts = self.parts.iter();
         parts.find(|part| part.subject == ruling.subject)
     }
 
-    /// What the subject of a rule is.
+    /// Returns the kind of the subject of a rule.
     pub(super) fn kind_of(&self, ruling: &Ruling) -> Option<SubjectKind> {
         self.part_of(ruling).map(|part| part.kind)
     }
 
-    /// Rules of a standing.
+    /// Rules with a given standing.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &Ruling> {
         self.rulings
             .iter()
@@ -140,7 +140,8 @@ impl Program {
     }
 }
 
-/// The newest measurement of each policy, of measurements with the newest first; what is better, then what is worse.
+/// Returns the newest measurement of each policy, from measurements sorted newest first. Better results come first,
+/// then worse ones.
 fn newest(all: &[&Measurement]) -> Vec<Measurement> {
     let mut newest: Vec<Measurement> = Vec::new();
     for one in all {
@@ -158,14 +159,14 @@ fn newest(all: &[&Measurement]) -> Vec<Measurement> {
     newest
 }
 
-/// The name of a rule, what it asks, of whom, and what is not so.
+/// Returns the name of a rule, its demand, the programs, and the difference.
 pub(super) fn complaint(ruling: &Ruling, programs: &[&Program]) -> String {
     const NAMED: usize = 3;
     let mut names: Vec<_> = programs.iter().take(NAMED).map(|it| it.named()).collect();
     if let more @ 1.. = programs.len().saturating_sub(NAMED) {
         names.push(format!("{more} more"));
     }
-    // A state that breaks programs is its own condition.
+    // For a state that breaks programs, the reason is its condition.
     let reasons = match ruling.differs.is_empty() {
         true => &ruling.here,
         false => &ruling.differs,
@@ -180,8 +181,8 @@ pub(super) fn complaint(ruling: &Ruling, programs: &[&Program]) -> String {
     )
 }
 
-/// The rules of a subject that are judged of what was observed: what concerns the machine is said
-/// of the machine alone.
+/// The rules of a subject that are evaluated for an observation. Rules about the machine are evaluated only for the
+/// machine.
 pub(super) fn rules<'a>(
     subject: &'a Subject,
     observed: &Observation,
@@ -193,8 +194,8 @@ pub(super) fn rules<'a>(
     })
 }
 
-/// The subjects whose rules are judged, with the facts for them: those that were found, and states,
-/// which name their own.
+/// The subjects whose rules are evaluated, with their facts: the detected subjects, and states, which name other
+/// subjects in their conditions.
 pub(super) fn subjects<'a>(
     knowledge: &'a Knowledge,
     host: &Facts,
@@ -215,7 +216,7 @@ pub(super) fn subjects<'a>(
     })
 }
 
-/// `has.NAME` and `version.NAME` of the parts.
+/// `has.NAME` and `version.NAME` facts of the parts.
 fn parts_as_facts(observed: &Observation) -> Facts {
     let mut facts = Facts::default();
     for part in &observed.parts {

@@ -1,4 +1,4 @@
-//! One rule: what to do, for which versions, who said so and when.
+//! One rule: the recommendation, its versions, its source and its date.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,82 +14,82 @@ use super::version::{Order, Range, Version};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Its name, never used again for another rule.
+    /// Its unique name, which is never reused.
     pub id: String,
-    /// What to do or to know: a sentence.
+    /// The recommendation or information, as a sentence.
     pub says: String,
-    /// The reason: a sentence.
+    /// The reason, as a sentence.
     pub why: String,
-    /// What following it costs: a sentence.
+    /// The cost of following it, as a sentence.
     pub costs: Option<String>,
     /// Date of the source: a year, a month or a day.
     pub said: String,
     /// Day on which the source was last read.
     pub checked: String,
-    /// What it was compared with on that day, and what had to be corrected.
+    /// The source that it was compared with on that day, and the corrections.
     pub compared: Option<String>,
-    /// Why it was not compared with its source: a sentence.
+    /// Why it was not compared with its source, as a sentence.
     pub uncompared: Option<String>,
-    /// Who says so.
+    /// The authority behind it.
     pub by: Authority,
-    /// Addresses of the sources.
+    /// URLs of the sources.
     pub sources: Vec<String>,
-    /// Whether it still holds.
+    /// Its status.
     #[serde(default)]
     pub status: Status,
-    /// The rule that took its place.
+    /// The rule that replaced it.
     pub superseded_by: Option<String>,
-    /// Rules that say otherwise.
+    /// Rules that contradict it.
     #[serde(default)]
     pub disputes: Vec<String>,
-    /// Versions of the subject for which it holds.
+    /// The versions of the subject that it applies to.
     pub versions: Option<Range>,
-    /// Kernels for which it holds.
+    /// The kernels that it applies to.
     pub kernel: Option<Range>,
-    /// Architectures for which it holds; all where none is named.
+    /// The architectures that it applies to; empty means all.
     #[serde(default)]
     pub arch: Vec<String>,
-    /// When it concerns the subject.
+    /// The condition under which it applies to the subject.
     pub when: Option<Condition>,
-    /// What has to be so besides and cannot be read from a machine: a clause without "if".
+    /// A further condition that cannot be read from a machine: a clause without "if".
     pub premise: Option<String>,
-    /// When it is followed.
+    /// The condition under which it is followed.
     pub followed: Option<Condition>,
-    /// Whether this is a state that breaks or kills programs.
+    /// True if this is a state that breaks or kills programs.
     #[serde(default)]
     pub breaks: bool,
-    /// What following it changes.
+    /// The effects of following it.
     #[serde(default)]
     pub effects: Effects,
     /// A command line that tests it.
     pub experiment: Option<String>,
     /// Why there is no experiment.
     pub untested: Option<String>,
-    /// Experiments that were made.
+    /// Completed experiments.
     #[serde(default)]
     pub tested: Vec<Test>,
     /// How to follow it.
     pub set: Option<Settings>,
-    /// Its own tests.
+    /// Its test cases.
     #[serde(default, rename = "case")]
     pub cases: Vec<Case>,
 }
 
-/// Who says something, the most believed first.
+/// The authority behind a rule, the most trusted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Authority {
     /// The documentation or source of the kernel.
     Kernel,
-    /// Who sells or ships it.
+    /// The vendor or distributor.
     Vendor,
-    /// Who maintains it.
+    /// The maintainers.
     Maintainer,
-    /// Who measured it, elsewhere.
+    /// A measurement by a third party.
     Elsewhere,
-    /// Who reported it.
+    /// A report by a user.
     Report,
-    /// Everybody and nobody.
+    /// Folklore without a known source.
     Folklore,
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for Authority {
 }
 
 impl Authority {
-    /// Who speaks, as the beginning of a sentence.
+    /// Returns the authority, as the beginning of a sentence.
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {
@@ -121,53 +121,53 @@ impl Authority {
     }
 }
 
-/// Whether a rule still holds.
+/// The status of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It does.
+    /// Still valid.
     #[default]
     Current,
-    /// Who said it took it back.
+    /// Withdrawn by its source.
     Withdrawn,
-    /// Another rule took its place.
+    /// Replaced by another rule.
     Superseded,
 }
 
-/// How something changes.
+/// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// For the better.
+    /// Better.
     Better,
-    /// For the worse.
+    /// Worse.
     Worse,
-    /// Not at all.
+    /// No change.
     None,
     /// It depends.
     Depends,
 }
 
-/// What following a rule changes; nothing is said of what is absent.
+/// The effects of following a rule; no claim is made about absent ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effects {
     /// Wall time, or throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall: Option<Change>,
-    /// Slow requests.
+    /// Latency of slow requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<Change>,
-    /// Use of memory.
+    /// Memory use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Change>,
-    /// Time to start.
+    /// Start time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Change>,
 }
 
 impl Effects {
-    /// What changes and how, in words; empty where nothing is said.
+    /// Returns the effects in words; empty if there are none.
     #[must_use]
     pub fn words(&self) -> String {
         let wall = self.wall.map(|change| match change {
@@ -207,24 +207,24 @@ pub struct Test {
     pub record: String,
     /// Its day.
     pub date: String,
-    /// The policy of the record that does what the rule says, or that the rule warns of.
+    /// The policy in the record that follows the rule, or that the rule warns against.
     pub policy: String,
-    /// The metric that shows it; that of the record's verdict where none is named.
+    /// The metric that shows the effect. The default is the metric of the record's verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// What came of it.
+    /// The result.
     pub verdict: TestVerdict,
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestVerdict {
-    /// The effect came as the rule says.
+    /// The effect agrees with the rule.
     Confirmed,
-    /// It came otherwise.
+    /// The effect contradicts the rule.
     Refuted,
-    /// The experiment could not tell.
+    /// The experiment was inconclusive.
     Open,
 }
 
@@ -238,11 +238,11 @@ impl fmt::Display for TestVerdict {
     }
 }
 
-/// A test of the rule itself: facts in, verdict out.
+/// A test case of the rule itself: facts as input, a verdict as output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What is known.
+    /// Known facts.
     pub facts: BTreeMap<String, Value>,
     /// `applies`, `does not apply` or `cannot tell: FACT`.
     pub verdict: String,
@@ -251,7 +251,7 @@ pub struct Case {
 }
 
 impl Rule {
-    /// Whether it concerns the subject of these facts.
+    /// Evaluates whether the rule applies to the subject with these facts.
     #[must_use]
     pub fn applies(&self, facts: &Facts, order: Order) -> Truth {
         let own = || within(self.versions.as_ref(), facts, "app.version", order);
@@ -268,7 +268,7 @@ impl Rule {
         own().and(|| kernel().and(|| arch().and(when)))
     }
 
-    /// What would have to be so for it to concern the subject, of what is not known.
+    /// Returns the unknown part of its conditions, in words.
     #[must_use]
     pub fn open_condition(&self, facts: &Facts, order: Order) -> Option<String> {
         let version = self.versions.as_ref().and_then(|range| {
@@ -282,7 +282,7 @@ impl Rule {
         (!parts.is_empty()).then(|| parts.join(" and "))
     }
 
-    /// What to do or to know, with its premise.
+    /// Returns the recommendation or information, with its premise.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.premise {
@@ -291,14 +291,14 @@ impl Rule {
         }
     }
 
-    /// Whether it is followed; `None` where it only informs.
+    /// Evaluates whether it is followed; `None` if it only informs.
     #[must_use]
     pub fn followed(&self, facts: &Facts, order: Order) -> Option<Truth> {
         Some(self.followed.as_ref()?.holds(facts, order))
     }
 
-    /// What it sets, where that is the program's own arguments, it is still said, and the program may run
-    /// faster by it.
+    /// Returns its settings if they are only arguments of the program, the rule is current, and the program can become
+    /// faster.
     #[must_use]
     pub fn own_setting(&self) -> Option<&Settings> {
         let is_meant = self.status == Status::Current && self.effects.wall == Some(Change::Better);
@@ -306,7 +306,7 @@ impl Rule {
         set.filter(|_| is_meant)
     }
 
-    /// Whether those who make or maintain its subject keep huge pages from it today, on every machine.
+    /// Returns true if its vendor or maintainers currently disable huge pages for the subject on every machine.
     #[must_use]
     pub fn is_against_huge_pages(&self) -> bool {
         let mut ranges = self.versions.iter().chain(&self.kernel);
@@ -318,18 +318,18 @@ impl Rule {
             && ranges.all(Range::is_open_above)
     }
 
-    /// When it concerns the subject, and when it is followed.
+    /// The conditions under which it applies, and under which it is followed.
     pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
         self.when.iter().chain(&self.followed)
     }
 
-    /// Whether it asks for facts of a process besides the version of its subject.
+    /// Returns true if it uses facts of a process other than the version of its subject.
     #[must_use]
     pub fn is_about_a_process(&self) -> bool {
         self.conditions().any(Condition::is_about_a_process)
     }
 
-    /// Whether a kernel's or vendor's word is asked of everybody (`--check`).
+    /// Returns true if `--check` enforces it: a kernel or vendor recommendation for everybody.
     #[must_use]
     pub fn binds(&self) -> bool {
         matches!(self.by, Authority::Kernel | Authority::Vendor)

@@ -1,4 +1,4 @@
-//! A rule as it stands on a machine: whether it applies, and whether it is followed.
+//! The result of a rule on a machine: whether it applies, and whether it is followed.
 
 use serde::Serialize;
 
@@ -12,107 +12,107 @@ use super::subject::{Subject, SubjectKind};
 use super::tried::Tried;
 use super::version::Order;
 
-/// A rule, and how it stands here.
+/// A rule and its result on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ruling {
-    /// How it stands.
+    /// The standing.
     pub standing: Standing,
-    /// The fact that would be needed to tell more.
+    /// The unknown fact that the result depends on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// What would have to be so for it to apply, where that cannot be told.
+    /// The unknown part of its conditions, if it is undecided whether it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// What is known here of the facts that it asks for.
+    /// The known facts that it uses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub here: Vec<String>,
-    /// What of these is not as it asks.
+    /// The facts that differ from its demand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
     /// Name of the rule.
     pub id: String,
     /// Its subject.
     pub subject: String,
-    /// What to do or to know.
+    /// The recommendation or information.
     pub says: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What it costs.
+    /// The cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<String>,
-    /// Who says so.
+    /// The authority behind it.
     pub by: Authority,
-    /// Since when.
+    /// The date of the source.
     pub said: String,
-    /// When the source was last read.
+    /// The day on which the source was last read.
     pub checked: String,
-    /// What it was compared with on that day.
+    /// The source that it was compared with on that day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<String>,
     /// Why it was not compared with its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncompared: Option<String>,
-    /// Where it is said.
+    /// The URLs of the sources.
     pub sources: Vec<String>,
-    /// Whether it still holds.
+    /// Its status.
     pub status: Status,
-    /// The rule that took its place.
+    /// The rule that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// What following it changes.
+    /// The effects of following it.
     pub effects: Effects,
     /// How to follow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<Settings>,
-    /// What tests it.
+    /// The command that tests it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,
-    /// Tests that were made elsewhere.
+    /// Tests on other machines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tested: Vec<Tried>,
-    /// What was measured on this machine.
+    /// The measurement on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measurement>,
-    /// What that means for the rule.
+    /// The meaning of the measurement for the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub belief: Option<Belief>,
-    /// What has to be so besides and cannot be read from a machine.
+    /// A further condition that cannot be read from a machine.
     #[serde(skip)]
     pub(super) premise: Option<String>,
-    /// Whether it is asked of everybody (`--check`).
+    /// True if `--check` enforces it.
     #[serde(skip)]
     pub(super) binds: bool,
 }
 
-/// Whether a program was started with the arguments by which it may run faster.
+/// Returns true if a program was started with the arguments that can make it faster.
 fn has_its_arguments(rule: &Rule, facts: &Facts, order: Order) -> bool {
     rule.own_setting().is_some() && rule.followed(facts, order) == Some(Truth::Yes)
 }
 
-/// How a rule stands, the gravest first.
+/// The standing of a rule, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// A state that breaks or kills programs.
     Breaks,
-    /// It applies and is not followed.
+    /// It applies, and is not followed.
     NotFollowed,
-    /// It applies; whether it is followed cannot be told.
+    /// It applies, and it is undecided whether it is followed.
     Open,
     /// It applies, and only informs.
     Information,
-    /// It applies and is followed.
+    /// It applies, and is followed.
     Followed,
-    /// A measurement on this machine says otherwise.
+    /// A measurement on this machine contradicts it.
     Refuted,
-    /// Whether it applies cannot be told.
+    /// It is undecided whether it applies.
     Unknown,
-    /// It is not said any more.
+    /// It is no longer valid.
     Past,
 }
 
 impl Standing {
-    /// In a word or two.
+    /// Returns one or two words for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl Standing {
 }
 
 impl Ruling {
-    /// How a rule stands; `None` where it does not apply.
+    /// Evaluates a rule; `None` if it does not apply.
     pub(super) fn of(
         subject: &Subject,
         rule: &Rule,
@@ -144,9 +144,9 @@ impl Ruling {
         let (standing, missing) = match rule.applies(facts, subject.order) {
             Truth::No => return None,
             _ if rule.status != Status::Current => (Standing::Past, None),
-            // A state that cannot be told is no news: most rules of a state are about others.
+            // An undecided state is not reported, because most rules about states concern other programs.
             Truth::CannotTell(_) if subject.kind == SubjectKind::State => return None,
-            // An argument that is there is not to be tried.
+            // An argument that is already set need not be tried.
             Truth::CannotTell(_) if has_its_arguments(rule, facts, subject.order) => {
                 (Standing::Followed, None)
             }
@@ -203,12 +203,12 @@ impl Ruling {
         }
     }
 
-    /// The same with the tests that were made elsewhere.
+    /// Adds the tests on other machines.
     pub(super) fn with(self, tested: Vec<Tried>) -> Self {
         Self { tested, ..self }
     }
 
-    /// What was measured here is believed most, then what is proved of the process, then words.
+    /// Measurements on this machine count most, then proved facts of the process, then recommendations.
     #[must_use]
     pub fn rank(&self) -> u8 {
         match (&self.belief, self.subject.as_str()) {
@@ -218,7 +218,7 @@ impl Ruling {
         }
     }
 
-    /// What to do or to know, with what would have to be so for it to apply.
+    /// Returns the recommendation or information, with the unknown part of its conditions.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.condition {
@@ -227,19 +227,20 @@ impl Ruling {
         }
     }
 
-    /// Who says so and since when.
+    /// Returns the authority and the date.
     #[must_use]
     pub fn authority(&self) -> String {
         format!("{}, {}", self.by, self.said)
     }
 }
 
-/// What is known of the facts that a rule asks for, each once.
+/// Returns the known facts that a rule uses, without duplicates.
 fn here(rule: &Rule, facts: &Facts) -> Vec<String> {
     once_each(rule.conditions().flat_map(|it| it.state(facts)))
 }
 
-/// What is not as a rule asks: of its condition, or of the pages of the process if that holds.
+/// Returns the facts that violate the condition of a rule. If the condition holds, returns the pages of the process
+/// that violate its aim.
 fn differences(rule: &Rule, facts: &Facts, order: Order) -> Vec<String> {
     let followed = rule.followed.iter();
     let differs: Vec<String> = followed
@@ -251,7 +252,7 @@ fn differences(rule: &Rule, facts: &Facts, order: Order) -> Vec<String> {
     }
 }
 
-/// Whether a rule is followed. The settings of the machine tell of all programs; the pages of the process show more.
+/// Evaluates whether a rule is followed. Machine settings apply to all programs; the pages of the process show more.
 fn followed(rule: &Rule, facts: &Facts, order: Order) -> Option<Truth> {
     let followed = rule.followed(facts, order)?;
     let aim = rule.set.as_ref().and_then(Settings::aim);
@@ -259,7 +260,7 @@ fn followed(rule: &Rule, facts: &Facts, order: Order) -> Option<Truth> {
     Some(if is_missed { Truth::No } else { followed })
 }
 
-/// What of a rule's premise and condition is not known.
+/// Returns the unknown part of a rule's premise and condition.
 fn open_condition(rule: &Rule, facts: &Facts, order: Order) -> Option<String> {
     let parts = rule.premise.clone().into_iter();
     let parts: Vec<_> = parts.chain(rule.open_condition(facts, order)).collect();
@@ -269,7 +270,7 @@ fn open_condition(rule: &Rule, facts: &Facts, order: Order) -> Option<String> {
 fn standing(rule: &Rule, facts: &Facts, order: Order) -> (Standing, Option<String>) {
     match followed(rule, facts, order) {
         _ if rule.breaks => (Standing::Breaks, None),
-        // What is followed is so whether the premise holds or not.
+        // A followed rule counts as followed whether the premise holds or not.
         Some(Truth::Yes) => (Standing::Followed, None),
         _ if rule.premise.is_some() => (Standing::Unknown, None),
         None => (Standing::Information, None),

@@ -1,4 +1,4 @@
-//! How a rule is followed: what is set, and whether one process can have it alone.
+//! How to follow a rule: the settings, and whether they can be limited to one process.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use hugewise_experiment::run::policy::{self, Policy};
 
-/// The policy of a rule that keeps huge pages from a program.
+/// The policy of a rule that disables huge pages for a program.
 pub const OFF: &str = "thp=never";
 
 /// How to follow a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// A policy for this process alone.
+    /// A policy for only this process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// The application's own setting.
+    /// A setting of the application.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conf: Option<ConfLine>,
-    /// Its environment.
+    /// Environment variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Arguments to add.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The machine's settings below `/sys/kernel/mm/transparent_hugepage`.
+    /// Machine settings below `/sys/kernel/mm/transparent_hugepage`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub thp: BTreeMap<String, String>,
-    /// The machine's settings of sysctl.
+    /// Machine settings of sysctl.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,
-    /// What is no setting: a sentence.
+    /// An action that is not a setting, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
 }
@@ -47,25 +47,25 @@ pub struct ConfLine {
 }
 
 impl Settings {
-    /// The policy, where a process can be under it alone: without settings of the machine.
+    /// Returns the policy, if it can be applied to one process without machine settings.
     #[must_use]
     pub fn own_policy(&self) -> Option<&str> {
         self.policy.as_deref().filter(|text| !needs_machine(text))
     }
 
-    /// The policy, where it takes settings of the machine (`--system`).
+    /// Returns the policy, if it needs machine settings (`--system`).
     #[must_use]
     pub fn machine_policy(&self) -> Option<&str> {
         self.policy.as_deref().filter(|text| needs_machine(text))
     }
 
-    /// Whether they keep huge pages from a program.
+    /// Returns true if they disable huge pages for a program.
     #[must_use]
     pub fn are_off(&self) -> bool {
         self.policy.as_deref() == Some(OFF)
     }
 
-    /// The policy of the arguments, where no other policy does the same.
+    /// Returns the policy that sets the arguments, unless another policy has the same effect.
     #[must_use]
     pub fn arguments_policy(&self) -> Option<Policy> {
         if self.args.is_empty() || self.policy.is_some() {
@@ -77,7 +77,7 @@ impl Settings {
         }))
     }
 
-    /// Whether the process alone can be told.
+    /// Returns true if they can be limited to one process.
     #[must_use]
     pub fn reaches_one_process(&self) -> bool {
         self.own_policy().is_some()
@@ -86,15 +86,15 @@ impl Settings {
             || !self.args.is_empty()
     }
 
-    /// Whether the whole machine is told.
+    /// Returns true if they affect the whole machine.
     #[must_use]
     pub fn reaches_the_machine(&self) -> bool {
         !self.thp.is_empty() || !self.sysctl.is_empty()
     }
 }
 
-/// Whether a policy takes settings of the machine. One that cannot be read takes none: a test
-/// holds that all of the rules can.
+/// Returns true if a policy needs machine settings. An invalid policy needs none; a test ensures that all policies in
+/// rules are valid.
 pub(super) fn needs_machine(text: &str) -> bool {
     let policy = text.parse::<Policy>();
     policy.is_ok_and(|policy| policy.settings.needs_machine())

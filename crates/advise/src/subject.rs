@@ -1,4 +1,4 @@
-//! What rules are about: an application, a runtime, an allocator, a kernel, and how it is found.
+//! Subjects of rules: applications, runtimes, allocators, kernels, and how they are detected.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use hugewise_base::glob;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
-    /// Form of the file.
+    /// Schema version of the file.
     pub schema: u32,
-    /// Its short name, which is that of the file.
+    /// The short name, equal to the name of the file.
     pub name: String,
-    /// Its name for people.
+    /// The name for people.
     pub title: String,
-    /// Other names by which people call it.
+    /// Other common names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// What it is.
+    /// The kind of subject.
     pub kind: SubjectKind,
-    /// How its versions are numbered.
+    /// The order of its versions.
     #[serde(default)]
     pub order: Order,
-    /// How it is found.
+    /// How to detect it.
     pub detect: Option<Detection>,
-    /// What is said about it.
+    /// Its rules.
     #[serde(default, rename = "rule")]
     pub rules: Vec<Rule>,
 }
 
 impl Subject {
-    /// Whether it is found by exactly this name of an executable.
+    /// Returns true if it is detected by exactly this executable name.
     #[must_use]
     pub fn is_executed_as(&self, name: &str) -> bool {
         let mut files = self.detect.iter().flat_map(|detect| &detect.exe);
@@ -44,32 +44,32 @@ impl Subject {
     }
 }
 
-/// What a subject is.
+/// The kind of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubjectKind {
-    /// A program that people run.
+    /// An application.
     Application,
-    /// What runs programs of a language.
+    /// A language runtime.
     Runtime,
-    /// What gives out memory.
+    /// A memory allocator.
     Allocator,
-    /// A library, the C library too.
+    /// A library, including the C library.
     Library,
-    /// What was asked for against what came, and states that break programs.
+    /// Requested against actual state, and states that break programs.
     State,
-    /// What starts services.
+    /// A service manager.
     ServiceManager,
-    /// What starts containers.
+    /// A container orchestrator.
     Orchestrator,
-    /// What is installed.
+    /// A distribution.
     Distribution,
     /// The kernel.
     Kernel,
 }
 
 impl SubjectKind {
-    /// Whether it is the machine's and not a process's.
+    /// Returns true if it belongs to the machine and not to a process.
     #[must_use]
     pub fn is_of_the_machine(self) -> bool {
         matches!(
@@ -78,14 +78,14 @@ impl SubjectKind {
         )
     }
 
-    /// Whether people know a process by it.
+    /// Returns true if people name a process by it.
     #[must_use]
     pub fn names_a_process(self) -> bool {
         matches!(self, Self::Application | Self::Runtime)
     }
 }
 
-/// How a subject is found.
+/// How to detect a subject.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Detection {
@@ -93,57 +93,57 @@ pub struct Detection {
     pub exe: Vec<String>,
     /// Patterns of the file names of mapped files.
     pub library: Vec<String>,
-    /// Files that the executable loads by its own decision, named relative to its folder: they show a command that is
-    /// not started yet.
+    /// Files that the executable loads on its own, relative to its directory. They identify a command that has not
+    /// started yet.
     pub loads: Vec<String>,
-    /// Patterns of an argument.
+    /// Patterns for an argument.
     pub argv: Vec<String>,
     /// A section of the executable.
     pub section: Option<String>,
     /// A condition over facts.
     pub when: Option<Condition>,
-    /// Where its version is found, in the order in which it is looked for.
+    /// The sources of its version, in order of preference.
     pub version: Vec<VersionSource>,
     /// Its configuration file.
     pub conf: Option<Configuration>,
 }
 
-/// Where a version is found. A pattern is a regular expression whose first group is the version.
+/// A source of a version. A pattern is a regular expression whose first group is the version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "from", rename_all = "lowercase", deny_unknown_fields)]
 pub enum VersionSource {
-    /// The distribution's package of the executable or library.
+    /// The distribution package of the executable or library.
     Package,
-    /// The folder that installers of Python leave beside a package: `NAME-VERSION.dist-info`.
+    /// The directory that Python installers create next to a package: `NAME-VERSION.dist-info`.
     Python {
         /// Name of the package.
         name: String,
     },
     /// The path of the executable or library.
     Path {
-        /// What to find there.
+        /// The pattern.
         pattern: String,
     },
-    /// A text file, named relative to the folder of the executable.
+    /// A text file, relative to the directory of the executable.
     File {
         /// Its path.
         path: String,
-        /// What to find there.
+        /// The pattern.
         pattern: String,
     },
     /// The bytes of the executable or library.
     Exe {
-        /// What to find there.
+        /// The pattern.
         pattern: String,
     },
-    /// The arguments, joined by blanks.
+    /// The arguments, joined by spaces.
     Argv {
-        /// What to find there.
+        /// The pattern.
         pattern: String,
     },
-    /// One variable of the environment, as `NAME=VALUE`.
+    /// One environment variable, as `NAME=VALUE`.
     Environ {
-        /// What to find there.
+        /// The pattern.
         pattern: String,
     },
     /// A fact of the host.
@@ -153,31 +153,31 @@ pub enum VersionSource {
     },
 }
 
-/// What a pattern finds: its first group.
+/// Returns the first group of a pattern match.
 ///
 /// # Errors
-/// The pattern is no regular expression.
+/// Fails if the pattern is not a valid regular expression.
 pub fn first_group(pattern: &str, bytes: &[u8]) -> Result<Option<String>, String> {
     let pattern = Regex::new(pattern).map_err(|why| format!("`{pattern}`: {why}"))?;
     let found = pattern.captures(bytes).and_then(|groups| groups.get(1));
     Ok(found.map(|group| String::from_utf8_lossy(group.as_bytes()).into_owned()))
 }
 
-/// Where an application has its settings.
+/// The configuration file of an application.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Configuration {
-    /// Files that may be it: `{arg}` is an argument that names one, `{data}` the folder of its data.
+    /// Candidate files: `{arg}` is an argument that names one, `{data}` is the data directory.
     pub files: Vec<String>,
-    /// Files whose settings take the place of the others'.
+    /// Files whose settings override the others.
     pub overrides: Vec<String>,
-    /// Values of settings that the file does not have.
+    /// Default values of settings that are missing in the file.
     pub defaults: BTreeMap<String, String>,
 }
 
 impl Detection {
-    /// The file by which a process is known to be or to have the subject: the executable or a
-    /// library. `has_section` says whether the executable has a section.
+    /// Returns the file that identifies the subject: the executable or a library. `has_section` returns true if the
+    /// executable has the given section.
     #[must_use]
     pub fn file<'a>(
         &self,
@@ -206,7 +206,7 @@ impl Detection {
         })
     }
 
-    /// Whether nothing of a process shows it.
+    /// Returns true if only facts identify it, and no file or argument of a process does.
     #[must_use]
     pub fn is_by_facts_alone(&self) -> bool {
         self.exe.is_empty()
@@ -216,20 +216,20 @@ impl Detection {
     }
 }
 
-/// What of a running process shows which subjects it has.
+/// The data of a running process that identifies its subjects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traces {
     /// Path of its executable.
     pub exe: String,
     /// Its arguments.
     pub argv: Vec<String>,
-    /// Paths of the files that it maps.
+    /// Paths of the mapped files.
     pub files: Vec<String>,
 }
 
 impl Traces {
-    /// By which name it was called: a server may be a link to another program, and may write more
-    /// behind its name.
+    /// Returns the name by which it was called. A server can be a link to another program, and can append text to its
+    /// name.
     #[must_use]
     pub fn called(&self) -> &str {
         let first = self.argv.first().map_or("", String::as_str);
@@ -238,7 +238,7 @@ impl Traces {
     }
 }
 
-/// A path relative to the folder of a file, without `..`.
+/// Returns a path relative to the directory of a file, without `..`.
 #[must_use]
 pub fn beside(file: &str, path: &str) -> Option<String> {
     let (folder, _) = file.rsplit_once('/')?;

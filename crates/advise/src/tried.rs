@@ -1,6 +1,6 @@
-//! Experiments on rules whose records are kept with the sources: what came of them, and where.
+//! Experiments on rules whose records are kept in the source tree: their results and locations.
 //!
-//! `knowledge/tried.json` is made from the records by a test, so no figure is typed.
+//! `knowledge/tried.json` is generated from the records by a test, so no figure is typed by hand.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,22 +11,22 @@ use hugewise_experiment::run::record::Record;
 use hugewise_text::ends::percent_ends;
 use hugewise_text::number::{counted, percent_change};
 
-/// What the records said when the program was built.
+/// The results of the records at build time.
 const KEPT: &str = include_str!("../knowledge/tried.json");
 
-/// What is kept beside the metric of the verdict, and beside what a rule names.
+/// A metric that is kept in addition to the metric of the verdict and those named in rules.
 const ALSO: &str = "peak_rss_bytes";
 
 /// One kept record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// Path of the record in the sources.
+    /// Path of the record in the source tree.
     pub record: String,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the experiment, in milliseconds since 1970.
     pub unix_ms: u64,
     /// The machine, in words.
     pub machine: String,
-    /// What came of it, that of the verdict first.
+    /// The effects, the one of the verdict first.
     pub effects: Vec<Effect>,
 }
 
@@ -35,15 +35,15 @@ pub struct Experiment {
 pub struct Effect {
     /// The policy.
     pub policy: String,
-    /// What it is compared with.
+    /// The baseline policy.
     pub baseline: String,
-    /// Name of the metric.
+    /// The metric.
     pub metric: String,
     /// The change and its 95 % interval, as ratios: 0.97 is 3 % less.
     pub change: [f64; 3],
 }
 
-/// A test of a rule with what came of it.
+/// A test of a rule with its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
     /// The test.
@@ -52,23 +52,23 @@ pub struct Tried {
     /// The machine, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// What came of it, where the record has an interval.
+    /// The result, if the record has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
 }
 
-/// What is kept.
+/// Returns the kept experiments.
 ///
 /// # Errors
-/// The file is wrong. A test holds that it is not.
+/// Fails if the file is invalid. A test ensures that it is valid.
 pub fn kept() -> Result<Vec<Experiment>, String> {
     serde_json::from_str(KEPT).map_err(|why| format!("tried.json: {why}"))
 }
 
-/// What a record says, as it is kept, of the metrics that rules name too.
+/// Extracts the kept results of a record, including the metrics named in rules.
 ///
 /// # Errors
-/// The record has no comparison.
+/// Fails if the record has no comparison.
 pub fn experiment(record: &Record, path: &str, named: &[&str]) -> Result<Experiment, String> {
     let table = table(record, &Options::default()).map_err(|why| format!("{path}: {why}"))?;
     let of = |metric: &str| {
@@ -109,7 +109,7 @@ fn machine(record: &Record) -> String {
 }
 
 impl Experiment {
-    /// What came of a test.
+    /// Returns the result of a test.
     #[must_use]
     pub fn effect_of(&self, test: &Test) -> Option<&Effect> {
         let mut own = self.effects.iter().filter(|it| it.policy == test.policy);
@@ -118,7 +118,7 @@ impl Experiment {
 }
 
 impl Effect {
-    /// The change with its interval and what is compared, for people.
+    /// The change with its interval and the compared policies, for people.
     #[must_use]
     pub fn words(&self) -> String {
         let Self {
@@ -130,7 +130,7 @@ impl Effect {
 }
 
 impl Tried {
-    /// What came of it, on which machine, when, and where its record is.
+    /// The result, the machine, the date, and the path of the record.
     #[must_use]
     pub fn account(&self) -> String {
         let machine = self.machine.as_deref().unwrap_or("another machine");
@@ -142,7 +142,7 @@ impl Tried {
         )
     }
 
-    /// What came of it: the verdict and the change.
+    /// The result: the verdict and the change.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.effect {

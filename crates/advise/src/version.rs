@@ -1,4 +1,4 @@
-//! Versions as projects write them, in their order, and ranges of versions.
+//! Versions as projects write them, their order, and version ranges.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Numbers with dots; what a distribution adds does not count.
+    /// Dotted numbers; the suffix of a distribution is ignored.
     #[default]
     Dotted,
-    /// The same, and `1.8.0_402` and `8u402` are 8.0.402.
+    /// Dotted numbers. `1.8.0_402` and `8u402` mean 8.0.402.
     Jdk,
 }
 
@@ -23,15 +23,15 @@ pub struct Version {
     early: Option<Early>,
 }
 
-/// A version before the release, as in `17beta1`: its stage and its number.
+/// A pre-release version, as in `17beta1`: its stage and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Early {
     stage: u8,
     number: u64,
 }
 
-/// Words of stages before the release, and their order; one letter counts only where it stands
-/// directly behind a number, as in `3.15.0a2`.
+/// Words for pre-release stages, and their order. A single letter counts only directly after a number, as in
+/// `3.15.0a2`.
 const STAGES: [(&str, u8); 11] = [
     ("snapshot", 0),
     ("dev", 0),
@@ -47,7 +47,7 @@ const STAGES: [(&str, u8); 11] = [
 ];
 
 impl Version {
-    /// Reads a version; `None` where there is no number.
+    /// Parses a version; `None` if it has no number.
     #[must_use]
     pub fn parse(text: &str, order: Order) -> Option<Self> {
         let text = text.trim();
@@ -66,7 +66,7 @@ impl Version {
     }
 }
 
-/// The numbers at the beginning, and what follows them.
+/// Splits off the leading numbers; returns them and the rest.
 fn numbers(text: &str, order: Order) -> (Vec<u64>, &str) {
     let mut numbers = Vec::new();
     let mut rest = text;
@@ -79,7 +79,7 @@ fn numbers(text: &str, order: Order) -> (Vec<u64>, &str) {
         let joined = match separator {
             Some('.' | '_') => true,
             Some('u') if order == Order::Jdk && numbers.len() == 1 => {
-                // An update of a family has the middle number 0.
+                // In the `8u402` form the middle number is 0.
                 numbers.push(0);
                 true
             }
@@ -158,7 +158,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether it holds where the left value compares so with the right.
+    /// Returns true if the relation is satisfied by this ordering of left and right.
     #[must_use]
     pub fn holds(self, order: Ordering) -> bool {
         match self {
@@ -171,7 +171,7 @@ impl Relation {
         }
     }
 
-    /// The relation that holds where this one does not.
+    /// Returns the negated relation.
     #[must_use]
     pub fn contrary(self) -> Self {
         match self {
@@ -184,7 +184,7 @@ impl Relation {
         }
     }
 
-    /// In words, between what is compared.
+    /// The relation in words, as an infix.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -197,7 +197,7 @@ impl Relation {
         }
     }
 
-    /// The relation at the beginning of a text, and what follows.
+    /// Splits off a leading relation; returns it and the rest.
     pub(super) fn split(text: &str) -> Option<(Self, &str)> {
         const SIGNS: [(&str, Relation); 7] = [
             ("<=", Relation::AtMost),
@@ -223,7 +223,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a version lies in the range.
+    /// Returns true if the range contains a version.
     #[must_use]
     pub fn contains(&self, version: &Version, order: Order) -> bool {
         let inside = |(relation, bound): &(Relation, String)| {
@@ -234,7 +234,7 @@ impl Range {
             .any(|bounds| bounds.iter().all(inside))
     }
 
-    /// Whether it has no end: what is said of such versions is said of the newest.
+    /// Returns true if the range has no upper bound, so it applies to the newest version.
     #[must_use]
     pub fn is_open_above(&self) -> bool {
         let rises = |(relation, _): &(Relation, String)| {
@@ -259,7 +259,7 @@ impl Range {
             .replace(" is ", " ")
     }
 
-    /// Whether the bounds of each alternative are written upwards.
+    /// Returns true if the bounds of each alternative are in ascending order.
     #[must_use]
     pub fn is_ordered(&self, order: Order) -> bool {
         let rise = |bounds: &Vec<(Relation, String)>| {
@@ -309,7 +309,7 @@ impl From<Range> for String {
 mod tests {
     use super::*;
 
-    /// Each line is in order from left to right.
+    /// Each line is sorted in ascending order.
     const LINES: [(Order, &[&str]); 9] = [
         (
             Order::Jdk,

@@ -1,5 +1,5 @@
-//! What is advised for planted facts: contradictions, states that break programs, and rules that a
-//! measurement here refutes or confirms.
+//! Advice for constructed facts: contradictions, states that break programs, and rules that a measurement refutes or
+//! confirms.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use hugewise_advise::ruling::Standing;
 use hugewise_experiment::run::record::parse;
 use hugewise_text::{Style, Verbosity, to_text};
 
-/// Knowledge of three programs, small enough to be read beside the tests.
+/// Knowledge about three programs, small enough to read next to the tests.
 const KNOWLEDGE: &str = r#"
 schema = 1
 name = "NAME"
@@ -131,7 +131,7 @@ fn programs_that_all_have_what_they_want_are_no_contradiction() {
     assert_eq!(advice.programs[0].rulings[0].standing, Standing::Followed);
 }
 
-/// The mode in which each of the two programs would have its will.
+/// The mode under which each of the two programs gets the value it wants.
 fn name_mode(name: &str) -> Value {
     if name == "aaa" { "always" } else { "never" }.into()
 }
@@ -151,7 +151,7 @@ fn without_means_of_their_own_there_is_no_setting_for_both() {
     assert!(agreed.contradictions.is_empty());
 }
 
-/// What came of `thp=never` for `aaa`.
+/// The result of `thp=never` for `aaa`.
 fn measured(outcome: Change) -> Measurement {
     Measurement {
         record: "a.jsonl".to_owned(),
@@ -190,7 +190,7 @@ fn a_rule_is_refuted_or_confirmed_by_what_was_measured_here() {
     assert_eq!(advice.programs[0].rulings[0].belief, None);
 }
 
-/// With the machine's `madvise`, nothing that Python does is changed by `thp=never`.
+/// With `madvise` on the machine, `thp=never` changes nothing for Python.
 #[test]
 fn a_policy_that_changed_no_page_is_no_measurement_of_its_time() {
     let kept = include_bytes!("../../../docs/records/python-dict.jsonl");
@@ -357,7 +357,7 @@ fn files_of_two_rules_never_have_one_name() {
         program.service = Some("same.service".to_owned());
     }
     let files = files(&advice);
-    // What is copied from the folders of all rules into one root.
+    // Files copied from the directories of all rules into one root.
     let places = files
         .iter()
         .filter_map(|file| file.path.split_once("/etc/"));
@@ -365,7 +365,7 @@ fn files_of_two_rules_never_have_one_name() {
     let once: BTreeSet<_> = places.iter().collect();
     assert!(places.len() >= 6, "{places:?}");
     assert_eq!(once.len(), places.len(), "{places:?}");
-    // A file of the user's own is never replaced.
+    // A user's own file is never replaced.
     assert!(files.iter().all(|file| !file.path.ends_with("/app.conf")));
 }
 
@@ -383,7 +383,7 @@ fn a_name_cannot_add_lines_to_a_file() {
     }
 }
 
-/// The planted rule with a premise, for a program in this mode.
+/// The constructed rule with a premise, for a program in this mode.
 fn with_premise(mode: &str, measured: &[Measurement]) -> Advice {
     let set = format!("{NEVER}\n");
     let text = KNOWLEDGE.replace("NAME", "aaa").replace("MODE", "never");
@@ -480,8 +480,7 @@ fn its_page_names_all_fields() {
     assert_eq!(unknown, BTreeSet::new());
 }
 
-/// What is said of old versions only, or of some machines, is no objection to a program whose version nobody asked
-/// for.
+/// A rule about old versions only, or about some machines, is no objection for a program of unknown version.
 #[test]
 fn who_makes_a_program_may_keep_huge_pages_from_it() {
     let knowledge = Knowledge::compiled().expect("the knowledge");
@@ -500,12 +499,12 @@ fn the_own_setting_of_a_program_is_a_policy() {
     assert_eq!(own("memcached").as_deref(), Some("args=-L"));
     let flag = "java.UseTransparentHugePages=+";
     assert_eq!(own("java").as_deref(), Some(flag));
-    // Its setting is in a file, and is for the worse.
+    // Its setting is in a file, and makes it worse.
     assert_eq!(own("redis-server"), None);
     assert_eq!(own("sort"), None);
 }
 
-/// The usual policies of `run` have these, at the price of a trial in each round.
+/// The default policies of `run` include these arguments, at the cost of one trial per round.
 #[test]
 fn the_programs_with_arguments_of_their_own_are_known() {
     let all = Knowledge::compiled().expect("the knowledge");

@@ -1,5 +1,5 @@
-//! The files of `knowledge/`: each is understood, each rule has a source, a date and cases, and
-//! the cases come out as they say.
+//! The files of `knowledge/`: each one parses, each rule has a source, a date and test cases, and the cases give the
+//! expected results.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use hugewise_advise::subject::Subject;
 use hugewise_base::units::parse_size;
 use hugewise_experiment::run::policy::Policy;
 
-/// Ids of rules that were taken out. They are never used again.
+/// Ids of removed rules. They are never reused.
 const GONE: [&str; 0] = [];
 
 fn knowledge() -> Knowledge {
     Knowledge::compiled().expect("every file is right")
 }
 
-/// Every mistake of every rule, by a check.
+/// All mistakes of all rules that a check finds.
 fn mistakes(check: impl Fn(&Subject, &Rule) -> Vec<String>) {
     let mut found = Vec::new();
     let knowledge = knowledge();
@@ -125,8 +125,8 @@ fn rules_have_sources_dates_and_sentences() {
     });
 }
 
-/// What is asked has to be asked in truth: a condition is one that facts decide (`when`), or one that the reader
-/// decides (`premise`), never a clause in the sentence, which nobody looks at.
+/// A condition has to be evaluated. It is decided by facts (`when`) or by the reader (`premise`), and never hidden in a
+/// clause of the sentence.
 #[test]
 fn what_a_rule_asks_for_has_its_condition_outside_of_the_sentence() {
     mistakes(|_, rule| {
@@ -191,7 +191,7 @@ fn wrong_case(subject: &Subject, rule: &Rule, case: &Case) -> Vec<String> {
     wrong
 }
 
-/// Bytes may be written with a unit.
+/// Bytes can be written with a unit.
 fn sized(name: &str, value: &Value) -> Value {
     match value {
         Value::Text(text) if name.ends_with(".bytes") => match parse_size(text) {
@@ -207,7 +207,7 @@ fn is_address(text: &str) -> bool {
     rest.is_some_and(|rest| rest.contains('.') && !rest.contains(char::is_whitespace))
 }
 
-/// A year, a month or a day, with at least so many parts.
+/// A year, a month or a day, with at least this many components.
 fn is_date(text: &str, least: usize) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let lengths = [4, 2, 2];

@@ -1,4 +1,4 @@
-//! The knowledge, and the advice that is made of it.
+//! The knowledge, and the advice derived from it.
 
 mod advice;
 #[path = "../../experiment/tests/documented/mod.rs"]

@@ -1,4 +1,4 @@
-//! What was read of a process outranks what the machine is set to, and the headline what the rows say.
+//! Data read from a process outranks the machine settings, and the headline agrees with the rows.
 
 use hugewise_advise::advice::{Advice, Observation, Part, advise, named};
 use hugewise_advise::fact::{Facts, Value};
@@ -16,7 +16,7 @@ fn host(mode: &str) -> Facts {
     facts
 }
 
-/// The advice for a process with 171 MiB of anonymous memory, of which so many are huge.
+/// The advice for a process with 171 MiB of anonymous memory and this amount of huge memory.
 fn process(mode: &str, (name, version): (&str, &str), huge: f64, own: &[(&str, &str)]) -> Advice {
     let knowledge = Knowledge::compiled().expect("the knowledge is right");
     let mut facts = Facts::default();

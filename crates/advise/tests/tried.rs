@@ -1,4 +1,4 @@
-//! The experiments on rules: what is compiled in is what the kept records say.
+//! The experiments on rules: the compiled-in results equal the kept records.
 
 #![expect(
     clippy::disallowed_methods,
@@ -21,7 +21,7 @@ use hugewise_text::{Style, to_text};
 
 const MS_A_DAY: u64 = 86_400_000;
 
-/// Days from 1970 to a date of this century, whose every fourth year has one more.
+/// Days from 1970 to a date of this century, in which every fourth year is a leap year.
 fn days(date: &str) -> u64 {
     let parts: Vec<u64> = date
         .split('-')

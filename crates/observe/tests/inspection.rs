@@ -1,7 +1,7 @@
-//! Frozen processes of `fixtures/spaces`, drawn in every form against `fixtures/golden`.
+//! Saved processes of `fixtures/spaces`, rendered in every form and compared with `fixtures/golden`.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p hugewise-observe inspection` rewrites the expected files;
-//! read the difference before it is committed.
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-observe inspection` rewrites the expected files; review the difference
+//! before you commit it.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
 
@@ -22,7 +22,7 @@ fn fixture(name: &str) -> PathBuf {
         .collect()
 }
 
-/// Judged anew: the judgements in the file are those of the day it was written.
+/// Judges the space again, because the judgements in the file are as old as the file.
 fn inspection(name: &str) -> Inspection {
     let read = frozen(name);
     Inspection::of(read.space, read.settings)
@@ -48,7 +48,7 @@ fn text(inspection: &Inspection, only: Option<&Glob>, verbose: Verbosity) -> Str
     text
 }
 
-/// The same program, seen by root and by its own ordinary user.
+/// The same program, read by root and by its own user.
 const FROZEN: [&str; 2] = ["grown", "grown-user"];
 
 #[test]
@@ -71,7 +71,7 @@ fn as_text() {
     assert!(mappings.count() >= inspection.space.mappings.len());
 }
 
-/// What is not shown needs no words, and what is shown has all of them.
+/// Hidden mappings need no words, and shown mappings have all of them.
 #[test]
 fn words_for_what_is_shown_are_enough() {
     let heap = Glob::new("heap");
@@ -114,7 +114,7 @@ fn as_a_map_and_for_programs() {
     expect_file![fixture("golden/inspect-grown.md")].assert_eq(&markdown);
 }
 
-/// Long stretches of one kind are counted, and the legend says what the count means.
+/// Long runs of one kind are shown as a count, and the legend explains the count.
 #[test]
 fn the_legend_of_the_map_explains_counts() {
     let mut inspection = inspection("grown");
@@ -131,7 +131,7 @@ fn the_legend_of_the_map_explains_counts() {
     assert_eq!(drawn.matches("s×66").count(), 2, "{drawn}");
 }
 
-/// What the program did is known: see `fixtures/spaces/README.md`.
+/// The behaviour of the program is known: see `fixtures/spaces/README.md`.
 #[test]
 fn both_users_see_what_was_done() {
     for name in FROZEN {

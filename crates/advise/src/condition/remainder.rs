@@ -1,4 +1,4 @@
-//! What of a condition is not known yet, in words.
+//! The unknown part of a condition, in words.
 
 use super::words::{boolean, shown, subject};
 use super::{Node, Operand};
@@ -6,7 +6,7 @@ use crate::condition::Truth;
 use crate::fact::{Facts, Value};
 use crate::version::{Order, Relation};
 
-/// How often a node was denied on the way to it: an even or an odd number of times.
+/// The parity of negations on the path to a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sense {
     Asked,
@@ -30,7 +30,7 @@ impl Sense {
 }
 
 impl Node {
-    /// What would have to be so; `None` where it is known whether it is.
+    /// The unknown part, in words; `None` if the truth value is known.
     pub(super) fn remainder(&self, facts: &Facts, order: Order, sense: Sense) -> Option<String> {
         if !matches!(self.holds(facts, order), Truth::CannotTell(_)) {
             return None;
@@ -72,7 +72,7 @@ fn joined(one: Option<String>, other: Option<String>, word: &str) -> Option<Stri
     }
 }
 
-/// A comparison that people say otherwise: that there is some, or that a flag is given.
+/// A comparison with an idiomatic phrase: that something exists, or that a flag is given.
 fn phrase(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
     let is_zero = matches!(operand, Operand::Value(Value::Number(zero)) if *zero == 0.0);
     let has = match relation {
@@ -91,7 +91,7 @@ fn phrase(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
     }
 }
 
-/// A flag of a JVM that is given or not.
+/// A JVM flag that is given or not.
 fn flag(name: &str, relation: Relation, operand: &Operand) -> Option<String> {
     let flag = name.strip_prefix("flag.")?;
     let given = match operand {

@@ -1,4 +1,4 @@
-//! What is so where a condition asks, in words.
+//! The known facts of a condition, in words.
 
 use super::Node;
 use super::remainder::Sense;
@@ -9,7 +9,7 @@ use crate::version::Order;
 use hugewise_text::wrap::plain;
 
 impl Node {
-    /// What is so of the facts that keep it from holding.
+    /// The facts that make the condition false.
     pub(super) fn differences(&self, facts: &Facts, order: Order) -> Vec<String> {
         if self.holds(facts, order) != Truth::No {
             return Vec::new();
@@ -30,14 +30,14 @@ impl Node {
     }
 }
 
-/// What is so of a fact; `None` where that is not known.
+/// The value of a fact; `None` if it is unknown.
 pub(super) fn state(name: &str, facts: &Facts) -> Option<String> {
     let value = facts.get(name)?;
     Some(match (value, name.strip_prefix("flag.")) {
         (Value::Boolean(true), _) => boolean(name, Sense::Asked),
         (Value::Boolean(false), _) => boolean(name, Sense::Denied),
         (Value::Text(text), Some(flag)) => given(flag, text),
-        // Words of a command are many; what they contain is asked of them.
+        // A command can have many words, so only the tested content is reported.
         (Value::Text(_), _) if name == "argv" => return None,
         (Value::Text(text), _) if text.is_empty() => format!("{} is not set", subject(name)),
         (Value::Number(number), _) if *number == 0.0 && name.ends_with(".bytes") => none(name),
@@ -45,7 +45,7 @@ pub(super) fn state(name: &str, facts: &Facts) -> Option<String> {
     })
 }
 
-/// That there are no bytes of a kind.
+/// States that there are no bytes of a kind.
 fn none(name: &str) -> String {
     let subject = subject(name);
     match subject.strip_prefix("its ") {
@@ -54,7 +54,7 @@ fn none(name: &str) -> String {
     }
 }
 
-/// How a flag of a JVM is given.
+/// How a JVM flag is written.
 fn given(flag: &str, value: &str) -> String {
     match value {
         "" => format!("-XX:+{flag} is not given"),

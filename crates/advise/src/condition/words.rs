@@ -1,10 +1,10 @@
-//! What facts and their values are called in a sentence.
+//! Facts and their values in sentences.
 
 use super::remainder::Sense;
 use crate::fact::Value;
 use hugewise_base::units::bytes_text;
 
-/// A fact that is true or false, as a sentence.
+/// A boolean fact, as a sentence.
 pub(super) fn boolean(name: &str, sense: Sense) -> String {
     let (asked, denied) = match name {
         "process.static" => ("it is linked statically", "it is linked dynamically"),
@@ -42,7 +42,7 @@ pub(super) fn boolean(name: &str, sense: Sense) -> String {
     sense.pick(asked, denied).to_owned()
 }
 
-/// A value, with a unit where it is bytes.
+/// A value, with a unit if it is in bytes.
 pub(super) fn shown(name: &str, value: &Value) -> String {
     match value {
         Value::Number(bytes) if name.ends_with(".bytes") => bytes_text(*bytes as u64),
@@ -50,7 +50,7 @@ pub(super) fn shown(name: &str, value: &Value) -> String {
     }
 }
 
-/// What a fact is called in a sentence; its own name where a user knows it by that.
+/// The name of a fact in a sentence; the raw name if users know it.
 pub(super) fn subject(name: &str) -> String {
     let words = match name {
         "thp.enabled" => "the THP mode",
@@ -61,7 +61,7 @@ pub(super) fn subject(name: &str) -> String {
         "kernel.version" => "the version of the kernel",
         "arch" => "the architecture",
         "page.bytes" => "a small page",
-        "vm.overcommit_hugepages" => "the part of the pool that is made on demand",
+        "vm.overcommit_hugepages" => "the part of the pool that is allocated on demand",
         "systemd.version" => "the version of systemd",
         "processes.hidden" => "the option of /proc that hides processes",
         "cgroup.path" => "its cgroup",

@@ -1,4 +1,4 @@
-//! A setting that programs want different.
+//! A setting for which programs want different values.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use hugewise_text::grid::{Align, Grid};
 use hugewise_text::wrap::plain;
 
 impl Contradiction {
-    /// A small matrix: who wants what, and what each can do alone.
+    /// Renders a small table: the programs, the values that they want, and how each can get it individually.
     pub(super) fn section(&self) -> Section {
         let now = self.now.as_deref().unwrap_or("not known");
         let setting = &self.setting;
@@ -36,7 +36,7 @@ impl Contradiction {
         section
     }
 
-    /// Who wants another value than the machine gets.
+    /// Names the programs that want a value other than the machine's.
     fn others(&self, value: &str) -> String {
         let wishes = self.wishes.iter().filter(|wish| wish.value != value);
         let others: BTreeSet<_> = wishes.map(|wish| plain(&wish.program)).collect();

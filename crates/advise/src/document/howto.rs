@@ -1,16 +1,16 @@
-//! One way to do something: what it is, and the line to paste.
+//! One way to do something: a description and a line to paste.
 
 use crate::command::Command;
 use crate::settings::{Settings, needs_machine};
 use hugewise_text::document::Field;
 use hugewise_text::grid::Cell;
 
-/// What to do in words, and the line of a shell or of a file that does it.
+/// A description in words, and a line for a shell or a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Way {
-    /// Where the line belongs, or a sentence; empty where the line says all.
+    /// Where the line belongs, or a sentence; empty if the line is self-explanatory.
     pub(super) text: String,
-    /// A line that stays whole.
+    /// A line that is not wrapped.
     pub(super) line: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Way {
         }
     }
 
-    /// One without a line.
+    /// A way without a line.
     pub(super) fn sentence(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -44,7 +44,7 @@ impl Way {
         }
     }
 
-    /// The same for the user's own command, where it is known.
+    /// Inserts the user's command, if known.
     pub(super) fn for_command(self, command: Option<&Command>) -> Self {
         let line = self.line.map(|line| match command {
             Some(command) => command.put_into(&line),
@@ -53,7 +53,7 @@ impl Way {
         Self { line, ..self }
     }
 
-    /// The same with what it is for in front.
+    /// Puts its purpose in front.
     pub(super) fn titled(self, title: &str) -> Self {
         let text = match self.text.is_empty() {
             true => title.to_owned(),
@@ -62,7 +62,7 @@ impl Way {
         Self { text, ..self }
     }
 
-    /// Its text, which ends with a colon where a line follows.
+    /// The text, ending with a colon if a line follows.
     fn heading(&self) -> Option<String> {
         let end = if self.line.is_some() { ":" } else { "" };
         (!self.text.is_empty()).then(|| format!("{}{end}", self.text))
@@ -89,10 +89,10 @@ impl Way {
     }
 }
 
-/// Where the settings of transparent huge pages are.
+/// The directory with the settings of transparent huge pages.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 
-/// The settings of the machine as one command line; they are needed together.
+/// The machine settings as one command line, because they are needed together.
 fn machine_wide(set: &Settings) -> Option<Way> {
     let echo = |(file, value): (&String, &String)| format!("echo {value} > {file}");
     let writes: Vec<_> = set.thp.iter().map(echo).collect();
@@ -107,7 +107,7 @@ fn machine_wide(set: &Settings) -> Option<Way> {
     (!parts.is_empty()).then(|| Way::new("whole machine, as root", parts.join(" && ")))
 }
 
-/// How to follow a rule, each a way of its own, what reaches the process alone first.
+/// The ways to follow a rule. Those that affect only the process come first.
 pub(super) fn ways(set: &Settings) -> Vec<Way> {
     let mut ways = Vec::new();
     if let Some(conf) = &set.conf {

@@ -1,4 +1,4 @@
-//! One program and the rules that concern it.
+//! One program and its rules.
 
 use super::ROWS;
 use super::howto::Way;
@@ -13,7 +13,7 @@ use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::counted;
 use hugewise_text::wrap::{plain, quoted};
 
-/// Rules in full on the first screen of one program.
+/// The number of rules shown in full on the first screen of one program.
 const IN_FULL: usize = 2;
 
 impl Program {
@@ -21,7 +21,7 @@ impl Program {
         self.parts.iter().any(|part| part.kind.names_a_process())
     }
 
-    /// Whether people know it by what it is, or a rule says something.
+    /// Returns true if the program has a well-known subject or a rule with something to report.
     pub(super) fn has_news(&self) -> bool {
         let gravest = self.rulings.first().map(|ruling| ruling.standing);
         self.is_known()
@@ -29,7 +29,7 @@ impl Program {
             || self.pid.is_none()
     }
 
-    /// Whether the same is said of another process of the same program.
+    /// Returns true if another process of the same program has the same results.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let said = |program: &Self| -> Vec<_> {
             let rulings = program.rulings.iter();
@@ -40,8 +40,7 @@ impl Program {
         self.name == other.name && self.parts == other.parts && said(self) == said(other)
     }
 
-    /// Rules that hold and apply, or may apply to the program itself. What is true of every machine is
-    /// no news of this one.
+    /// Rules that apply, or can apply to the program itself. Information that is true on every machine is omitted.
     pub(super) fn now(&self) -> impl Iterator<Item = &Ruling> {
         let rulings = self.rulings.iter();
         rulings.filter(|ruling| {
@@ -50,27 +49,27 @@ impl Program {
         })
     }
 
-    /// Whether a rule of the kernel informs without asking how this machine is set.
+    /// Returns true for an informative kernel rule that does not depend on the settings of this machine.
     fn is_of_any_machine(&self, ruling: &Ruling) -> bool {
         let is_of_kernel = self.kind_of(ruling) == Some(SubjectKind::Kernel);
         is_of_kernel && ruling.standing == Standing::Information && ruling.here.is_empty()
     }
 
-    /// Whether a rule applies that depends on what is not known, and is not the machine's.
+    /// Returns true for a rule that depends on unknown facts and does not concern the machine.
     pub(super) fn may_need(&self, ruling: &Ruling) -> bool {
         let kind = self.kind_of(ruling);
         let is_own = kind.is_some_and(|kind| !kind.is_of_the_machine());
         ruling.standing == Standing::Unknown && is_own && !self.changed_no_page(ruling)
     }
 
-    /// Whether a record here shows that what a rule sets reaches no page of the program.
+    /// Returns true if a record on this machine shows that the settings of a rule change no page of the program.
     fn changed_no_page(&self, ruling: &Ruling) -> bool {
         let policy = ruling.set.as_ref().and_then(|set| set.policy.as_ref());
         let mut idle = self.measured.iter().filter(|one| one.changed_no_page);
         policy.is_some_and(|policy| idle.any(|one| one.policy == *policy))
     }
 
-    /// Its heading with the first screen, and a section for each rule.
+    /// Its heading with the first screen, and one section per rule.
     pub(super) fn sections(&self, is_alone: bool) -> Vec<Section> {
         let command = self.command.as_ref();
         let rules = self.rulings.iter().map(|ruling| {
@@ -111,13 +110,14 @@ impl Program {
         section.push_brief(self.rest(self.now().count().saturating_sub(ROWS)));
     }
 
-    /// Whether a record here tells of the arguments that a rule sets.
+    /// Returns true if a record on this machine covers the arguments of a rule.
     fn is_tried(&self, ruling: &Ruling) -> bool {
         let policy = ruling.set.as_ref().and_then(Settings::arguments_policy);
         policy.is_some_and(|policy| self.measured.iter().any(|it| it.policy == policy.name))
     }
 
-    /// What was measured of it here: a row of what was decided with its means, and one of what was not.
+    /// Measurements on this machine: a row for the decided policies with the mechanism, and a row for the undecided
+    /// ones.
     fn measured_rows(&self) -> Vec<Vec<Cell>> {
         let Some((newest, text)) = self.measured_here() else {
             return Vec::new();
@@ -143,12 +143,12 @@ impl Program {
         }
     }
 
-    /// What it is and has, in words.
+    /// The subjects of the program, in words.
     pub(super) fn shown_parts(&self) -> impl Iterator<Item = String> {
         self.own_parts().map(|part| plain(&part.words()))
     }
 
-    /// What it is, for a narrow column: that its version is unknown is said elsewhere.
+    /// The subjects for a narrow column. An unknown version is reported elsewhere.
     pub(super) fn brief(&self) -> String {
         let part = self.own_parts().next();
         part.map_or_else(String::new, |part| match part.version {
@@ -157,8 +157,8 @@ impl Program {
         })
     }
 
-    /// What it is and has, without what the machine has, unless it is the machine: a command that is
-    /// not started has no PID either, but words.
+    /// The subjects of the program, without those of the machine, unless it is the machine. A command that has not
+    /// started has no PID either, but it has arguments.
     fn own_parts(&self) -> impl Iterator<Item = &Part> {
         let machine = self.pid.is_none() && self.facts.get("argv").is_none();
         let parts = self.parts.iter();
@@ -173,7 +173,7 @@ impl Program {
         }
     }
 
-    /// What the first screen leaves out.
+    /// The rest that the first screen omits.
     fn rest(&self, later: usize) -> String {
         let unknown = self.standing(Standing::Unknown);
         let unknown = unknown.filter(|ruling| !self.may_need(ruling)).count();

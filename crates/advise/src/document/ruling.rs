@@ -1,4 +1,4 @@
-//! One rule: its row on the first screen, and all that is known of it.
+//! One rule: its row on the first screen, and its details.
 
 use std::iter::{once, repeat};
 
@@ -16,8 +16,8 @@ use hugewise_text::document::{Field, Paragraph};
 use hugewise_text::grid::Cell;
 use hugewise_text::wrap::{capitalised, quoted};
 
-/// Which commands can be run again and again.
-const COMMANDS: &str = "if the command ends by itself (a server: hugewise run --service)";
+/// The commands that can be run repeatedly.
+const COMMANDS: &str = "if the command exits (a server: hugewise run --service)";
 
 impl Ruling {
     pub(super) fn tone(&self) -> Tone {
@@ -41,7 +41,7 @@ impl Ruling {
         ]
     }
 
-    /// Why it stands as it does: what is not as it asks, or what is not known.
+    /// The reason for its standing: the differences, or the unknown facts.
     fn reason(&self) -> String {
         match (self.standing, &self.missing, &self.differs[..]) {
             (Standing::Open, Some(fact), _) => {
@@ -52,8 +52,7 @@ impl Ruling {
         }
     }
 
-    /// What came of it here, where a record tells of a rule of which it is not known whether it applies: the others have it
-    /// below their row.
+    /// The result on this machine, if it is undecided whether the rule applies. Other rules have the result below their row.
     fn trial_here(&self) -> String {
         let measured = self.measured.as_ref();
         match measured.filter(|_| self.standing == Standing::Unknown) {
@@ -62,7 +61,7 @@ impl Ruling {
         }
     }
 
-    /// Reason, means and test below its row.
+    /// Reason, mechanism and test, below its row.
     pub(super) fn brief(&self, command: Option<&Command>) -> Vec<Vec<Cell>> {
         let set = self.set.as_ref();
         let means = set.and_then(|set| ways(set).into_iter().next());
@@ -74,8 +73,8 @@ impl Ruling {
         cells.map(|cell| vec![Cell::plain(""), cell]).collect()
     }
 
-    /// The line that tries its arguments, where a measurement alone tells whether it applies. An application whose
-    /// rules are kept serves requests: a runtime starts commands.
+    /// The line that tries its arguments, if only a measurement can decide whether it applies. Applications with kept
+    /// rules serve requests, while runtimes start commands.
     pub(super) fn trial(
         &self,
         command: Option<&Command>,
@@ -94,7 +93,7 @@ impl Ruling {
         let flag = quoted(&format!("--policy={policy}"));
         let way = match (kind, command) {
             (Some(SubjectKind::Application), Some(command)) => Way::new(
-                "with a load of yours for LOAD",
+                "with your load for LOAD",
                 format!(
                     "hugewise run {flag} --load LOAD --service {}",
                     quoted(&command.line())
@@ -107,7 +106,7 @@ impl Ruling {
         rows.collect()
     }
 
-    /// What was measured of it: here, else by us elsewhere.
+    /// The measured evidence: on this machine, or else by the project on other machines.
     fn evidence(&self) -> Option<String> {
         if let Some(measured) = self.measured_words() {
             return Some(format!("Tried here: {measured}"));
@@ -116,13 +115,13 @@ impl Ruling {
         Some(format!("Tried by us, {}", tried.words()))
     }
 
-    /// The line that tests it, and from where it works.
+    /// The command line that tests it, and its requirements.
     fn test(&self, command: Option<&Command>) -> Option<Way> {
         let line = self.experiment.as_ref()?;
         let text = match line {
             line if line.contains(" examples/") => "in the folder of hugewise's sources",
             line if !line.ends_with(PLACE) => "",
-            _ if command.is_none() => "with your command for CMD, which has to end by itself",
+            _ if command.is_none() => "with your command for CMD, which has to exit",
             _ => COMMANDS,
         };
         let way = Way {
@@ -148,7 +147,7 @@ impl Ruling {
         let here = Some(self.here.join("; ")).filter(|words| !words.is_empty());
         let mut fields = vec![Field::new("Why", &self.why)];
         fields.extend(said("Here", here));
-        // What is so already is not to be done.
+        // A setting that is already active need not be set.
         if self.standing != Standing::Followed {
             fields.extend(self.means(command));
         }
@@ -174,7 +173,7 @@ impl Ruling {
         fields
     }
 
-    /// How to follow it; what is no longer said is not to be followed.
+    /// How to follow it; empty for a rule that is no longer valid.
     fn means(&self, command: Option<&Command>) -> Vec<Field> {
         let set = self
             .set
@@ -188,13 +187,13 @@ impl Ruling {
             .collect()
     }
 
-    /// What changes, and whose word that is.
+    /// The claimed effects, and the authority.
     fn claim(&self) -> Option<String> {
         let words = self.effects.words();
         (!words.is_empty()).then(|| format!("{}: {words}", self.by.says()))
     }
 
-    /// With what it was compared and when, or why it was not.
+    /// The source that it was compared with and the date, or why it was not.
     fn comparison(&self) -> String {
         let day = &self.checked;
         match (&self.compared, &self.uncompared) {

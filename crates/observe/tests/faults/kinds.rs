@@ -1,4 +1,4 @@
-//! What each fault is, from the events before it.
+//! The kind of each fault, from the events before it.
 
 use hugewise_observe::faults::{Conditions, Event, FaultKind, Served, Shape, Sharing};
 
@@ -25,12 +25,12 @@ fn beginnings_and_ends_meet_by_thread_and_address() {
         begin(2, BASE + PAGE, 2100),
         end(1, BASE, 2500),
         end(2, BASE + PAGE, 3100),
-        // A fault that ends in a signal, the next one of the same thread, an end alone.
+        // A fault that ends in a signal, the next fault of the same thread, and an end without a start.
         begin(1, 8, 4000),
         begin(1, BASE + 2 * PAGE, 4100),
         end(1, BASE + 2 * PAGE, 4300),
         end(3, BASE + 3 * PAGE, 4400),
-        // Another's end: the one between was lost.
+        // The end of another fault: the end in between was lost.
         begin(4, BASE + 4 * PAGE, 5000),
         end(4, BASE + 5 * PAGE, 5300),
     ]);
@@ -95,7 +95,7 @@ fn folios_are_told_by_their_size_and_touch_all_their_pages() {
         script.small(address);
         script.last().folio_bytes = folio_bytes;
     }
-    // The folio has brought this one too.
+    // The folio has mapped this page too.
     script.small(BASE);
     let expected = [
         (FaultKind::Page, 2),
@@ -115,7 +115,7 @@ fn the_first_touch_since_a_fork_is_a_copy_in_both() {
     script.fork(1, 2);
     script.fault(2, BASE, PAGE, 0x5000, 300);
     script.fault(1, BASE, PAGE, 0x6000, 200);
-    // Nobody had touched this one, and that one is the child's own by now.
+    // The first page was never touched; the second one belongs to the child by now.
     script.fault(2, BASE + 2 * PAGE, PAGE, 0x7000, 100);
     script.fault(2, BASE, PAGE, 0x8000, 100);
     let expected = [

@@ -26,7 +26,7 @@ fn a_chain_stands_for_as_many_faults_as_it_says() {
         Event::End(served) => Some(served),
         _ => None,
     });
-    // The first as it is, then one for three, and two that are not known.
+    // The first chain represents itself, then one chain for three faults, and two unknown ones.
     for (served, stands_for) in ends.zip([1, 1, 1, 0, 3, 0]) {
         served.stands_for = stands_for;
     }
@@ -91,7 +91,7 @@ fn a_program_whose_events_are_taken_away_is_not_without_faults() {
     );
 }
 
-/// Two children run it below a shell that is watched, and one program ends by itself.
+/// Two children of a watched shell execute the program, and one program exits normally.
 #[test]
 fn only_the_children_that_lose_their_events_are_not_watched() {
     let mut script = Script::new(conditions());
@@ -127,7 +127,7 @@ fn a_reason_explains_as_many_faults_as_it_can_cause() {
     );
 }
 
-/// Programs in the kernel tell of no fault that is not served; the counters know of it.
+/// Programs in the kernel do not report unserved faults; the counters include them.
 #[test]
 fn what_was_not_served_and_what_has_no_latency_is_said() {
     let mut script = Script::new(conditions());
@@ -161,7 +161,7 @@ fn call_chains_become_functions() {
     let mut analysis = script.analysis();
     let nameless = analysis.nameless();
     let offsets: Vec<u64> = nameless["/bin/test"].iter().copied().collect();
-    // The caller is looked up one byte before where it returns to.
+    // The caller is looked up one byte before its return address.
     assert_eq!(offsets, [0x1000, 0x1fff]);
     let symbol = |name: &str, place: Option<&str>| Symbol {
         name: name.to_owned(),
@@ -340,7 +340,7 @@ fn text_fits_eighty_columns_and_says_everything() {
 }
 
 proptest! {
-    /// Whatever comes, in whatever order: nothing panics, and every fault is in every table.
+    /// For any events in any order: no panic, and every fault is in every table.
     #[test]
     fn all_tables_hold_all_faults(moves in proptest::collection::vec((0_u8..6, 0_u64..1100, 1_u32..4), 0..200)) {
         let mut script = Script::new(conditions());

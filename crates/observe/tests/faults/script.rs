@@ -1,4 +1,4 @@
-//! A stream of events as a test writes it, and what is said of it.
+//! An event stream as a test writes it, and its summary.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::trial::Outcome;
@@ -9,7 +9,7 @@ use hugewise_observe::faults::{
 
 pub const PAGE: u64 = 4096;
 pub const HUGE: u64 = 512 * PAGE;
-/// A huge page's boundary.
+/// An address at a huge page boundary.
 pub const BASE: u64 = 0x7f00_0000_0000;
 
 pub fn conditions() -> Conditions {
@@ -57,7 +57,7 @@ pub fn served(tid: u32, address: u64, time_ns: u64) -> Served {
     }
 }
 
-/// A script of events, with a clock that goes on by itself.
+/// A script of events, with a clock that advances automatically.
 pub struct Script {
     conditions: Conditions,
     now_ns: u64,
@@ -120,7 +120,7 @@ impl Script {
         self.events.push(Event::End(Box::new(end)));
     }
 
-    /// The fault that was last served.
+    /// The most recently served fault.
     pub fn last(&mut self) -> &mut Served {
         match self.events.last_mut() {
             Some(Event::End(served)) => served,
@@ -175,7 +175,7 @@ impl Script {
         self.closed(minor, 0, minor)
     }
 
-    /// What is said where so many faults were counted, lost on the way, and accounted.
+    /// The summary with these numbers of counted, lost and accounted faults.
     pub fn closed(&self, counted: u64, lost: u64, accounted: u64) -> FaultSummary {
         let counted = Counted {
             starts: counted,
@@ -186,7 +186,7 @@ impl Script {
         self.counted(counted, accounted)
     }
 
-    /// The same by all counters.
+    /// The summary with these counters.
     pub fn counted(&self, counted: Counted, accounted: u64) -> FaultSummary {
         let mut analysis = self.analysis();
         analysis.push(&Event::Closing(Box::new(Closing {

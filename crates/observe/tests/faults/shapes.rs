@@ -1,4 +1,4 @@
-//! What faults add up to.
+//! The shapes that faults form.
 
 use hugewise_observe::faults::{FaultKind, Shape, Sharing};
 
@@ -43,7 +43,7 @@ fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
             other => panic!("{other:?}"),
         }
     };
-    // Two chains of one function are more than the longest chain of another.
+    // The sum of two chains of one function exceeds the longest chain of another.
     let added_up = site(&[0x50_1000, 0x50_1000, 0x40_1000, 0x40_2000, 0x40_3000]);
     assert_eq!(added_up, ("[a]".to_owned(), 3));
     for _ in 0..20 {

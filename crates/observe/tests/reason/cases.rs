@@ -1,4 +1,4 @@
-//! For each code that can be the reason of a range: a range of which it is.
+//! For each possible reason, a range that has it.
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{
@@ -10,7 +10,7 @@ use super::planted::{
     HUGE, PAGE, Planted, START, changed, file, folios, framed, huge, mapping, pages, shared, single,
 };
 
-/// For each code that can be the reason of a range: a range of which it is.
+/// For each possible reason, a range that has it.
 pub(super) fn cases() -> Vec<(Code, Planted)> {
     let mut cases = by_state_and_shape();
     cases.extend(by_policy());
@@ -251,7 +251,7 @@ fn weighed() -> Vec<(Code, Planted)> {
     ]
 }
 
-/// The range that is planted for a code.
+/// The range for a code.
 pub(super) fn case(code: Code) -> Planted {
     let found = cases().into_iter().find(|case| case.0 == code);
     found.unwrap().1

@@ -1,4 +1,4 @@
-//! What is proved, what is one of several, and what is excluded.
+//! Reasons that are proved, one of several, or excluded.
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{Pages, Source, VmFlags};
@@ -29,8 +29,8 @@ fn what_frames_prove_is_one_of_several_without_them() {
     }
 }
 
-/// Written all over, memory that an atomic instruction read first looks like any other small
-/// memory; only the split of the huge zero page was counted, and only Arm reads first.
+/// After an atomic first read, fully written memory looks like any other small memory. Only the split of the huge zero
+/// page was counted, and only on Arm does an atomic instruction read before it writes.
 #[test]
 fn an_atomic_first_touch_is_possible_where_arm_has_split_a_page() {
     let codes = |arch: &str, splits: bool| {
@@ -65,7 +65,7 @@ fn what_never_happened_is_excluded() {
     assert!(of(&planted).contains(&Code::AllocFail), "nobody counts it");
 }
 
-/// Kernels before 6.15 call guards swapped; smaps knows better.
+/// Kernels before 6.15 report guards as swapped, while smaps does not.
 #[test]
 fn guards_without_a_name_are_not_swap() {
     let planted = Planted::with(Pages {
@@ -78,7 +78,7 @@ fn guards_without_a_name_are_not_swap() {
     assert!(matches!(one.certainty, Certainty::OneOf(_)), "{one:?}");
 }
 
-/// A fault that compacts and reclaims itself does not fail because few huge pages lie ready.
+/// A fault that compacts and reclaims directly does not fail because few huge pages are free.
 #[test]
 fn scarcity_speaks_for_a_refusal_only_where_the_fault_takes_what_is_ready() {
     let mut planted = case(Code::AllocFail);
@@ -86,7 +86,7 @@ fn scarcity_speaks_for_a_refusal_only_where_the_fault_takes_what_is_ready() {
     assert_eq!(planted.only().code, Code::PteTableExists);
 }
 
-/// Other inaccessible memory below it makes no stack: its guard has the flag of the stack.
+/// Other inaccessible memory below the mapping does not make it a stack: the guard of a stack has its flag.
 #[test]
 fn a_stack_is_known_by_the_flag_of_its_guard() {
     let mut planted = case(Code::MapStack);
@@ -99,7 +99,7 @@ fn a_stack_is_known_by_the_flag_of_its_guard() {
     assert_eq!(last.certainty, Certainty::OneOf(both));
 }
 
-/// Four ranges cannot all have fallen back when three faults did.
+/// Three failed faults cannot explain four ranges.
 #[test]
 fn fewer_failures_than_ranges_are_not_the_likeliest() {
     let mut planted = case(Code::AllocFail);
@@ -134,7 +134,7 @@ fn without_the_scan_smaps_totals_tell_all_or_nothing() {
     assert!(codes.contains(&Code::AlreadyPmd), "{codes:?}");
 }
 
-/// The same single pages: the release orders the two reasons, a folio that is seen proves one.
+/// With equal single pages, the kernel release orders the two reasons; a visible folio proves one.
 #[test]
 fn a_file_system_that_has_large_folios_is_not_blamed() {
     let of = |system: Option<&str>, kernel: &str, file_huge: u64| {
@@ -166,7 +166,7 @@ fn a_file_system_that_has_large_folios_is_not_blamed() {
     assert_eq!((seen.code, seen.certainty), (small, Certainty::Proved));
 }
 
-/// Without any source of pages nothing is known to be small, and nothing to be none.
+/// Without any source of pages, the size of small memory is unknown, not zero.
 #[test]
 fn memory_that_nobody_read_has_no_size() {
     let mut planted = Planted::with(single(512));

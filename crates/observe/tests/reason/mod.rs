@@ -1,5 +1,4 @@
-//! Reasons on address spaces that are made for them: one case for each code, and what is told
-//! with less privilege.
+//! Reasons on constructed address spaces: one case for each code, and the results with fewer privileges.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
 
@@ -41,7 +40,7 @@ fn every_reason_is_found_where_it_is_planted() {
     }
 }
 
-/// Reasons that no range shows by itself: they are told beside another, or not at all.
+/// Reasons that no range shows directly: they are reported with another reason, or never.
 #[test]
 fn every_reason_is_planted_or_told_beside_another() {
     let mut told: BTreeSet<Code> = cases().into_iter().map(|(code, _)| code).collect();

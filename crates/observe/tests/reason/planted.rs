@@ -1,4 +1,4 @@
-//! An address space of one mapping, to which anything can be done.
+//! An address space with one mapping that a case can change.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn sources() -> Sources {
     }
 }
 
-/// `madvise`, nothing ever failed, much memory is free.
+/// `madvise`, no failed events, plenty of free memory.
 fn settings() -> Settings {
     let events = [
         "thp_fault_fallback",
@@ -112,7 +112,7 @@ fn settings() -> Settings {
     }
 }
 
-/// All that a case may change.
+/// The state that a case can change.
 pub(super) struct Planted {
     pub(super) space: Space,
     pub(super) settings: Settings,
@@ -160,7 +160,7 @@ impl Planted {
         self.settings.vmstat.insert(name.to_owned(), 3);
     }
 
-    /// The mapping cut to pages, with one run of them.
+    /// Cuts the mapping to these addresses, with one run.
     pub(super) fn cut(&mut self, start: u64, end: u64) {
         let mapping = self.mapping();
         (mapping.start, mapping.end) = (start, end);
@@ -168,7 +168,7 @@ impl Planted {
         mapping.runs = vec![Run { start, end, pages }];
     }
 
-    /// As an ordinary user sees it.
+    /// The view of an ordinary user.
     pub(super) fn without_frames(&mut self) {
         self.space.read_with.frames = Source::Missing(Missing::not_permitted("CAP_SYS_ADMIN"));
         for run in &mut self.mapping().runs {

@@ -1,4 +1,4 @@
-//! Where ranges begin and end, how a mapping grew, and how large a page is.
+//! The boundaries of ranges, the growth of mappings, and page sizes.
 
 use hugewise_observe::address_space::{Mapping, Permissions, Run};
 use hugewise_observe::inspect::reasons::{Code, Judgement, Wording, judge};
@@ -7,7 +7,7 @@ use hugewise_observe::inspect::view::Inspection;
 use super::cases::case;
 use super::planted::{HUGE, PAGE, Planted, START, file, huge, mapping, pages, single};
 
-/// Steps of three ranges that do not end at borders: each third range is small.
+/// Steps of three ranges that do not end at boundaries: every third range is small.
 #[test]
 fn growth_across_borders_is_told_by_even_distances() {
     let mut planted = Planted::with(huge());
@@ -30,8 +30,8 @@ fn growth_across_borders_is_told_by_even_distances() {
     assert!(uneven.growth.is_empty(), "{:?}", uneven.growth);
 }
 
-/// A mapping that begins within a range, behind one of another kind of memory: the two could never
-/// be one, so it is the place of the mapping that keeps a huge page out.
+/// A mapping that begins inside a range, after a mapping of another kind of memory. The two could never be merged, so
+/// the position of the mapping prevents the huge page.
 #[test]
 fn neighbours_of_another_kind_of_memory_split_nothing() {
     let beside = |change: fn(&mut Mapping)| {
@@ -52,7 +52,7 @@ fn neighbours_of_another_kind_of_memory_split_nothing() {
     assert_eq!(guard, Code::VmaSmall, "a guard must stay one");
 }
 
-/// The segments of a program touch, and must stay apart: there is nothing to fix.
+/// The segments of a program are adjacent and must stay separate, so there is nothing to fix.
 #[test]
 fn segments_of_a_program_have_no_fix() {
     let mut planted = file(single(100));
@@ -70,7 +70,7 @@ fn segments_of_a_program_have_no_fix() {
     );
 }
 
-/// The ends of a thread's stack have the reason of its middle, whatever lies beside them.
+/// The ends of a thread stack have the same reason as its middle, whatever is next to them.
 #[test]
 fn all_of_a_stack_is_a_stack() {
     let mut planted = case(Code::MapStack);
@@ -89,7 +89,7 @@ fn all_of_a_stack_is_a_stack() {
     assert_eq!(judgements.iter().rfind(is_stack).unwrap().end, end);
 }
 
-/// Who switched huge pages off is told by the parent.
+/// The parent shows who disabled huge pages.
 #[test]
 fn the_parent_tells_who_switched_huge_pages_off() {
     let said = |parent| {

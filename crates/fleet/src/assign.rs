@@ -1,8 +1,7 @@
 //! The arm of a unit: a pure function of the plan, the unit's name and the time.
 //!
-//! It is a list of rules that compare hashes with thresholds as text, so that SQL and templates
-//! say the same with nothing but SHA-256 and string comparison
-//! ([`snippet`](crate::snippet)).
+//! It is a list of rules that compare hashes with thresholds as text. SQL and templates can express the same with only
+//! SHA-256 and string comparison ([`snippet`](crate::snippet)).
 
 use std::fmt;
 
@@ -11,18 +10,18 @@ use sha2::{Digest, Sha256};
 
 use super::plan::{Moment, Plan};
 
-/// Digits of a hash: 52 bits, which a double holds exactly.
+/// Digits of a hash: 52 bits, which a double represents exactly.
 const DIGITS: usize = 13;
 const SPAN: f64 = (1_u64 << 52) as f64;
 
-/// What a hash decides, and by which text it differs from the others.
+/// A random decision by hash, with its text in the hashed string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Draw {
-    /// Whether the unit takes part.
+    /// Enrolment of the unit.
     Enrol,
-    /// Its arm.
+    /// The arm of the unit.
     Arm,
-    /// The saturation of its cluster.
+    /// The saturation of the cluster.
     Saturation,
     /// The order of the arms in a pair of turns.
     Switch,
@@ -58,18 +57,18 @@ fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// The hash that this share of all hashes is below.
+/// The threshold below which this share of all hashes is.
 #[must_use]
 pub fn digits(share: f64) -> String {
     format!("{:013x}", (share * SPAN).round() as u64)
 }
 
-/// A share as a text that hashes are compared with: a share of all hashes is below it.
+/// A share as a text for comparison with hashes: that share of all hashes is below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Threshold(String);
 
 impl Threshold {
-    /// That of a share from 0 to 1. All hashes are below that of 1: no digit is as large as `g`.
+    /// The threshold for a share from 0 to 1. For 1 it contains a `g`, which is above every hexadecimal digit.
     #[must_use]
     pub fn of(share: f64) -> Self {
         if (share * SPAN).round() >= SPAN {
@@ -94,29 +93,29 @@ impl fmt::Display for Threshold {
 pub enum Condition {
     /// The hash is below the threshold.
     Below(Draw, Threshold),
-    /// It is not.
+    /// The hash is at or above the threshold.
     AtLeast(Draw, Threshold),
 }
 
-/// What a rule says of the units that fulfil its conditions.
+/// One rule, which applies to the units that fulfil its conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssignmentRule {
-    /// All of them must hold.
+    /// The conditions, combined with AND.
     pub when: Vec<Condition>,
-    /// Index of the arm; none is outside of the experiment.
+    /// Index of the arm; `None` means outside the experiment.
     pub arm: Option<usize>,
-    /// Share of the cluster's units that are treated.
+    /// Treated share of the cluster's units.
     pub saturation: Option<f64>,
 }
 
-/// The rules of a plan at one moment. The first that fits holds; the last fits always.
+/// The rules of a plan at one point in time. The first matching rule applies; the last one always matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// In their order.
+    /// The rules, in order.
     pub rules: Vec<AssignmentRule>,
-    /// The stage that holds; none before the first.
+    /// The current stage; `None` before the first.
     pub stage: Option<usize>,
-    /// The pair of turns, where arms take turns.
+    /// The pair of turns, if arms take turns.
     pub pair: Option<u64>,
 }
 
@@ -125,31 +124,31 @@ pub struct Rules {
 pub struct Assignment {
     /// The unit.
     pub unit: String,
-    /// What it shares with others.
+    /// Its cluster.
     pub cluster: String,
     /// Name of its arm, or `outside`.
     pub arm: String,
     /// Index of the stage.
     pub stage: Option<usize>,
-    /// Share of the cluster's units that are treated.
+    /// Treated share of the cluster's units.
     pub saturation: Option<f64>,
-    /// Hash of the enrolment.
+    /// The enrolment hash.
     pub enrol: String,
-    /// Hash of the arm.
+    /// The arm hash.
     pub draw: String,
 }
 
-/// The word for units that have no arm.
+/// The word for units without an arm.
 pub const OUTSIDE: &str = "outside";
 
-/// The name of the arm of this index, or `outside`.
+/// The name of the arm with this index, or `outside`.
 #[must_use]
 pub fn arm_name(plan: &Plan, arm: Option<usize>) -> &str {
     let arm = arm.and_then(|at| plan.arms.get(at));
     arm.map_or(OUTSIDE, |arm| &arm.name)
 }
 
-/// The rules of a plan at a moment.
+/// The rules of a plan at a point in time.
 #[must_use]
 pub fn rules(plan: &Plan, now: Moment) -> Rules {
     let stage = plan.stage_at(now);
@@ -204,7 +203,7 @@ fn arms(plan: &Plan, turn: Option<u64>) -> Vec<AssignmentRule> {
     rules
 }
 
-/// Both arms in each pair of turns: the second turn has what the first had not.
+/// Both arms in each pair of turns: the second turn has the arm that the first had not.
 fn by_turn(turn: u64) -> Vec<AssignmentRule> {
     let (first, second) = match turn.is_multiple_of(2) {
         true => (0, 1),
@@ -245,16 +244,16 @@ fn otherwise(arm: Option<usize>, saturation: Option<f64>) -> AssignmentRule {
 }
 
 impl Rules {
-    /// The rule that holds for a unit.
+    /// The rule that applies to a unit.
     #[must_use]
     pub fn rule_of(&self, plan: &Plan, unit: &str) -> &AssignmentRule {
         self.rule_by(|draw| self.hash_of(plan, draw, unit))
     }
 
-    /// The rule that holds for hashes from anywhere; each draw is asked for once at most.
+    /// The rule that applies to hashes from any source. Each draw is requested at most once.
     #[must_use]
     pub fn rule_by(&self, mut hash_of: impl FnMut(Draw) -> String) -> &AssignmentRule {
-        // Several conditions ask for one hash.
+        // Several conditions can use the same hash.
         let mut hashes: [Option<String>; 4] = Default::default();
         let mut holds = |condition: &Condition| {
             let (Condition::Below(draw, _) | Condition::AtLeast(draw, _)) = condition;
@@ -274,13 +273,13 @@ impl Rules {
         self.rules.iter().find(fits).unwrap_or(NOBODY)
     }
 
-    /// Whether a unit takes part.
+    /// Returns true if a unit is enrolled.
     #[must_use]
     pub fn enrols(&self, plan: &Plan, unit: &str) -> bool {
         self.rule_of(plan, unit).arm.is_some()
     }
 
-    /// Whether any of them asks for this draw.
+    /// Returns true if any rule uses this draw.
     #[must_use]
     pub fn ask(&self, draw: Draw) -> bool {
         let mut conditions = self.rules.iter().flat_map(|rule| &rule.when);
@@ -290,7 +289,7 @@ impl Rules {
         })
     }
 
-    /// The rules among units that take part.
+    /// The rules among enrolled units.
     #[must_use]
     pub fn of_enrolled(&self) -> Self {
         let mut rules = self.clone();
@@ -311,7 +310,7 @@ impl Rules {
     }
 }
 
-/// The arm of a unit at a moment.
+/// The arm of a unit at a point in time.
 #[must_use]
 pub fn assign(plan: &Plan, unit: &str, now: Moment) -> Assignment {
     let rules = rules(plan, now);

@@ -1,4 +1,4 @@
-//! What a plan must fulfil beyond its form.
+//! Checks of a plan beyond its syntax.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use hugewise_experiment::run::policy::Means;
 impl FromStr for Plan {
     type Err = String;
 
-    /// Reads a plan, with the line and the column of what is wrong.
+    /// Parses a plan. Errors have the line and the column.
     fn from_str(text: &str) -> Result<Self, String> {
         let plan: Self = toml::from_str(text).map_err(|error| plain_error(&error))?;
         check(&plan)?;
@@ -20,7 +20,7 @@ impl FromStr for Plan {
     }
 }
 
-/// Finds the first fault of a plan, and says the remedy.
+/// Finds the first mistake in a plan, and suggests the fix.
 fn check(plan: &Plan) -> Result<(), String> {
     check_word("name", &plan.name)?;
     check_word("salt", plan.enrol_salt())?;
@@ -34,7 +34,7 @@ fn check(plan: &Plan) -> Result<(), String> {
     check_times(plan)
 }
 
-/// Names stand in SQL, in templates and in paths, where other characters have a meaning.
+/// Names are used in SQL, in templates and in paths, where other characters have a meaning.
 fn check_word(what: &str, word: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let first = word.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -69,8 +69,8 @@ fn check_arms(plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// What a process inherits reaches no program that runs already: hosts that cannot carry an arm out
-/// would be lost, and the control's would not.
+/// An inherited setting does not reach programs that already run. Hosts that cannot apply an arm would be lost, but not
+/// those of the control.
 fn check_reach(plan: &Plan) -> Result<(), String> {
     if plan.unit != UnitKind::Host {
         return Ok(());
@@ -176,7 +176,7 @@ fn needs_two_arms(plan: &Plan, what: &str) -> Result<(), String> {
 }
 
 fn check_times(plan: &Plan) -> Result<(), String> {
-    /// Below this the looks of the agent would be most of what happens.
+    /// With shorter periods, the agent's readings would be most of the load.
     const LEAST: Duration = Duration::from_secs(1);
     if plan.period < LEAST {
         return Err("period: it must be one second or more".to_owned());

@@ -1,21 +1,21 @@
-//! Guardrails: limits beyond which an agent puts the old settings back at once.
+//! Guardrails: limits beyond which an agent restores the old settings at once.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// The limits of a plan; what is left out is not watched, but for kills for want of memory.
+/// The limits of a plan. Omitted ones are not watched, except for OOM kills.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Guardrails {
-    /// The most processes that the kernel may kill in one period for want of memory.
+    /// The maximum number of OOM kills in one period.
     #[serde(default)]
     pub oom_kills: u64,
-    /// The most time that all tasks may wait for memory, in percent of the time since the last
-    /// look, which is ten seconds at the most.
+    /// The maximum time that all tasks wait for memory, in percent of the time since the last reading, which is at most
+    /// ten seconds.
     #[serde(default)]
     pub psi_full: Option<f64>,
-    /// The largest share of huge page faults that may find no huge page, 0 to 1.
+    /// The maximum share of huge page faults without a huge page, 0 to 1.
     #[serde(default)]
     pub refused_faults: Option<f64>,
     /// The limit of a latency.
@@ -23,53 +23,53 @@ pub struct Guardrails {
     pub p99: Option<Latency>,
 }
 
-/// A latency that a command prints.
+/// A latency printed by a command.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Program and arguments; it prints seconds.
     pub command: Vec<String>,
-    /// The most seconds.
+    /// The maximum, in seconds.
     pub seconds: f64,
 }
 
-/// What an agent saw: since the beginning of the period, but for waiting, which is since the last
-/// look. `None` could not be read.
+/// The values read by an agent: since the beginning of the period, or since the last reading for the waiting time.
+/// `None` if the value could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Processes that the kernel killed for want of memory.
+    /// The number of OOM kills.
     pub oom_kills: Option<u64>,
-    /// Share of time that all tasks waited for memory, in percent.
+    /// Share of time in which all tasks waited for memory, in percent.
     pub psi_full: Option<f64>,
-    /// Huge page faults that got a huge page, and those that found none.
+    /// Huge page faults with a huge page, and those without.
     pub faults: Option<(u64, u64)>,
     /// The latency that the command printed, in seconds.
     pub p99: Option<f64>,
 }
 
-/// A limit that was passed.
+/// An exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Breach {
-    /// The kernel killed processes.
+    /// OOM kills.
     OomKills {
-        /// How many.
+        /// The number of kills.
         found: u64,
     },
-    /// Tasks waited for memory.
+    /// Time waiting for memory.
     PsiFull {
-        /// Percent of time.
+        /// Percent of the time.
         found: f64,
         /// The limit.
         limit: f64,
     },
-    /// Huge page faults found no huge page.
+    /// Huge page faults without a huge page.
     RefusedFaults {
-        /// Share of all.
+        /// The share of all such faults.
         found: f64,
         /// The limit.
         limit: f64,
     },
-    /// Requests took long.
+    /// The latency of requests.
     P99 {
         /// Seconds.
         found: f64,
@@ -79,10 +79,10 @@ pub enum Breach {
 }
 
 impl Guardrails {
-    /// Fewer huge page faults say nothing of their share.
+    /// The minimum number of huge page faults for a meaningful share.
     const LEAST_FAULTS: u64 = 100;
 
-    /// The first limit that was passed. What could not be read passes none.
+    /// Returns the first exceeded limit. An unreadable value never exceeds one.
     #[must_use]
     pub fn breach(&self, seen: &Seen) -> Option<Breach> {
         if let Some(found) = seen.oom_kills.filter(|&found| found > self.oom_kills) {
@@ -131,7 +131,7 @@ impl fmt::Display for Breach {
         match self {
             Self::OomKills { found } => write!(
                 f,
-                "the kernel killed {found} processes for want of memory in this period"
+                "the kernel killed {found} processes due to lack of memory in this period"
             ),
             Self::PsiFull { found, limit } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! One period of a unit: what it read of the machine, and what that proves.
+//! One period of a unit: its readings of the machine, and what they prove.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use hugewise_experiment::run::metric::Better::{self, Lower, Neither};
 use hugewise_experiment::run::policy::Thp;
 use hugewise_observe::machine::MachineSample;
 
-/// The counters that a period has as rates.
+/// The counters that a period reports as rates.
 fn rates() -> impl Iterator<Item = (Counter, &'static str)> {
     Counter::of_fleets().filter(|(counter, _)| counter.is_in_vmstat())
 }
 
-/// The amounts of memory that a period has the mean of.
+/// The amounts of memory that a period reports as means.
 fn amounts() -> impl Iterator<Item = (Counter, &'static str)> {
     Counter::of_fleets().filter(|(counter, _)| counter.row().file == File::Meminfo)
 }
 
 const REFUSED: &str = "refused_huge_faults_per_second";
-/// The metric of processes that the kernel killed for want of memory.
+/// The metric of OOM kills.
 pub const OOM_KILLS: &str = "oom_kills_per_second";
-/// Time that some tasks, and that all tasks, waited for memory.
+/// The shares of time in which some tasks, and all tasks, waited for memory.
 const WAITING: [&str; 2] = ["memory_waiting_some_ratio", "memory_waiting_full_ratio"];
-/// The metric of a latency that a command prints.
+/// The metric of a latency printed by a command.
 pub const LATENCY: &str = "p99_seconds";
 
-/// Metrics that a unit must not pay with, however the verdict is: more of them is harm.
+/// Metrics that must not get worse, whatever the verdict is. An increase is harm.
 pub const GUARDRAILS: [&str; 3] = [OOM_KILLS, WAITING[1], REFUSED];
 
-/// Which direction of a metric is good, by its name; of unknown names none is.
+/// The good direction of a metric, by its name; neither for unknown names.
 #[must_use]
 pub fn better(metric: &str) -> Better {
     if metric == LATENCY || WAITING.contains(&metric) {
@@ -40,7 +40,7 @@ pub fn better(metric: &str) -> Better {
     known.map_or(Neither, |(counter, _)| counter.row().better)
 }
 
-/// What is read within a period, look by look.
+/// The readings within a period.
 #[derive(Clone, Debug)]
 pub struct Meter {
     first: MachineSample,
@@ -50,10 +50,10 @@ pub struct Meter {
     in_force: u64,
 }
 
-/// Whether the settings of an arm read as they were written.
+/// The result of reading back the settings of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// They do.
+    /// They have the written values.
     Yes,
     /// Another value was found.
     No,
@@ -61,16 +61,16 @@ pub enum Held {
     Unread,
 }
 
-/// One look within a period.
+/// One reading within a period.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The machine.
     pub sample: MachineSample,
-    /// Seconds since the look before.
+    /// Seconds since the previous reading.
     pub seconds: f64,
     /// The settings.
     pub held: Held,
-    /// The latency, in seconds, where a command prints one.
+    /// The latency in seconds, if a command prints one.
     pub p99: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// Takes a look in, and says what the guardrails must know.
+    /// Adds a reading, and returns the values for the guardrails.
     pub fn add(&mut self, look: Look) -> Seen {
         self.looks += 1;
         self.in_force += u64::from(look.held == Held::Yes);
@@ -113,13 +113,13 @@ impl Meter {
         seen
     }
 
-    /// Share of the looks that found the settings in force.
+    /// The share of readings with active settings.
     #[must_use]
     pub fn exposure(&self) -> f64 {
         self.in_force as f64 / self.looks.max(1) as f64
     }
 
-    /// The metrics of a period of this length. What could not be read has none.
+    /// The metrics of a period of this length. Unreadable values have no metric.
     #[must_use]
     pub fn metrics(&self, seconds: f64) -> Vec<(&'static str, Sums)> {
         let rates = rates().filter_map(|(counter, metric)| {
@@ -139,10 +139,10 @@ impl Meter {
             .collect()
     }
 
-    /// What the period proves of an arm whose mode is `thp`, whose settings were last found so.
+    /// Returns the proof of the period for an arm with the mode `thp`, from the last read-back of its settings.
     ///
-    /// Under `never` no fault gives a huge page. Under `always` there are huge pages, unless
-    /// nothing asks for memory. Of other settings the read-back is all there is to see.
+    /// Under `never`, no fault maps a huge page. Under `always` there are huge pages, unless no program requests
+    /// memory. For other settings only the read-back counts.
     #[must_use]
     pub fn proof(&self, thp: Option<Thp>, held: Held) -> Proof {
         match held {
@@ -164,8 +164,7 @@ impl Meter {
         })
     }
 
-    /// How far a counter has grown since the beginning. A counter that fell says that it
-    /// began anew, so that nothing is known.
+    /// The increase of a counter since the beginning. `None` if the counter decreased, because it was then reset.
     fn grown(&self, now: &MachineSample, counter: Counter) -> Option<u64> {
         total(now, counter)?.checked_sub(total(&self.first, counter)?)
     }
@@ -175,7 +174,7 @@ fn total(sample: &MachineSample, counter: Counter) -> Option<u64> {
     counter.total(sample.events.value.as_ref().ok()?)
 }
 
-/// Seconds that some tasks and all tasks waited for memory between two samples.
+/// Seconds in which some tasks and all tasks waited for memory between two samples.
 fn waited(before: &MachineSample, after: &MachineSample) -> Option<(f64, f64)> {
     let (before, after) = (
         before.pressure.value.as_ref(),
@@ -252,7 +251,7 @@ mod tests {
         assert!(!metrics.contains_key("collapses_per_second"));
     }
 
-    /// Each counter of the table that has a metric in a fleet is in a period.
+    /// A period has every counter of the table with a fleet metric.
     #[test]
     fn a_period_has_every_counter_of_fleets() {
         let all = |file: fn(&Counter) -> bool, value| -> BTreeMap<String, u64> {

@@ -10,42 +10,41 @@ use super::unit::UnitKind;
 use hugewise_base::units::parse_duration;
 use hugewise_experiment::run::policy::Policy;
 
-/// A plan. What it leaves out has the value that each field says.
+/// A plan. Omitted fields have the default documented at each field.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Name of the experiment, and the salt of its arms.
     pub name: String,
-    /// Salt of the enrolment: experiments that share it and have bands apart never meet in one
-    /// unit. The name where it is left out.
+    /// Salt of the enrolment. Experiments with the same salt and disjoint bands never share a unit. Defaults to the
+    /// name.
     #[serde(default)]
     pub salt: Option<String>,
-    /// The part of all units that the experiment may take, as shares from 0 to 1.
+    /// The part of all units available to the experiment, as shares from 0 to 1.
     #[serde(default = "whole_band")]
     pub band: [f64; 2],
-    /// What is randomised.
+    /// The unit of randomisation.
     #[serde(default)]
     pub unit: UnitKind,
     /// The arms; the first is the control.
     #[serde(rename = "arm")]
     pub arms: Vec<Arm>,
-    /// Stages of the rollout, the smallest first; one of all units where there are none.
+    /// Stages of the rollout, the smallest first. Without stages, all units are enrolled at once.
     #[serde(default, rename = "stages")]
     pub stages: Vec<Stage>,
-    /// Index of the stage that holds, from 0, where stages have no times.
+    /// Index of the current stage, from 0, if stages have no times.
     #[serde(default)]
     pub stage: Option<usize>,
-    /// Shares of a cluster's units that are treated, one of which a cluster draws.
+    /// Treated shares of a cluster's units; each cluster draws one of them.
     #[serde(default)]
     pub saturation: Vec<f64>,
     /// Arms that take turns in each unit.
     #[serde(default)]
     pub switchback: Option<Switchback>,
-    /// Length of the period that a row is about.
+    /// Length of the period that a row covers.
     #[serde(default = "five_minutes", deserialize_with = "duration")]
     pub period: Duration,
-    /// When the arms begin; the periods before are the units' own past. At once where it is left
-    /// out.
+    /// The time at which the arms begin; earlier periods are the pre-period. Defaults to an immediate start.
     #[serde(default)]
     pub starts: Option<Moment>,
     /// The end of the experiment.
@@ -53,10 +52,10 @@ pub struct Plan {
     /// How long an agent keeps its arm while it cannot read the plan.
     #[serde(default = "hour", deserialize_with = "duration")]
     pub lease: Duration,
-    /// What stops the arm of a unit.
+    /// The limits that stop the arm of a unit.
     #[serde(default)]
     pub guardrails: Guardrails,
-    /// Facts of a host that make its stratum.
+    /// Facts of a host that define its stratum.
     #[serde(default)]
     pub strata: Vec<Trait>,
 }
@@ -67,10 +66,10 @@ pub struct Plan {
 pub struct Arm {
     /// Its name in rows and answers.
     pub name: String,
-    /// Its policy, in the words of `run -p`.
+    /// Its policy, in the syntax of `run -p`.
     #[serde(deserialize_with = "policy")]
     pub policy: Policy,
-    /// Its share of the enrolled units, against the sum of all weights.
+    /// Its share of the enrolled units, relative to the sum of all weights.
     #[serde(default = "one")]
     pub weight: f64,
 }
@@ -79,9 +78,9 @@ pub struct Arm {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Share of the band that is enrolled, above 0 and up to 1.
+    /// Enrolled share of the band, above 0 and up to 1.
     pub share: f64,
-    /// When it begins.
+    /// The time at which it begins.
     #[serde(default)]
     pub starts: Option<Moment>,
 }
@@ -93,7 +92,7 @@ pub struct Switchback {
     /// Length of a turn.
     #[serde(deserialize_with = "duration")]
     pub turn: Duration,
-    /// Time after the beginning of a turn that is not compared.
+    /// Time at the beginning of a turn that is excluded from the comparison.
     #[serde(default, deserialize_with = "duration")]
     pub washout: Duration,
 }
@@ -101,34 +100,34 @@ pub struct Switchback {
 /// The turns of a switchback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Begin of the first turn.
+    /// Start of the first turn.
     pub starts: Moment,
     /// Length of a turn, at least 1 second.
     pub seconds: i64,
-    /// Seconds at the begin of a turn that are not compared.
+    /// Seconds at the start of a turn that are excluded from the comparison.
     pub washout: i64,
 }
 
 impl Turns {
-    /// The turn in which a moment lies; below zero before the first.
+    /// The number of the turn that contains a point in time; negative before the first turn.
     #[must_use]
     pub fn number(self, at: Moment) -> i64 {
         self.since_starts(at).div_euclid(self.seconds.max(1))
     }
 
-    /// Seconds since that turn began.
+    /// Seconds since the start of that turn.
     #[must_use]
     pub fn into_turn(self, at: Moment) -> i64 {
         self.since_starts(at).rem_euclid(self.seconds.max(1))
     }
 
-    /// Whether a moment lies in the washout of its turn.
+    /// Returns true if a point in time is in the washout of its turn.
     #[must_use]
     pub fn is_washout(self, at: Moment) -> bool {
         self.into_turn(at) < self.washout
     }
 
-    /// Whole pairs of turns from the first turn to a moment.
+    /// The number of whole pairs of turns from the first turn to a point in time.
     #[must_use]
     pub fn pairs(self, until: Moment) -> u64 {
         u64::try_from(self.number(until).div_euclid(2)).unwrap_or(0)
@@ -139,7 +138,7 @@ impl Turns {
     }
 }
 
-/// A fact of a host by which units are told apart before they are compared.
+/// A fact of a host that separates units into strata.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Trait {
@@ -158,7 +157,7 @@ impl Plan {
         self.salt.as_deref().unwrap_or(&self.name)
     }
 
-    /// Index of the stage that holds at a moment; none before the first begins.
+    /// Index of the stage at a point in time; `None` before the first begins.
     #[must_use]
     pub fn stage_at(&self, now: Moment) -> Option<usize> {
         if self.stages.iter().any(|stage| stage.starts.is_some()) {
@@ -168,13 +167,13 @@ impl Plan {
         Some(self.stage.unwrap_or(0))
     }
 
-    /// Share of the band that a stage enrols.
+    /// Share of the band enrolled by a stage.
     #[must_use]
     pub fn share_of(&self, stage: usize) -> f64 {
         self.stages.get(stage).map_or(1.0, |stage| stage.share)
     }
 
-    /// When arms take turns, if they do.
+    /// The turns, if arms take turns.
     #[must_use]
     pub fn turns(&self) -> Option<Turns> {
         let switchback = self.switchback?;
@@ -185,7 +184,8 @@ impl Plan {
         })
     }
 
-    /// The turn of a switchback in which a moment lies, from 0; none without one or before it.
+    /// The turn of a switchback that contains a point in time, from 0. `None` without a switchback, or before the first
+    /// turn.
     #[must_use]
     pub fn turn_at(&self, now: Moment) -> Option<u64> {
         u64::try_from(self.turns()?.number(now)).ok()

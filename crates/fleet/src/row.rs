@@ -1,7 +1,7 @@
 //! The row of a fleet experiment: one unit, one period, one metric.
 //!
-//! Long form, so that a metric can be added without a new column, and sufficient statistics
-//! beside the metric, so that rows can be added up without the single values.
+//! Long format, so that a metric can be added without a new column. Each metric has sufficient statistics, so that rows
+//! can be combined without the single values.
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
@@ -10,47 +10,45 @@ use hugewise_base::histogram::distribution::Distribution;
 
 pub mod parquet;
 
-/// What one unit saw of one metric in one period.
+/// One metric of one unit in one period.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Row {
     /// Name of the experiment.
     pub experiment: String,
-    /// First 16 hexadecimal digits of the SHA-256 of the plan's text: rows of a plan that was
-    /// changed midway are told apart.
+    /// First 16 hexadecimal digits of the SHA-256 of the plan's text. They distinguish rows from before and after a
+    /// change of the plan.
     pub plan: String,
-    /// The unit that was randomised: `host`, `service@host`, or a start of a process.
+    /// The randomised unit: `host`, `service@host`, or a start of a process.
     pub unit: String,
-    /// What units share, which makes their results alike: the host of a pod. The unit itself
-    /// where nothing is shared.
+    /// The shared environment that correlates the results of units, such as the host of a pod. The unit itself if
+    /// nothing is shared.
     pub cluster: String,
     /// Units are compared within their stratum.
     pub stratum: String,
-    /// Name of the arm that the plan gives the unit.
+    /// Name of the unit's arm by the plan.
     pub arm: String,
     /// Index of the plan's stage, from 0.
     pub stage: u32,
-    /// Share of the cluster's units that the plan treats, 0 to 1; `None` where the plan has no
-    /// saturation.
+    /// Treated share of the cluster's units by the plan, 0 to 1; `None` if the plan has no saturation.
     pub saturation: Option<f64>,
-    /// Start of the period, seconds since 1970 (UTC).
+    /// Start of the period, in seconds since 1970 (UTC).
     pub start: i64,
-    /// Length of the period, seconds.
+    /// Length of the period, in seconds.
     pub seconds: f64,
-    /// Where the period lies in the experiment.
+    /// The phase of the experiment.
     pub phase: Phase,
-    /// Share of the period during which the arm's settings were in force, 0 to 1; `None` where
-    /// nobody looked.
+    /// Share of the period with active settings of the arm, 0 to 1; `None` if it was not checked.
     pub exposure: Option<f64>,
-    /// Whether the settings were read back and did what they should.
+    /// The proof that the settings were read back and had their effect.
     pub proof: Proof,
     /// How the period ended for the unit.
     pub ending: Ending,
     /// Name of the metric, with its unit as Prometheus writes it: `latency_seconds`.
     pub metric: String,
-    /// Count, mean and scatter of the values of the period.
+    /// Count, mean and scatter of the values in the period.
     #[serde(flatten)]
     pub sums: Sums,
-    /// How long requests of the period took, for quantiles.
+    /// The durations of requests in the period, for quantiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Distribution>,
 }
@@ -67,7 +65,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Those of a single value.
+    /// The statistics of a single value.
     #[must_use]
     pub fn one(mean: f64) -> Self {
         Self {
@@ -77,7 +75,7 @@ impl Sums {
         }
     }
 
-    /// Takes one more value in (Welford).
+    /// Adds one value (Welford).
     pub fn add(&mut self, value: f64) {
         self.n = self.n.saturating_add(1);
         let away = value - self.mean;
@@ -85,7 +83,7 @@ impl Sums {
         self.m2 += away * (value - self.mean);
     }
 
-    /// Takes other values in (Chan, Golub and LeVeque).
+    /// Merges other statistics (Chan, Golub and LeVeque).
     pub fn merge(&mut self, other: &Self) {
         let (n, more) = (self.n as f64, other.n as f64);
         if other.n == 0 {
@@ -98,27 +96,27 @@ impl Sums {
     }
 }
 
-/// Where a period lies in the experiment.
+/// The phase of an experiment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, EnumString, IntoStaticStr, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Phase {
-    /// Before any arm was applied: the unit's own past.
+    /// Before any arm was applied: the unit's pre-period.
     Before,
     /// Under its arm.
     During,
-    /// After a change of arm, before memory follows it; not compared.
+    /// After a change of arm, before memory adapts; not compared.
     Washout,
 }
 
-/// Whether the arm's settings took hold.
+/// The proof that the arm's settings took effect.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, EnumString, IntoStaticStr, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Proof {
-    /// Read back, and the memory of the unit follows them.
+    /// Read back, and the memory of the unit agrees.
     Proved,
-    /// Read back, but the memory does not follow.
+    /// Read back, but the memory does not agree.
     Missed,
     /// Could not be read.
     Unknown,
@@ -129,11 +127,11 @@ pub enum Proof {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Ending {
-    /// The period ran its whole length.
+    /// The period ran to its end.
     Whole,
     /// A guardrail stopped the arm.
     Guardrail,
-    /// The kernel killed the unit for want of memory.
+    /// The kernel OOM-killed the unit.
     OutOfMemory,
     /// The agent was stopped, or its plan ended, within the period.
     Stopped,

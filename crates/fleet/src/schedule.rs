@@ -1,17 +1,17 @@
-//! What a unit has to do at a moment, and when that changes.
+//! The duty of a unit at a point in time, and the next change.
 
 use super::Phase;
 use super::assign::rules;
 use super::plan::{Moment, Plan};
 
-/// What a plan asks of a unit.
+/// The duty of a unit under a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Duty {
     /// The plan is over.
     Over,
     /// The unit has no arm.
     Outside,
-    /// It has one.
+    /// The unit has an arm.
     Arm(Part),
 }
 
@@ -22,13 +22,13 @@ pub struct Part {
     pub arm: usize,
     /// Index of the stage.
     pub stage: usize,
-    /// Share of the cluster's units that are treated.
+    /// Treated share of the cluster's units.
     pub saturation: Option<f64>,
-    /// Before the arms begin, under the arm, or shortly after a change of arm.
+    /// Before the arms begin, under the arm, or in the washout after a change of arm.
     pub phase: Phase,
 }
 
-/// What a plan asks of a unit at a moment.
+/// Returns the duty of a unit at a point in time.
 #[must_use]
 pub fn duty(plan: &Plan, unit: &str, now: Moment) -> Duty {
     if now >= plan.until {
@@ -57,7 +57,7 @@ fn phase(plan: &Plan, now: Moment) -> Phase {
     }
 }
 
-/// The next moment at which the duty may change: no period goes beyond it.
+/// The next point in time at which the duty can change. No period extends beyond it.
 #[must_use]
 pub fn next_change(plan: &Plan, now: Moment) -> Moment {
     let stages = plan.stages.iter().filter_map(|stage| stage.starts);

@@ -1,4 +1,4 @@
-//! The assignment as a snippet for other engines: the same rules, in their words.
+//! The assignment as a snippet for other engines: the same rules in their language.
 
 use std::fmt::Write as _;
 
@@ -8,31 +8,31 @@ use super::assign::{AssignmentRule, Condition, Draw, OUTSIDE, Rules, arm_name};
 use super::plan::Plan;
 use super::unit::UnitKind;
 
-/// Who reads the snippet.
+/// The target engine of the snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Engine {
     /// DuckDB: a query over a table `units` with a column `unit`.
     Sql,
-    /// The same for ClickHouse.
+    /// The same query for ClickHouse.
     ClickHouse,
-    /// The same for Spark.
+    /// The same query for Spark.
     Spark,
-    /// A template of Ansible or Salt, whose variable `unit` has the name.
+    /// A template for Ansible or Salt; the variable `unit` has the name.
     Jinja,
-    /// A template of Go with the functions of Sprig; `.unit` has the name.
+    /// A Go template with the Sprig functions; `.unit` has the name.
     Go,
 }
 
 impl Engine {
-    /// The words for all of them.
+    /// The names of all engines.
     #[must_use]
     pub fn names() -> String {
         Self::VARIANTS.join(", ")
     }
 }
 
-/// The snippet. It holds for the moment of the rules.
+/// Returns the snippet. It is valid for the time of the rules.
 #[must_use]
 pub fn snippet(plan: &Plan, rules: &Rules, engine: Engine) -> String {
     match engine {
@@ -42,7 +42,7 @@ pub fn snippet(plan: &Plan, rules: &Rules, engine: Engine) -> String {
     }
 }
 
-/// What stands before the subject of a hash, and behind it.
+/// The text before and after the subject of a hash.
 fn around(plan: &Plan, rules: &Rules, draw: Draw) -> (String, String) {
     let salt = match draw {
         Draw::Enrol => plan.enrol_salt(),
@@ -55,7 +55,7 @@ fn around(plan: &Plan, rules: &Rules, draw: Draw) -> (String, String) {
     (format!("{salt}/{}/", draw.word()), behind)
 }
 
-/// The hashes that the rules need, each once.
+/// The hashes that the rules need, without duplicates.
 fn draws(rules: &Rules) -> Vec<Draw> {
     let draw = |condition: &Condition| match condition {
         Condition::Below(draw, _) | Condition::AtLeast(draw, _) => *draw,
@@ -71,7 +71,7 @@ fn arm<'a>(plan: &'a Plan, rule: &AssignmentRule) -> &'a str {
     arm_name(plan, rule.arm)
 }
 
-/// Rules up to the first that fits always.
+/// The rules up to the first that always matches.
 fn reached(rules: &Rules) -> (&[AssignmentRule], Option<&AssignmentRule>) {
     let always = rules.rules.iter().position(|rule| rule.when.is_empty());
     let all = &rules.rules;
@@ -85,7 +85,7 @@ fn note(plan: &Plan, rules: &Rules) -> String {
             format!("stage {at}")
         });
     let turn = rules.pair.map_or(String::new(), |pair| {
-        format!(", pair of turns {pair}; it holds for the turn of this moment alone")
+        format!(", pair of turns {pair}; it is valid only in the turn at this time")
     });
     format!(
         "The arm of a unit under the plan {}, {stage}{turn}.",
@@ -143,7 +143,7 @@ fn column(draw: Draw) -> &'static str {
     }
 }
 
-/// As the Rust function parts names: at the first mark, and whole where there is none.
+/// Splits names like the Rust function: at the first separator, or not at all if there is none.
 fn sql_cluster(kind: UnitKind, engine: Engine) -> String {
     let at = |mark: &str| match engine {
         Engine::ClickHouse => format!("position(unit, '{mark}')"),
@@ -166,7 +166,7 @@ fn infix(hash: &str, below: Below, threshold: &str) -> String {
     format!("{hash} {sign} '{threshold}'")
 }
 
-/// On which side of a threshold.
+/// The side of a threshold.
 #[derive(Clone, Copy, Debug)]
 enum Below {
     Yes,

@@ -6,9 +6,8 @@ pub const STOP_FILE: &str = "/etc/hugewise/stop";
 /// The variable that does the same.
 pub const STOP_VARIABLE: &str = "HUGEWISE_FLEET_STOP";
 
-/// Whether a stop names this experiment: `all`, or its name among others, parted by commas or
-/// white space. A stop that names nothing stops everything: whoever makes an empty file in an
-/// emergency means that.
+/// Returns true if a stop file or variable names this experiment: `all`, or its name in a list separated by commas or
+/// white space. An empty text stops everything, because an empty file made in an emergency means that.
 #[must_use]
 pub fn stops(text: &str, experiment: &str) -> bool {
     let mut words = text

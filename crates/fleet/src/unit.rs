@@ -1,9 +1,9 @@
-//! Units: what is randomised.
+//! Units of randomisation.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 
-/// What a plan randomises.
+/// The unit of randomisation of a plan.
 #[derive(
     Clone,
     Copy,
@@ -20,7 +20,7 @@ use strum::{Display, EnumString, VariantNames};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum UnitKind {
-    /// A host, by its name; with what it shares before a slash: `rack7/web-1`.
+    /// A host, by its name; with its shared environment before a slash: `rack7/web-1`.
     #[default]
     Host,
     /// A service on a host: `search@web-1`.
@@ -32,8 +32,8 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// What units share: the part of the name before the first slash, of a service what stands
-    /// behind the first `@`. A name without that is its own cluster.
+    /// Returns the cluster: the part of the name before the first slash, or for a service the part after the first `@`.
+    /// A name without a separator is its own cluster.
     #[must_use]
     pub fn cluster(self, unit: &str) -> &str {
         let parted = match self {
@@ -44,17 +44,16 @@ impl UnitKind {
     }
 }
 
-/// The name of a unit in names of files: a slash would part folders.
+/// The name of a unit in file names. A slash is replaced, because it would separate directories.
 #[must_use]
 pub fn file_name(unit: &str) -> String {
     unit.replace('/', "~")
 }
 
-/// Whether a text can be the name of a unit: in a table, in a template and in a file's path it is
-/// one word.
+/// Checks the name of a unit. It must be one word in a table, in a template and in a file path.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the mistake.
 pub fn check_unit(unit: &str) -> Result<(), String> {
     let fault = |what: &str| Err(format!("the unit `{unit}` {what}"));
     if unit.is_empty() {

@@ -13,7 +13,7 @@ const PLAN: &str = "name = 'simulated'\nuntil = 10000\nstage = 1\n\
     [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
     [[arm]]\nname = 'treated'\npolicy = 'thp=always'\n";
 
-/// Turns of two periods after twelve periods of past.
+/// Turns of two periods after a pre-period of twelve periods.
 const TURNS: &str = "name = 'simulated'\nstarts = 3600\nuntil = 10800\n\
     switchback = {turn = '10m', washout = '5m'}\n\
     [[arm]]\nname = 'control'\npolicy = 'as-is'\n\
@@ -111,7 +111,7 @@ fn spill_over_has_a_table_of_its_own() {
     check("fleet-spill-over", &analysis(fleet.rows(1), None));
 }
 
-/// Periods of a past, five minutes each.
+/// Periods of a pre-period, five minutes each.
 fn past(periods: i64) -> impl Iterator<Item = Row> {
     let fleet = Fleet {
         period: 0.02,
@@ -132,14 +132,14 @@ fn the_past_alone_is_a_forecast() {
     check("fleet-forecast", &analysis(past(5), None));
 }
 
-/// One period cannot tell how well it predicts, and the page says so.
+/// One period cannot show how well it predicts, and the page says so.
 #[test]
 fn a_past_of_one_period_is_a_forecast_that_promises_too_much() {
     check("fleet-forecast-short", &analysis(past(1), None));
 }
 
-/// A plan with turns has an end, so that the forecast is of all its pairs; with too short a past there
-/// is none.
+/// A plan with turns has an end, so the forecast covers all its pairs. If the pre-period is too short, there is no
+/// forecast.
 #[test]
 fn the_past_of_turns_is_a_forecast_of_the_plan() {
     check("fleet-forecast-turns", &analysis(past(12), Some(TURNS)));

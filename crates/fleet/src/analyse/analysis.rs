@@ -1,4 +1,4 @@
-//! The answers: each arm against the control, metric by metric, and the checks before them.
+//! The answers: each arm against the control, metric by metric, after some checks.
 
 use std::collections::BTreeMap;
 
@@ -22,28 +22,28 @@ use hugewise_experiment::run::stats::holm;
 
 const SEED: u64 = 0x666c_6565;
 
-/// How p-values are drawn where arms take turns.
+/// How p-values are drawn if arms take turns.
 pub(super) const TURNS: &str = "the order of the turns";
 
-/// What is asked of the rows.
+/// The question that the analysis answers.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The arm that the others are compared with.
     pub control: String,
-    /// The metric that decides; the first that has a direction where none is named.
+    /// The primary metric; by default the first one with a direction.
     pub metric: Option<String>,
-    /// Directions that the user gave.
+    /// Directions chosen by the user.
     pub better: BTreeMap<String, Better>,
-    /// Effects of less are no difference, as a share.
+    /// Smaller effects count as no difference, as a share.
     pub band: f64,
     /// How the error is spent over the looks, one after each stage.
     pub spending: Spending,
-    /// The plan, for its own rule; without it arms are shuffled within strata.
+    /// The plan, whose assignment rule is used. Without it arms are shuffled within strata.
     pub plan: Option<Plan>,
 }
 
 impl Question {
-    /// Which direction of a metric is good: what the user said, else what is known of it.
+    /// Returns the good direction of a metric: the user's choice, or else the known one.
     pub(super) fn better_of(&self, metric: &str) -> Better {
         let own = self.better.get(metric).copied();
         own.unwrap_or_else(|| better(metric))
@@ -55,51 +55,50 @@ impl Question {
     }
 }
 
-/// What the rows say.
+/// The result of the analysis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
     /// The experiment.
     pub experiment: String,
     /// The arm that the others are compared with.
     pub control: String,
-    /// Effects of less are no difference.
+    /// Smaller effects count as no difference.
     pub band: f64,
-    /// Error that this look may make.
+    /// The error that this look can spend.
     pub level: f64,
-    /// Error of this look for each guardrail.
+    /// The error that this look can spend for each guardrail.
     pub harm_level: f64,
-    /// The metric that decides.
+    /// The primary metric.
     pub metric: String,
     /// How p-values were drawn.
     pub lot: &'static str,
-    /// Draws of each, at most.
+    /// The maximum number of draws of each.
     pub draws: u32,
-    /// What was analysed.
+    /// The analysed data.
     pub counts: Counts,
-    /// Rows that came twice, and are counted once.
+    /// Duplicate rows, which are counted once.
     pub repeated: u64,
-    /// Digests of the plan's texts.
+    /// Digests of the plan texts.
     pub plans: Vec<String>,
     /// Units by arm.
     pub units: BTreeMap<String, u64>,
-    /// p-value of these numbers under the rule of the plan; without one, of even chances for units,
-    /// or for clusters where none has several arms.
+    /// p-value of these numbers under the rule of the plan. Without a plan, under equal chances for units, or for
+    /// clusters if no cluster has several arms.
     pub units_p: Option<f64>,
-    /// Units whose rows name several arms although arms take no turns.
+    /// Units whose rows name several arms although arms do not take turns.
     pub crossed: u64,
-    /// Periods under an arm that proved it, missed it, and could not say.
+    /// Periods under an arm that proved it, missed it, or were inconclusive.
     pub proofs: Proofs,
-    /// Share of the time under an arm in which its settings were in force; `None` where no row
-    /// knows it.
+    /// Share of the time under an arm in which its settings were active; `None` if no row has it.
     pub exposure: Option<f64>,
     /// The other arms.
     pub arms: Vec<ArmReport>,
 }
 
-/// What was analysed.
+/// The analysed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Rows; those that came twice once.
+    /// Rows, without duplicates.
     pub rows: u64,
     /// Units that have an arm.
     pub units: u64,
@@ -109,14 +108,14 @@ pub struct Counts {
     pub strata: u64,
 }
 
-/// Periods of a unit under an arm, by what the agent found of the settings.
+/// Periods of a unit under an arm, by the settings that the agent found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Proofs {
-    /// They were in force.
+    /// The settings of the arm were active.
     pub proved: u64,
-    /// Something else was found.
+    /// Other settings were found.
     pub missed: u64,
-    /// Nobody could say.
+    /// Not known.
     pub unknown: u64,
 }
 
@@ -148,33 +147,33 @@ impl Proofs {
 pub struct ArmReport {
     /// Its name.
     pub arm: String,
-    /// The answer of the metric that decides.
+    /// The answer of the primary metric.
     pub answer: PolicyAnswer,
-    /// Why it is not decided, where a check forbids an answer.
+    /// Why there is no answer, if a check forbids one.
     pub reason: Option<String>,
     /// All metrics.
     pub metrics: Vec<MetricReport>,
-    /// Units that ended otherwise than they should.
+    /// Units that ended abnormally.
     pub losses: Vec<Loss>,
-    /// Units in which the kernel killed a process for want of memory; `None` where no row says it.
+    /// Units in which the kernel OOM-killed a process; `None` if no row reports it.
     pub kills: Option<Loss>,
-    /// Effect on untreated units that have treated ones beside them.
+    /// Effect on untreated units in clusters with treated ones.
     pub spill_over: Vec<MetricReport>,
 }
 
-/// What one metric says.
+/// The answer of one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// It is better than under the control.
+    /// Better than under the control.
     Better,
-    /// It is worse.
+    /// Worse.
     Worse,
-    /// It differs by less than the threshold.
+    /// The difference is smaller than the threshold.
     NoDifference,
-    /// The rows do not tell.
+    /// Not decided by the rows.
     NotDecided,
-    /// No direction of it is good: what it shows is no answer.
+    /// No direction of the metric is good, so its change is not an answer.
     Fact,
 }
 
@@ -196,46 +195,45 @@ impl Word {
 pub struct MetricReport {
     /// Its name.
     pub metric: String,
-    /// What it is compared on.
+    /// The scale of the comparison.
     pub scale: Scale,
-    /// Which direction is good.
+    /// The good direction.
     pub better: Better,
     /// Mean under the control; `None` on the logarithmic scale.
     pub base: Option<f64>,
-    /// Share on the logarithmic scale (−0.05 is five percent less), else the difference.
+    /// A share on the logarithmic scale (−0.05 is 5 % less), otherwise the difference.
     pub effect: Option<f64>,
     /// Its interval at the level of this look.
     pub interval: Option<(f64, f64)>,
-    /// Standard error on the scale: of logarithms where that is `log`.
+    /// Standard error on the scale: of logarithms if the scale is `log`.
     pub error: Option<f64>,
     /// Degrees of freedom of the interval.
     pub freedom: Option<f64>,
-    /// p-value of no effect, by redrawn arms.
+    /// p-value of no effect, by re-randomisation.
     pub p: Option<f64>,
-    /// The larger of that and Student's, after Holm over all metrics with a direction and arms.
+    /// The larger of this and Student's p-value, Holm-adjusted over all metrics with a direction and all arms.
     pub p_adjusted: Option<f64>,
-    /// What it says.
+    /// The answer.
     pub answer: Word,
-    /// Treated and control units, of a switchback pairs.
+    /// Treated and control units; for a switchback, pairs.
     pub units: [u64; 2],
-    /// Variance by clusters over that of independent units.
+    /// The variance by clusters over the variance of independent units.
     pub design_effect: Option<f64>,
-    /// Slope of the units' values on their past.
+    /// Slope of the values on the pre-period values of the units.
     pub slope: Option<f64>,
-    /// Of a guardrail: one-sided p-value of no harm.
+    /// One-sided p-value of no harm, for a guardrail.
     pub harm_p: Option<f64>,
-    /// Of a switchback: how far the turn before reaches into the next, and its p-value after Holm over
-    /// all metrics.
+    /// Carry-over of a switchback from one turn into the next, and its p-value, Holm-adjusted over all metrics.
     pub carry_over: Option<(f64, f64)>,
-    /// The smallest effect that 80 of 100 such experiments find, as `effect` has it; before the
-    /// start from the units' past.
+    /// The smallest effect that 80 of 100 such experiments find, in the form of `effect`; before the start, from
+    /// pre-period values.
     pub detectable: Option<f64>,
-    /// What that rests on.
+    /// The basis of that forecast.
     pub detectable_by: Option<Basis>,
 }
 
 impl Analysis {
-    /// Analyses what was added up.
+    /// Analyses a tally.
     #[must_use]
     pub fn of(tally: &Tally, question: &Question) -> Self {
         let level = question.spending.level(tally.stage);
@@ -304,7 +302,7 @@ impl Analysis {
         analysis
     }
 
-    /// Holm over the metrics that can be claimed, all arms together.
+    /// Holm's correction over the metrics that can be claimed, all arms together.
     fn adjust(&mut self) {
         let metrics = self.arms.iter_mut().flat_map(|arm| &mut arm.metrics);
         let mut family: Vec<&mut MetricReport> = metrics
@@ -317,7 +315,7 @@ impl Analysis {
         self.adjust_carry_over();
     }
 
-    /// Holm over all metrics: each of them can say that the washout is too short.
+    /// Holm's correction over all metrics, because each of them can show that the washout is too short.
     fn adjust_carry_over(&mut self) {
         let metrics = self.arms.iter_mut().flat_map(|arm| &mut arm.metrics);
         let mut family: Vec<&mut f64> = metrics
@@ -329,7 +327,7 @@ impl Analysis {
         }
     }
 
-    /// Whether most units changed their arm where arms take no turns, as far as anybody said.
+    /// Returns true if most units changed their arm, and the plan is not known to have turns.
     fn takes_unknown_turns(&self) -> bool {
         let units: u64 = self.units.values().sum();
         2 * self.crossed > units
@@ -377,8 +375,8 @@ impl Analysis {
 }
 
 impl MetricReport {
-    /// A claim needs both: the adjusted p-value, and an interval without zero. An effect that is
-    /// shown to be smaller than the threshold is none, however sure it is.
+    /// A claim needs both the adjusted p-value and an interval without zero. An effect within the threshold is no
+    /// difference, however certain it is.
     fn word(&self, level: f64, band: f64) -> Word {
         let (Some((low, high)), Some(p)) = (self.interval, self.p_adjusted) else {
             return Word::NotDecided;
@@ -396,7 +394,7 @@ impl MetricReport {
         }
     }
 
-    /// The change that is none, as `effect` has it: a share of the mean under the control.
+    /// The threshold for no difference, in the form of `effect`: a share of the mean under the control.
     fn limit(&self, band: f64) -> f64 {
         match self.scale {
             Scale::Log => band,
@@ -404,7 +402,7 @@ impl MetricReport {
         }
     }
 
-    /// Whether a guardrail was harmed, as far as this look can say.
+    /// Returns true if this look shows harm to a guardrail.
     #[must_use]
     pub fn is_harmed(&self, level: f64) -> bool {
         self.harm_p.is_some_and(|p| p <= level)
@@ -439,14 +437,14 @@ fn arms(tally: &Tally, question: &Question) -> Vec<String> {
     arms
 }
 
-/// How many changes can be claimed.
+/// The number of changes that can be claimed.
 fn claims(tally: &Tally, question: &Question, arms: usize) -> usize {
     let names = tally.metric_names();
     let claims = names.filter(|it| question.better_of(it) != Better::Neither);
     claims.count() * arms
 }
 
-/// How many p-values are corrected for one another, at most: carry-over is looked for in all metrics.
+/// The maximum number of p-values that are corrected together. Carry-over is tested in all metrics.
 fn p_values(tally: &Tally, question: &Question, claims: usize) -> usize {
     match question.takes_turns() {
         true => tally.metric_names().count(),
@@ -454,7 +452,7 @@ fn p_values(tally: &Tally, question: &Question, claims: usize) -> usize {
     }
 }
 
-/// The lot of each arm against the control. Turns have a test of their own.
+/// The randomisation of each arm against the control. Turns have a separate test.
 fn lots<'a>(
     tally: &'a Tally,
     question: &'a Question,

@@ -1,18 +1,18 @@
-//! The time of a unit that is counted already: rows that come twice must not count twice.
+//! The counted time of a unit: duplicate rows must not count twice.
 
-/// Stretches of time, in order and apart, so that memory grows with gaps and not with rows.
+/// Disjoint time spans in ascending order. Memory grows with gaps and not with rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Covered {
     spans: Vec<(f64, f64)>,
 }
 
-/// A row has at least this length, so that it is never within the end of another.
+/// The minimum length of a row, so a row is never within the end of another.
 const LEAST: f64 = 1e-3;
-/// Seconds between periods that follow one another: starts are whole seconds.
+/// Seconds between consecutive periods, because starts are whole seconds.
 const APART: f64 = 1.5;
 
 impl Covered {
-    /// Takes a period in. False where all of it was counted already.
+    /// Adds a period. Returns false if all of it was counted already.
     pub(super) fn add(&mut self, start: f64, seconds: f64) -> bool {
         let (mut start, mut end) = (start, start + seconds.max(LEAST));
         let apart = APART.min(seconds / 4.0);
@@ -29,7 +29,7 @@ impl Covered {
         true
     }
 
-    /// The longest time from the end of one stretch to the beginning of the next, seconds.
+    /// The longest time from the end of one span to the start of the next, in seconds.
     pub(super) fn longest_gap(&self) -> f64 {
         let gaps = self.spans.windows(2).map(|pair| pair[1].0 - pair[0].1);
         gaps.fold(0.0, f64::max)

@@ -6,32 +6,32 @@ use super::estimate::Estimate;
 use hugewise_base::bisect::{Precision, bisect};
 use hugewise_experiment::run::stats::student::{Student, usable};
 
-/// The chance with which a detectable effect is found.
+/// The probability of finding a detectable effect.
 pub const POWER: f64 = 0.8;
 
-/// What a claim must pass.
+/// The requirements of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
-    /// The error that the look may make.
+    /// The error that the look can spend.
     pub level: f64,
-    /// Claims that Holm corrects for one another: the forecast takes it that no other is made.
+    /// The number of claims that Holm corrects together. The forecast assumes that no other claim is made.
     pub family: usize,
     /// Draws of the randomisation test.
     pub draws: u32,
 }
 
-/// What is known beforehand of an experiment.
+/// The expected precision of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// Standard error of its effect.
     pub error: f64,
-    /// Degrees of freedom of what gave that error.
+    /// Degrees of freedom of the estimate of that error.
     pub known_by: f64,
-    /// Degrees of freedom of the error by which the experiment itself will be judged.
+    /// Degrees of freedom of the experiment's own error estimate.
     pub freedom: f64,
 }
 
-/// Another such experiment.
+/// Another experiment of the same kind.
 impl From<&Estimate> for Expected {
     fn from(estimate: &Estimate) -> Self {
         Self {
@@ -42,21 +42,20 @@ impl From<&Estimate> for Expected {
     }
 }
 
-/// Midpoints of so many equal parts stand for a distribution.
+/// A distribution is represented by the midpoints of this many equal parts.
 const PARTS: usize = 16;
-/// Halvings until the effect is known to a ten-thousandth.
+/// Bisection steps, for a relative precision of 1/10,000.
 const STEPS: u32 = 14;
-/// No effect has more errors than two to this power: there is no chance then.
+/// Upper limit of the search, as a power of two in standard errors. No effect is detectable if it is too small.
 const MOST_POWER: i32 = 19;
 
-/// The effect on the scale of the values that is found with a chance of [`POWER`] in the experiment
-/// that is expected. `None` where the draws cannot pass the bar.
+/// Returns the effect that the expected experiment finds with a probability of [`POWER`], on the scale of the values.
+/// `None` if the draws cannot pass the bar.
 ///
-/// It reckons with three things that chance moves: the effect that will be seen, the error by which
-/// it will be judged, and the error of what is expected, from which the true one differs. A fourth
-/// is the p-value by draws: of m draws r − 1 may reach the effect, so that a claim is made as if its
-/// level were drawn from a Beta distribution (r, m − r + 1). Student's p-value stands for that of
-/// endless draws, and is a bar of its own.
+/// Three random quantities enter: the observed effect, the standard error of the experiment, and the deviation of the
+/// expected error from the true one. A fourth is the p-value by draws. Of m draws r − 1 can reach the effect, so a
+/// claim is made as if its level were drawn from a Beta distribution (r, m − r + 1). Student's p-value represents
+/// infinitely many draws, and is a separate bar.
 #[must_use]
 pub fn detectable(expected: impl Into<Expected>, bar: Bar) -> Option<f64> {
     let expected = expected.into();
@@ -70,8 +69,8 @@ pub fn detectable(expected: impl Into<Expected>, bar: Bar) -> Option<f64> {
     Some(expected.error * high)
 }
 
-/// What the past says of an experiment whose slope on the past is not known yet: it takes one degree of
-/// freedom, and where the past tells nothing it adds its own scatter.
+/// The forecast from pre-period values if the slope on them is still unknown. The slope takes one degree of freedom,
+/// and if the values do not predict, it adds its own scatter.
 #[must_use]
 pub fn before_the_slope(past: Estimate) -> Estimate {
     let freedom = (past.freedom - 1.0).max(1.0);
@@ -82,13 +81,13 @@ pub fn before_the_slope(past: Estimate) -> Estimate {
     }
 }
 
-/// The chance to find an effect of so many estimated errors.
+/// The probability of finding an effect, in estimated standard errors.
 struct Chance {
-    /// Of the ratio of effect and error, the least that is claimed.
+    /// The smallest ratio of effect and error that is claimed.
     least: Vec<f64>,
-    /// The error that is expected, over the true one.
+    /// The expected error over the true one.
     known: Vec<f64>,
-    /// The error that the experiment will find, over the true one.
+    /// The error that the experiment will estimate, over the true one.
     errors: Vec<f64>,
     normal: Normal,
 }
@@ -121,7 +120,7 @@ impl Chance {
     }
 }
 
-/// Errors that chance gives where the true one is 1.
+/// Quantiles of the estimated error, if the true one is 1.
 fn errors(freedom: f64) -> Option<Vec<f64>> {
     let freedom = usable(freedom)?;
     let squares = ChiSquared::new(freedom).ok()?;
@@ -158,12 +157,12 @@ mod tests {
         detectable(&estimate(freedom), bar).unwrap_or(f64::INFINITY)
     }
 
-    /// With an error that is known and draws without end it is the textbook's: 1.96 + 0.84 errors.
+    /// With a known error and infinitely many draws, the result is the textbook one: 1.96 + 0.84 errors.
     #[test]
     fn with_much_data_it_is_the_textbooks() {
         let known = of(1e6, 1, 99_999);
         assert!((known / 0.1 - 2.802).abs() < 0.01, "{known}");
-        // Bonferroni of eight: 2.734 + 0.842.
+        // Bonferroni with eight claims: 2.734 + 0.842.
         let eight = of(1e6, 8, 99_999);
         assert!((eight / 0.1 - 3.576).abs() < 0.02, "{eight}");
     }

@@ -12,7 +12,7 @@ use hugewise_text::document::{Document, Field, Paragraph, Section};
 use hugewise_text::grid::{Align, Cell, Grid};
 use hugewise_text::number::{chosen_percent, counted, percent, percent_change, three_digits};
 
-/// The whole page: the answers first.
+/// The whole report, answers first.
 #[must_use]
 pub fn document(analysis: &Analysis) -> Document {
     let mut answers = Section::default();
@@ -114,7 +114,7 @@ fn undecided(analysis: &Analysis, report: Option<&MetricReport>) -> String {
     }
 }
 
-/// What an experiment that is to come will find. Without the last full stop.
+/// The forecast for a future experiment, without the full stop.
 fn promise(report: &MetricReport, effect: f64) -> String {
     let (metric, change) = (&report.metric, either_way(report.scale, effect));
     let (state, who) = match report.detectable_by {
@@ -135,7 +135,7 @@ fn promise(report: &MetricReport, effect: f64) -> String {
     format!("{state}. {who} {metric} changed by {change} with a chance of 80 %")
 }
 
-/// A change in both directions: a factor that is found as a rise is found as a fall too.
+/// A change in both directions: a factor found as a rise is also found as a fall.
 fn either_way(scale: Scale, effect: f64) -> String {
     match scale {
         Scale::Log => {
@@ -352,7 +352,7 @@ fn checks(analysis: &Analysis) -> Section {
     section
 }
 
-/// How many units of both arms something happened to.
+/// The number of affected units in both arms.
 fn in_arms(loss: &Loss, arm: &ArmReport, analysis: &Analysis) -> String {
     let clusters = loss.clusters;
     let clusters = clusters.map(|n| format!("in {}, ", counted(n, "cluster")));
@@ -369,7 +369,7 @@ fn in_arms(loss: &Loss, arm: &ArmReport, analysis: &Analysis) -> String {
     )
 }
 
-/// The first of some names.
+/// The first few of the names.
 fn some(names: &[String]) -> String {
     const FEW: usize = 3;
     let few: Vec<&str> = names.iter().take(FEW).map(String::as_str).collect();
@@ -397,7 +397,7 @@ fn settings(analysis: &Analysis) -> String {
     }
 }
 
-/// One row for each arm and metric.
+/// One row per arm and metric.
 #[must_use]
 pub fn csv(analysis: &Analysis) -> String {
     let mut csv = Csv::new(&[

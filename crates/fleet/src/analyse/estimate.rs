@@ -1,4 +1,4 @@
-//! The stratified difference of two arms, with the units' own past taken out.
+//! The stratified difference of two arms, adjusted for the pre-period values of the units.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use hugewise_experiment::run::stats::student::Student;
 pub struct Sample {
     /// Index of the unit among all units.
     pub unit: Vec<usize>,
-    /// Whether the unit has the treated arm.
+    /// True if the unit has the treated arm.
     pub treated: Vec<bool>,
-    /// What is compared: the unit's mean, on the scale of the metric.
+    /// The compared value: the unit's mean, on the scale of the metric.
     pub value: Vec<f64>,
-    /// The same of the unit's own past, where it has one.
+    /// The unit's mean in the pre-period, if it has one.
     pub past: Vec<Option<f64>>,
     /// Index of the unit's stratum.
     pub stratum: Vec<usize>,
@@ -21,7 +21,7 @@ pub struct Sample {
     pub cluster: Vec<usize>,
 }
 
-/// A difference of two arms, treated less control.
+/// The difference of two arms, treated minus control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The difference, on the scale of the values.
@@ -30,27 +30,26 @@ pub struct Estimate {
     pub error: f64,
     /// Degrees of freedom after Satterthwaite.
     pub freedom: f64,
-    /// Slope of the values on the past; zero without one.
+    /// Slope of the values on the pre-period values; zero without any.
     pub slope: f64,
-    /// The variance by clusters over the variance that independent units would have.
+    /// The variance by clusters over the variance of independent units.
     pub design_effect: f64,
-    /// Treated and control units that are compared.
+    /// Treated and control units in the comparison.
     pub units: [usize; 2],
-    /// Units whose stratum has fewer than two clusters in one of the arms: nothing is compared
-    /// with them.
+    /// Units excluded from the comparison, because their stratum has fewer than two clusters in one of the arms.
     pub left_out: usize,
 }
 
-/// What of a sample no arm changes, worked out once for all draws.
+/// The parts of a sample that do not depend on the arms, computed once for all draws.
 #[derive(Debug)]
 pub(super) struct Ground {
-    /// Of each unit its stratum, counted from 0.
+    /// The stratum of each unit, numbered from 0.
     stratum: Vec<usize>,
-    /// Of each unit its cluster within its stratum, counted from 0 over all strata.
+    /// The cluster of each unit within its stratum, numbered from 0 over all strata.
     group: Vec<usize>,
-    /// Of each group its stratum.
+    /// The stratum of each group.
     stratum_of: Vec<usize>,
-    /// The past, where a unit without one has the mean of its stratum.
+    /// The pre-period values. A unit without one gets the mean of its stratum.
     past: Vec<f64>,
     strata: usize,
 }
@@ -64,7 +63,7 @@ struct Cell {
     value: f64,
     /// Sum of squares of the residuals.
     squares: f64,
-    /// The same of residuals that were added up by cluster.
+    /// Sum of squares of the residuals summed by cluster.
     by_cluster: f64,
 }
 
@@ -73,21 +72,20 @@ struct Cell {
 struct Stratum {
     /// Control first, then treated.
     cells: [Cell; 2],
-    /// Whether a cluster has both arms.
+    /// True if a cluster has both arms.
     is_mixed: bool,
-    /// Of the differences of both arms by cluster, each weighted as its arm is, the sum of squares.
+    /// Sum of squares of the differences of both arms by cluster, each weighted like its arm.
     mixed: f64,
 }
 
 impl Sample {
-    /// The estimate under the sample's own arms. `None` where no stratum has two clusters in
-    /// both arms.
+    /// Returns the estimate under the arms of the sample. `None` if no stratum has two clusters in both arms.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
         self.estimate_of(&self.treated, &self.ground())
     }
 
-    /// Mean of the values of untreated units. `None` without one.
+    /// The mean of the untreated units. `None` without any.
     #[must_use]
     pub(super) fn untreated(&self) -> Option<f64> {
         let values = self.value.iter().zip(&self.treated);
@@ -98,7 +96,7 @@ impl Sample {
         (!untreated.is_empty()).then(|| untreated.iter().sum::<f64>() / untreated.len() as f64)
     }
 
-    /// The same under other arms, as a randomisation test asks.
+    /// Returns the estimate under other arms, for a randomisation test.
     pub(super) fn estimate_of(&self, treated: &[bool], ground: &Ground) -> Option<Estimate> {
         let mut strata = self.strata(treated, ground);
         let slope = self.slope(treated, ground, &strata);
@@ -109,7 +107,7 @@ impl Sample {
         self.difference(&strata, slope)
     }
 
-    /// What no arm changes.
+    /// Computes the parts that do not depend on the arms.
     pub(super) fn ground(&self) -> Ground {
         let mut strata = BTreeMap::new();
         let stratum = counted(&mut strata, self.stratum.iter().copied());
@@ -129,8 +127,8 @@ impl Sample {
         }
     }
 
-    /// Units, clusters and means of each stratum. One in which an arm has fewer than two clusters
-    /// is empty: nothing is compared there.
+    /// Units, clusters and means of each stratum. A stratum in which an arm has fewer than two clusters is empty and
+    /// not compared.
     fn strata(&self, treated: &[bool], ground: &Ground) -> Vec<Stratum> {
         let mut strata = vec![Stratum::default(); ground.strata];
         let mut seen = vec![[false; 2]; ground.stratum_of.len()];
@@ -161,8 +159,8 @@ impl Sample {
         strata
     }
 
-    /// The past, where a unit without one has the mean of its stratum: it is older than any arm,
-    /// so that it is the same whatever the arms do.
+    /// The pre-period values. A unit without one gets the mean of its stratum. They precede every arm, so they are
+    /// equal under all arms.
     fn whole_past(&self) -> Vec<f64> {
         let mut sums: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (past, stratum) in self.past.iter().zip(&self.stratum) {
@@ -176,7 +174,7 @@ impl Sample {
         self.past.iter().zip(&self.stratum).map(of).collect()
     }
 
-    /// Slope of the values on the past within strata and arms.
+    /// Slope of the values on the pre-period values, within strata and arms.
     fn slope(&self, treated: &[bool], ground: &Ground, strata: &[Stratum]) -> f64 {
         let (mut both, mut alone) = (0.0, 0.0);
         for (unit, &treated) in treated.iter().enumerate() {
@@ -190,8 +188,8 @@ impl Sample {
         if alone > 0.0 { both / alone } else { 0.0 }
     }
 
-    /// Squares of what is left of a unit's value: by unit, and added up by cluster. A cluster that
-    /// has both arms keeps the sign of each, so that what it shares cancels.
+    /// Sums of squares of the residuals: by unit, and summed by cluster. A cluster with both arms keeps the sign of
+    /// each, so its common part cancels.
     fn add_residuals(&self, treated: &[bool], ground: &Ground, slope: f64, strata: &mut [Stratum]) {
         let mut sums = vec![[0.0; 2]; ground.stratum_of.len()];
         for (unit, &treated) in treated.iter().enumerate() {
@@ -237,15 +235,14 @@ impl Sample {
             units,
             left_out: self.value.len() - units[0] - units[1],
         };
-        // Arms without scatter of which one differs are the clearest effect there is; sums beyond all
-        // numbers are none.
+        // If both arms have no scatter and differ, the effect is known exactly. Overflowing sums give no estimate.
         let is_known = sum.effect.is_finite() && sum.variance.is_finite();
         let says = is_known && (sum.variance > 0.0 || sum.effect != 0.0);
         (total > 0.0 && says).then_some(estimate)
     }
 }
 
-/// Of each key its number, in the order of the keys.
+/// Numbers the keys, in ascending order.
 fn counted<K: Ord + Copy>(
     numbers: &mut BTreeMap<K, usize>,
     keys: impl Iterator<Item = K> + Clone,
@@ -258,7 +255,7 @@ fn counted<K: Ord + Copy>(
 }
 
 impl Cell {
-    /// What a residual of a cluster counts in the error of the arm's mean.
+    /// The weight of a cluster residual in the error of the arm's mean.
     fn scale(&self) -> f64 {
         let groups = self.clusters as f64;
         (groups / (groups - 1.0)).sqrt() / self.units
@@ -288,7 +285,7 @@ impl Stratum {
 struct Parts {
     effect: f64,
     variance: f64,
-    /// Squares of the parts of the variance over their degrees of freedom.
+    /// Sum of the squared variance parts over their degrees of freedom.
     squares: f64,
     independent: f64,
 }
@@ -324,8 +321,7 @@ impl Estimate {
     }
 }
 
-/// The interval of an effect with its error and degrees of freedom at level 1 − `alpha`, by
-/// Student's distribution.
+/// The interval of an effect at level 1 − `alpha` by Student's distribution, from its error and degrees of freedom.
 pub(super) fn interval([effect, error, freedom]: [f64; 3], alpha: f64) -> (f64, f64) {
     let radius = error * quantile(freedom, 1.0 - alpha / 2.0);
     (effect - radius, effect + radius)
@@ -413,7 +409,7 @@ mod tests {
         assert_eq!(sample(&rows(0.0)).estimate(), None);
     }
 
-    /// Copies of one unit in one cluster say nothing new.
+    /// Copies of one unit in one cluster add no information.
     #[test]
     fn copies_within_a_cluster_do_not_narrow_the_interval() {
         let once: Vec<_> = (0..12)

@@ -1,4 +1,4 @@
-//! What the past alone says of an experiment that is to come.
+//! Forecasts for a future experiment from pre-period values.
 
 use serde::Serialize;
 
@@ -6,23 +6,22 @@ use super::detectable_effect::before_the_slope;
 use super::estimate::{Estimate, Sample};
 use super::tally::{Tally, Time, Unit};
 
-/// What the smallest effect that is found rests on.
+/// The basis of the smallest detectable effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The units under their arms.
     Result,
-    /// One half of the past, which predicts the other: the experiment is to last half as long as
-    /// the whole past.
+    /// One half of the pre-period predicts the other. The experiment is assumed to last half as long as the pre-period.
     Halves,
-    /// The scatter of the past, which cannot say how well it predicts: too large a promise.
+    /// The scatter of the pre-period, which does not show how well it predicts. This forecast is too optimistic.
     Past,
-    /// Pairs of turns that the past would have had: the experiment is to last as the plan says.
+    /// Hypothetical pairs of turns in the pre-period. The experiment is assumed to last as planned.
     Turns,
 }
 
-/// The estimate of an experiment that is to come, from the past of the units that `side` gives an
-/// arm. `None` where no stratum has two clusters of both arms.
+/// Returns the estimate for a future experiment, from the pre-period values of the units that `side` assigns to an arm.
+/// `None` if no stratum has two clusters in both arms.
 pub(crate) fn foresee(
     tally: &Tally,
     metric: &str,
@@ -36,15 +35,15 @@ pub(crate) fn foresee(
     Some((before_the_slope(past), Basis::Past))
 }
 
-/// The estimate with the later half of the past as what is compared, and the earlier one as its past,
-/// made into that of an experiment that lasts half as long as the whole past, and has it all for its
-/// past. `None` where half of the units have not both, or a half has no logarithm.
+/// Compares the later half of the pre-period, adjusted for the earlier half. The result is scaled to an experiment half
+/// as long as the pre-period, adjusted for all of it. `None` if fewer than half of the units have both halves, or if a
+/// half has no logarithm.
 fn of_halves(sample: &Sample, values: [u64; 2]) -> Option<Estimate> {
     let both = sample.past.iter().flatten();
     let is_finite = both.clone().chain(&sample.value).all(|it| it.is_finite());
     let is_enough = 2 * both.count() >= sample.value.len();
     let estimate = sample.estimate().filter(|_| is_finite && is_enough)?;
-    // The two arms have not the same past, and the slope that takes the difference out is estimated.
+    // The pre-period values of the two arms differ, and the slope that removes the difference is estimated.
     let slope = 1.0 + 1.0 / estimate.freedom;
     let variance = slope * whole_past(estimate.slope, values);
     Some(Estimate {
@@ -53,10 +52,9 @@ fn of_halves(sample: &Sample, values: [u64; 2]) -> Option<Estimate> {
     })
 }
 
-/// The variance that is left by a whole past, over that which its earlier part leaves in the later
-/// one. Values are taken to be what is a unit's for ever, and noise that is independent among
-/// stretches; the slope on the earlier part is then its reliability, from which that of the whole
-/// follows (Spearman and Brown).
+/// The residual variance after adjustment for the whole pre-period, over that after adjustment for its earlier half.
+/// Assumes that a value is a constant of the unit plus noise that is independent between spans. The slope on the
+/// earlier half is then its reliability, which gives the reliability of the whole (Spearman and Brown).
 fn whole_past(slope: f64, [early, late]: [u64; 2]) -> f64 {
     let (early, late) = (early as f64, late as f64);
     let lasting = slope.clamp(0.0, 1.0);

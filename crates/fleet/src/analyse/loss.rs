@@ -1,26 +1,25 @@
-//! Units to which something happened: an arm must keep its units.
+//! Lost units: an arm must keep its units.
 
 use serde::Serialize;
 use statrs::function::factorial::ln_binomial;
 
-/// Below this p-value the arms have not the units that the plan gave them.
+/// Below this p-value the units of an arm do not match the plan.
 pub const ALARM: f64 = 0.001;
 
-/// Units of two arms, and how many of them something happened to.
+/// Units of two arms, and the number of affected ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
-    /// What happened, in words that follow "units".
+    /// The event, in words that follow "units".
     pub what: &'static str,
-    /// Treated units that it happened to, and all of them.
+    /// Affected treated units, and all treated units.
     pub treated: [u64; 2],
-    /// The same of the control.
+    /// Affected control units, and all control units.
     pub control: [u64; 2],
-    /// p-value of chance alone: Fisher's exact test, or other draws of the arms where clusters are
-    /// drawn.
+    /// p-value of the difference by chance: Fisher's exact test, or re-randomisation if clusters are randomised.
     pub p: f64,
-    /// Clusters that it happened in, of both arms; `None` where units are drawn alone.
+    /// Affected clusters of both arms; `None` if single units are randomised.
     pub clusters: Option<u64>,
-    /// Names of the units that it happened to.
+    /// Names of the affected units.
     pub names: Vec<String>,
 }
 
@@ -38,13 +37,13 @@ impl Loss {
         }
     }
 
-    /// Names the units.
+    /// Adds the names of the units.
     #[must_use]
     pub fn of(self, names: Vec<String>) -> Self {
         Self { names, ..self }
     }
 
-    /// The same where clusters are drawn, with the p-value of such draws.
+    /// Replaces the p-value by that of re-randomised clusters.
     #[must_use]
     pub fn by_clusters(self, clusters: u64, p: f64) -> Self {
         Self {
@@ -54,14 +53,14 @@ impl Loss {
         }
     }
 
-    /// Whether chance does not explain it.
+    /// Returns true if chance does not explain the difference.
     #[must_use]
     pub fn is_alarm(&self) -> bool {
         self.p < ALARM
     }
 }
 
-/// Fisher's exact test, two-sided: all tables that are at most as likely.
+/// Two-sided Fisher's exact test: the sum over all tables that are at most as likely.
 fn fisher(treated: [u64; 2], control: [u64; 2]) -> f64 {
     let ([lost, all], [lost_control, all_control]) = (treated, control);
     let drawn = lost + lost_control;

@@ -1,4 +1,4 @@
-//! The analysis of a fleet experiment: what the rows say of each arm against the control.
+//! The analysis of a fleet experiment: each arm against the control.
 
 pub mod analysis;
 mod covered;

@@ -1,4 +1,4 @@
-//! The analysis as a page, with the changes of each arm as a picture.
+//! The analysis as an HTML page, with a figure of the changes of each arm.
 
 use super::analysis::{Analysis, ArmReport, MetricReport, Word};
 use super::document::{document, interval, shown, word};
@@ -8,7 +8,7 @@ use hugewise_text::grid::{Align, Grid};
 use hugewise_text::page::{Page, to_page};
 use hugewise_text::svg::{Anchor, ChangeAxis, Fill, PlotArea, Shape, Svg, WIDTH, fitted};
 
-/// Height of a row, and the room of names and of answers beside the field.
+/// The height of a row, and the widths reserved for names and answers next to the chart.
 const ROW: f64 = 22.0;
 const LEFT: f64 = 260.0;
 const RIGHT: f64 = WIDTH - 110.0;
@@ -30,9 +30,9 @@ pub fn page(analysis: &Analysis) -> String {
     })
 }
 
-/// The metrics of an arm whose change is a share, with their intervals. `None` without any.
+/// The metrics of an arm whose change is a share, with their intervals. `None` if there are none.
 fn figure(analysis: &Analysis, at: usize, arm: &ArmReport) -> Option<Figure> {
-    let title = format!("What {} changes against {}", arm.arm, analysis.control);
+    let title = format!("Changes by {} against {}", arm.arm, analysis.control);
     let drawn: Vec<Drawn> = arm.metrics.iter().filter_map(Drawn::of).collect();
     Some(Figure {
         id: format!("arm-{at}"),

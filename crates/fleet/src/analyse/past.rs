@@ -1,19 +1,19 @@
-//! The past of units in a few stretches of time, so that one half of it can predict the other.
+//! Pre-period values of units in a few time spans, so that one half can predict the other.
 
 use crate::Sums;
 
-/// A past has at most so many stretches, whatever its length: memory must not grow with rows.
+/// The maximum number of spans, whatever the length of the pre-period. Memory must not grow with rows.
 const MOST: u64 = 8;
 
-/// Which times the stretches of all units have: each is `1 << shift` seconds long.
+/// The time spans of all units: each is `1 << shift` seconds long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stretches {
     shift: u32,
-    /// The first moment and the last at which a period began.
+    /// The first and the last start of a period.
     ends: Option<(i64, i64)>,
 }
 
-/// One metric in the past of one unit.
+/// One metric in the pre-period of one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Past {
     shift: u32,
@@ -21,18 +21,18 @@ pub(super) struct Past {
 }
 
 impl Stretches {
-    /// Makes room for a period that begins at `start`.
+    /// Extends the spans to a period that begins at `start`.
     pub(super) fn widen(&mut self, start: i64) {
         let (first, last) = self.ends.unwrap_or((start, start));
         let (first, last) = (first.min(start), last.max(start));
         let shifts = self.shift..i64::BITS;
         let fits = |shift: &u32| (last >> shift).abs_diff(first >> shift) < MOST;
-        // All times are within two stretches of the longest kind.
+        // All times are within two spans of the longest kind.
         self.shift = shifts.into_iter().find(fits).unwrap_or(i64::BITS - 1);
         self.ends = Some((first, last));
     }
 
-    /// Whether a stretch is more than half over when half of the past is: the earlier half.
+    /// Returns true if a span belongs to the earlier half, because more than half of it is before the middle.
     fn is_early(self, stretch: i64) -> bool {
         let (first, last) = self.ends.unwrap_or_default();
         i128::from(stretch) * 2 <= i128::from(first >> self.shift) + i128::from(last >> self.shift)
@@ -40,7 +40,7 @@ impl Stretches {
 }
 
 impl Past {
-    /// Adds a period for which `stretches` has room.
+    /// Adds a period that is within `stretches`.
     pub(super) fn add(&mut self, stretches: Stretches, start: i64, sums: &Sums) {
         if self.shift < stretches.shift {
             for (stretch, sums) in std::mem::take(&mut self.parts) {
@@ -58,7 +58,7 @@ impl Past {
         }
     }
 
-    /// The earlier and the later half of the past of all units, as far as this one has them.
+    /// The values of this unit in the earlier and the later half of the common pre-period.
     pub(super) fn halves(&self, stretches: Stretches) -> [Sums; 2] {
         let mut halves = [Sums::default(); 2];
         for (stretch, sums) in &self.parts {

@@ -1,22 +1,22 @@
-//! Whether the rows are those of the plan: each unit must have the arm that the plan gives it.
+//! Checks the rows against the plan: each unit must have its planned arm.
 
 use super::tally::Tally;
 use crate::assign::{arm_name, rules};
 use crate::plan::{Moment, Plan};
 
-/// A unit whose rows have another arm than the plan gives it.
+/// A unit whose rows have an arm that differs from the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// Its name.
+    /// The name.
     pub unit: String,
     /// The arm of its first row.
     pub arm: String,
-    /// The arm that the plan gives it then.
+    /// Its planned arm at that time.
     pub planned: String,
 }
 
-/// All units whose arm is not that of the plan. Whether a unit takes part is not asked: stages grow
-/// while rows are written.
+/// Returns all units whose arm differs from the plan. Enrolment is not checked, because stages grow while rows are
+/// written.
 #[must_use]
 pub fn misplaced(tally: &Tally, plan: &Plan) -> Vec<Misplaced> {
     let units = tally.units.iter().filter_map(|unit| {

@@ -1,4 +1,4 @@
-//! One arm against the control: each metric, the units that were lost, and what spilled over.
+//! One arm against the control: each metric, lost units, and spill-over.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use hugewise_experiment::run::stats::holm;
 
 const SPILL_OVER_SEED: u64 = 0x7370_696c;
 
-/// One arm under a question.
+/// One arm, with the question.
 pub(super) struct Asked<'a> {
     pub(super) tally: &'a Tally,
     pub(super) question: &'a Question,
@@ -48,7 +48,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether a unit has the treated arm of the two.
+    /// The side of a unit: true for the treated arm, false for the control, `None` for any other.
     fn side(&self, unit: &Unit) -> Option<bool> {
         match unit.arm.as_str() {
             arm if arm == self.arm => Some(true),
@@ -97,13 +97,13 @@ impl Asked<'_> {
         report
     }
 
-    /// What the past says of all pairs of turns that the plan has.
+    /// The forecast from pre-period values for all planned pairs of turns.
     fn foresee_turns(&self, metric: &str) -> Option<Expected> {
         let plan = self.question.plan.as_ref()?;
         switchback::foresee(self.tally, metric, plan.turns()?.pairs(plan.until))
     }
 
-    /// The units of the control arm: those in clusters with treated units against those without.
+    /// Compares units of the control arm: those in clusters with treated units against the others.
     fn spill_over(&self) -> Vec<MetricReport> {
         let side = |unit: &Unit| {
             let is_control = unit.arm == self.question.control;
@@ -153,7 +153,7 @@ impl Asked<'_> {
         losses
     }
 
-    /// Units to which something happened, by arm. A unit that never began was not lost.
+    /// Affected units by arm. A unit that never began is not lost.
     fn loss(&self, what: &'static str, happened: impl Fn(usize, &Unit) -> bool) -> Loss {
         let mut counts = [[0; 2]; 2];
         let mut lost = vec![false; self.tally.units.len()];
@@ -178,14 +178,14 @@ impl Asked<'_> {
         }
     }
 
-    /// The units of `lost` by name.
+    /// The names of the affected units.
     fn names(&self, lost: &[bool]) -> Vec<String> {
         let units = self.tally.units.iter().zip(lost);
         let own = units.filter(|(_, lost)| **lost);
         own.map(|(unit, _)| unit.name.clone()).collect()
     }
 
-    /// How many clusters have a unit of `lost`.
+    /// The number of clusters with affected units.
     fn clusters(&self, lost: &[bool]) -> u64 {
         let units = self.tally.units.iter().zip(lost);
         let own = units.filter(|(_, lost)| **lost);
@@ -193,8 +193,8 @@ impl Asked<'_> {
         clusters.len() as u64
     }
 
-    /// Units under their arms in which the kernel killed a process for want of memory: a single kill
-    /// is no effect that can be proved, and no matter of chance to its host either.
+    /// Units under their arms in which the kernel OOM-killed a process. A single kill does not prove an effect, and is
+    /// not random for its host either.
     fn kills(&self) -> Option<Loss> {
         let means = self.tally.metrics.get(OOM_KILLS)?;
         Some(self.loss("had OOM kills", |at, _| {
@@ -202,7 +202,7 @@ impl Asked<'_> {
         }))
     }
 
-    /// Whether each unit ends by itself: starts of a process, and hosts that an agent visits once.
+    /// Returns true if every unit ends normally: starts of a process, and hosts that an agent visits once.
     fn units_end(&self) -> bool {
         let plan = self.question.plan.as_ref();
         let are_starts = plan.is_some_and(|plan| plan.unit == UnitKind::Start);
@@ -233,8 +233,8 @@ impl Asked<'_> {
     }
 }
 
-/// One-sided p-value of no harm. Without scatter Student's is zero for any number of units, so that the
-/// draws are asked.
+/// One-sided p-value of no harm. Without scatter, Student's p-value is zero for any number of units, so the draws
+/// decide.
 fn harm_p(estimate: &Estimate, drawn: Option<f64>) -> Option<f64> {
     match estimate.error > 0.0 {
         true => Some(estimate.p_increase()),
@@ -244,7 +244,7 @@ fn harm_p(estimate: &Estimate, drawn: Option<f64>) -> Option<f64> {
 }
 
 impl MetricReport {
-    /// Takes an estimate in, and its p-value by redrawn arms.
+    /// Adds an estimate, and its p-value by re-randomisation.
     fn take(&mut self, estimate: &Estimate, p: Option<f64>, level: f64) {
         self.size([estimate.effect, estimate.error, estimate.freedom], level);
         self.p = p;
@@ -264,12 +264,12 @@ impl MetricReport {
         self.carry_over = carried.map(|(effect, p)| (self.scale.change(effect), p));
     }
 
-    /// Takes in the mean under the control, which logarithms do not need.
+    /// Adds the mean under the control, which the logarithmic scale does not need.
     fn compare_with(&mut self, base: Option<f64>) {
         self.base = base.filter(|_| self.scale != Scale::Log);
     }
 
-    /// Takes in what an experiment that is expected would find.
+    /// Adds the forecast for an expected experiment.
     fn promise(&mut self, expected: Option<(Expected, Basis)>, bar: Bar) {
         if let Some((expected, basis)) = expected
             && let Some(effect) = detectable(expected, bar)

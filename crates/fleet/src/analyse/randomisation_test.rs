@@ -1,34 +1,33 @@
-//! Randomisation tests: the arms are drawn again by the rule that drew them.
+//! Randomisation tests: the arms are redrawn by the rule that assigned them.
 
 use std::collections::BTreeMap;
 
 use super::estimate::Sample;
 
-/// The fewest draws of a randomisation test, and the most.
+/// The minimum and the maximum number of draws of a randomisation test.
 const DRAWS: [u32; 2] = [999, 99_999];
 
-/// So many draws that reach what happened are enough: the p-value is known, and large.
+/// This many draws that reach the observed value are enough: the p-value is known, and large.
 const ENOUGH: u32 = 50;
 
-/// The draws that a claim at `level` needs among `family` claims: the least p-value is half of what
-/// the correction for their number lets pass.
+/// The draws needed for a claim at `level` among `family` claims. The smallest p-value is half of the corrected level.
 #[must_use]
 pub fn draws(level: f64, family: usize) -> u32 {
     let needed = 2.0 * family.max(1) as f64 / level;
     (needed.ceil() as u32).clamp(DRAWS[0], DRAWS[1])
 }
 
-/// The rule that gave units their arms.
+/// The rule that assigned the arms.
 pub trait Lot {
-    /// Makes ready to draw for a sample.
+    /// Prepares the draws for a sample.
     fn over<'a>(&'a self, sample: &'a Sample) -> Draws<'a>;
 }
 
-/// Whether each unit of a sample is treated in a draw. One number gives one draw, always the same.
+/// Treatment of each unit of a sample, by draw number. The same number always gives the same draw.
 pub type Draws<'a> = Box<dyn Fn(u32) -> Vec<bool> + 'a>;
 
-/// The rule where no plan is at hand: the arms of a stratum are shuffled among its clusters, or
-/// among the units of a cluster where it has both arms.
+/// The rule without a plan. The arms of a stratum are shuffled among its clusters, or among the units of a cluster if
+/// it has both arms.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuffle {
     /// Seed of the draws.
@@ -49,8 +48,8 @@ impl Lot for Shuffle {
     }
 }
 
-/// Units that are shuffled together, as groups that keep one arm: by stratum whole clusters, by
-/// cluster single units where a cluster has both arms.
+/// Groups of units that are shuffled together and keep one arm: whole clusters by stratum, or single units by cluster
+/// if a cluster has both arms.
 fn rooms(sample: &Sample) -> BTreeMap<(usize, Option<usize>), Vec<Vec<usize>>> {
     let mut clusters: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for unit in 0..sample.value.len() {
@@ -89,9 +88,9 @@ fn shuffle(drawn: &mut [bool], groups: &[Vec<usize>], random: &mut fastrand::Rng
     }
 }
 
-/// p-value of no effect on any unit: how often another draw gives as large a ratio of effect and
-/// error, the draw that happened among them (Phipson and Smyth). Where it is not small, drawing
-/// ends before `draws` (Besag and Clifford). `None` without an estimate.
+/// p-value of no effect on any unit. It is the share of draws with at least as large a ratio of effect and error,
+/// including the observed draw (Phipson and Smyth). If it is not small, drawing ends before `draws` (Besag and
+/// Clifford). `None` without an estimate.
 #[must_use]
 pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64> {
     let own = sample.estimate()?;
@@ -100,7 +99,7 @@ pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64
     let mut reached = 0;
     for number in 1..=draws {
         let other = sample.estimate_of(&draw(number), &ground);
-        // A draw that leaves an arm empty could not have been compared: it counts against.
+        // A draw with an empty arm cannot be compared. It counts against the effect.
         let reaches = other.is_none_or(|other| (other.effect / other.error).abs() >= size);
         reached += u32::from(reaches);
         if reached == ENOUGH {
@@ -110,7 +109,7 @@ pub fn randomisation_p(sample: &Sample, lot: &dyn Lot, draws: u32) -> Option<f64
     Some(f64::from(reached + 1) / f64::from(draws + 1))
 }
 
-/// p-value of a mean of zero of differences whose signs were each drawn by a coin.
+/// p-value of a zero mean of differences with random signs.
 #[must_use]
 pub fn sign_p(differences: &[f64], draws: u32, seed: u64) -> f64 {
     let own = differences.iter().sum::<f64>().abs() * (1.0 - 1e-9);
@@ -179,7 +178,7 @@ mod tests {
             }
             let p = randomisation_p(&none, &Shuffle { seed: 1 }, 199).expect("two arms");
             assert!(p > 0.05, "{p}");
-            // It ends early, with the share that it has seen.
+            // It ends early, with the share seen so far.
             let sooner = randomisation_p(&none, &Shuffle { seed: 1 }, 99_999).expect("two arms");
             assert!((sooner - p).abs() < 0.2, "{sooner} is not {p}");
         }

@@ -1,4 +1,4 @@
-//! The rule of the plan as a lot: each draw is another salt, by which every unit gets its arm anew.
+//! Re-randomisation by the rule of the plan: each draw is another salt, which gives every unit a new arm.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use crate::plan::{Moment, Plan};
 #[derive(Debug)]
 pub struct Redrawn<'a> {
     drawer: Rc<Drawer<'a>>,
-    /// Index of the arm among those that are drawn together.
+    /// Index of the arm among those drawn together.
     arm: usize,
 }
 
-/// Salts that are tried until a unit has one of the two arms that are compared.
+/// Salts tried until a unit has one of the two compared arms.
 const SALTS: u32 = 64;
-/// So many draws are kept for the next metric; few metrics need more.
+/// Draws kept for the next metric; few metrics need more.
 const KEPT: usize = 999;
 
-/// Of one draw, by arm and unit, whether the unit has that arm and not the control's.
+/// The sides of one draw, by arm and unit: true for that arm, false for the control.
 type Sides = Vec<Vec<bool>>;
 
 #[derive(Debug)]
@@ -37,11 +37,11 @@ struct Drawer<'a> {
 }
 
 impl<'a> Redrawn<'a> {
-    /// Draws for each of `treated` against `control`, in that order; `units` as in the tally, under
-    /// a plan's rules at the moment `now`. Who is enrolled stays as it is.
+    /// Returns the draws for each of `treated` against `control`, in that order. `units` are those of the tally, and
+    /// the rules of the plan are those at `now`. Enrolment does not change.
     ///
-    /// A hash is the dear part, so that all arms are drawn together: one walk over the salts says
-    /// of each arm whether it comes before the control.
+    /// Hashes are the expensive part, so all arms are drawn together. One pass over the salts shows for each arm
+    /// whether it comes before the control.
     #[must_use]
     pub fn of_plan(
         plan: &'a Plan,
@@ -83,7 +83,7 @@ impl Drawer<'_> {
         all
     }
 
-    /// Whether the unit is treated, where each arm is compared with the control alone.
+    /// The side of the unit for each arm: true if treated. Each arm is compared only with the control.
     fn sides(&self, unit: &Unit, number: u32, salts: u32, plans: &mut Vec<Plan>) -> Vec<bool> {
         let mut sides: Vec<Option<bool>> = vec![None; self.treated.len()];
         for salt in 0..salts {
@@ -151,7 +151,7 @@ mod tests {
         tally.units
     }
 
-    /// The words of the method, one unit and one arm at a time.
+    /// A literal implementation of the method, for one unit and one arm at a time.
     fn side(plan: &Plan, unit: &Unit, treated: &str, number: u32) -> bool {
         for salt in 0..SALTS {
             let salted = Plan {

@@ -1,29 +1,29 @@
-//! What metrics are compared on.
+//! The scale on which metrics are compared.
 
 use serde::Serialize;
 use strum::IntoStaticStr;
 
 use crate::Sums;
 
-/// What metrics are compared on.
+/// The scale on which a metric is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Scale {
     /// Logarithms: an effect is a factor.
     Log,
-    /// As it is, where a mean is zero: an effect is a difference.
+    /// Unchanged, if a mean is zero: an effect is a difference.
     Plain,
-    /// As it is, of a share from 0 to 1: an effect is a difference, of which 0.01 is one percentage
-    /// point. The factor of a share that is nearly zero says little.
+    /// Unchanged, for a share from 0 to 1: an effect is a difference, and 0.01 is one percentage point. The factor of a
+    /// share near zero is not meaningful.
     Share,
 }
 
-/// What the name of a share ends with, as Prometheus has it.
+/// The suffix of the name of a share, as in Prometheus.
 const SHARE: &str = "_ratio";
 
 impl Scale {
-    /// That of a metric, of which these are all means that are compared.
+    /// Chooses the scale of a metric from its name and all compared means.
     pub(super) fn of_metric(name: &str, mut means: impl Iterator<Item = Sums>) -> Self {
         if name.ends_with(SHARE) {
             return Self::Share;
@@ -43,7 +43,7 @@ impl Scale {
         })
     }
 
-    /// A difference on this scale as readers see it: of logarithms the change as a share.
+    /// Converts a difference on this scale for readers: a difference of logarithms becomes a share.
     #[must_use]
     pub fn change(self, difference: f64) -> f64 {
         match self {

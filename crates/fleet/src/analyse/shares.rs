@@ -1,5 +1,5 @@
-//! Units by arm against the rule that drew them, and what became of them: the arms of all units are
-//! drawn again, whole clusters where those were drawn.
+//! Tests the number of units by arm against the rule of assignment, and the losses. The arms of all units are redrawn,
+//! as whole clusters if those were randomised.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use super::tally::Unit;
 use crate::assign::{Draw, Rules, digits, rules};
 use crate::plan::{Moment, Plan};
 
-/// Draws at most: the least p-value is far below what forbids an answer.
+/// The maximum number of draws. The smallest p-value is far below the alarm level.
 const DRAWS: u32 = 9_999;
-/// So many draws that reach what happened are enough: the p-value is known, and large.
+/// This many draws that reach the observed value are enough: the p-value is known, and large.
 const ENOUGH: u32 = 50;
 const SEED: u64 = 0x7368_6172;
 
-/// The units, and the rule that gave them their arms.
+/// The units, and the rule that assigned their arms.
 #[derive(Debug)]
 pub struct Shares {
     arms: Vec<String>,
-    /// What the rule gives each arm, of a sum of any size.
+    /// The weight of each arm under the rule; the sum is arbitrary.
     weights: Vec<f64>,
-    /// Index of the arm of each unit; none where the rule does not know it.
+    /// The index of the arm of each unit; `None` if the rule does not contain it.
     own: Vec<Option<usize>>,
     clusters: Vec<Vec<usize>>,
     rule: Rule,
@@ -27,11 +27,11 @@ pub struct Shares {
 
 #[derive(Debug)]
 enum Rule {
-    /// Arms have even chances, and a cluster has one arm.
+    /// Arms have equal chances, and a cluster has one arm.
     Clusters,
-    /// Arms have even chances, and each unit its own.
+    /// Arms have equal chances, and units are independent.
     Units,
-    /// A plan's, among units that take part.
+    /// The rule of a plan, among enrolled units.
     Planned(Rules),
 }
 
@@ -50,7 +50,7 @@ impl Shares {
         }
     }
 
-    /// Where no plan is at hand: even chances, for whole clusters unless one has several arms.
+    /// The rule without a plan: equal chances, for whole clusters unless a cluster has several arms.
     #[must_use]
     pub fn even(units: &[Unit]) -> Self {
         let mut arms: Vec<String> = units.iter().map(|unit| unit.arm.clone()).collect();
@@ -71,7 +71,7 @@ impl Shares {
         }
     }
 
-    /// Whether units of a cluster share what was drawn, so that they are not so many draws.
+    /// Returns true if units of a cluster share a draw, so they are not independent.
     #[must_use]
     pub fn draws_clusters(&self) -> bool {
         let is_shared = match &self.rule {
@@ -82,16 +82,16 @@ impl Shares {
         is_shared && self.clusters.iter().any(|units| units.len() > 1)
     }
 
-    /// p-value of the numbers of units: how often another draw lies as far from what the rule gives
-    /// (Pearson's distance). `None` with fewer than two arms.
+    /// p-value of the numbers of units: the share of draws with at least the same distance from the rule (Pearson's
+    /// distance). `None` with fewer than two arms.
     #[must_use]
     pub fn p(&self) -> Option<f64> {
         let distance = |arms: &[Option<usize>]| Some(self.distance(arms));
         (self.arms.len() > 1).then(|| self.p_of(distance))
     }
 
-    /// p-value of what happened to units: how often another draw gives two arms shares of such units
-    /// that differ as much. `None` where an arm has no unit.
+    /// p-value of an event: the share of draws in which the affected shares of two arms differ at least as much. `None`
+    /// if an arm has no unit.
     #[must_use]
     pub fn loss_p(&self, happened: &[bool], arms: [&str; 2]) -> Option<f64> {
         let index = |name| self.arms.iter().position(|arm| arm == name);
@@ -110,7 +110,7 @@ impl Shares {
         Some(self.p_of(apart))
     }
 
-    /// How often another draw gives as much, the draw that happened among them (Phipson and Smyth).
+    /// The share of draws that reach the observed value, including the observed draw (Phipson and Smyth).
     fn p_of(&self, size: impl Fn(&[Option<usize>]) -> Option<f64>) -> f64 {
         let own = size(&self.own).unwrap_or(0.0) * (1.0 - 1e-9);
         let mut drawn = self.own.clone();
@@ -118,7 +118,7 @@ impl Shares {
         let mut reached = 0;
         for number in 1..=DRAWS {
             self.draw(&mut random, &mut drawn);
-            // A draw that leaves an arm empty could not have been compared: it counts against.
+            // A draw with an empty arm cannot be compared. It counts against the effect.
             reached += u32::from(size(&drawn).is_none_or(|other| other >= own));
             if reached == ENOUGH {
                 return f64::from(ENOUGH) / f64::from(number);
@@ -127,7 +127,7 @@ impl Shares {
         f64::from(reached + 1) / f64::from(DRAWS + 1)
     }
 
-    /// Every fleet has draws of its own, always the same.
+    /// A seed derived from the fleet, so a fleet always has the same draws.
     fn seed(&self) -> u64 {
         let arms = self.own.iter().map(|arm| arm.map_or(0, |at| at as u64 + 1));
         // FNV-1a.
@@ -172,7 +172,7 @@ impl Shares {
     }
 }
 
-/// What a plan gives each arm.
+/// The weights of the arms in a plan.
 fn weights(plan: &Plan) -> Vec<f64> {
     if plan.saturation.is_empty() {
         return plan.arms.iter().map(|arm| arm.weight).collect();

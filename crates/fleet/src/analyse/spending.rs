@@ -1,22 +1,22 @@
 //! How the error of an experiment is spent over its looks.
 //!
-//! Each stage is a look, and spends as much of the error as it adds to the units (Kim and DeMets,
-//! Biometrika 74, 1987, with exponent 1). Parts are added and not combined by the correlation of the
-//! looks: that holds for p-values by draws and after Holm too, whatever the units do between the
-//! looks, and costs the last of three looks at 1, 10 and 50 % four levels in a hundred.
+//! Each stage is a look, and spends a part of the error in proportion to its added units (Kim and DeMets, Biometrika
+//! 74, 1987, with exponent 1). The parts are summed, without using the correlation of the looks. This also holds for
+//! p-values by draws and after Holm, whatever the units do between the looks. The cost is 4 % of the level of the last
+//! of three looks at 1, 10 and 50 %.
 
 use crate::plan::Plan;
 use hugewise_experiment::run::stats::ALPHA;
 
-/// What each look may spend.
+/// The error of each look.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spending {
-    /// Of each look its part of the error; they add up to 1.
+    /// The part of each look; the sum is 1.
     parts: Vec<f64>,
 }
 
 impl Spending {
-    /// So many looks, of which nothing is known: equal parts.
+    /// Equal parts for this many looks, if the looks are unknown.
     #[must_use]
     pub fn equal(looks: u32) -> Self {
         let looks = looks.max(1);
@@ -25,7 +25,7 @@ impl Spending {
         }
     }
 
-    /// A look after each stage of a plan, by the units that it adds.
+    /// A look after each stage of a plan, weighted by the added units.
     #[must_use]
     pub fn of_plan(plan: &Plan) -> Self {
         let shares: Vec<f64> = plan.stages.iter().map(|stage| stage.share).collect();
@@ -41,21 +41,21 @@ impl Spending {
         }
     }
 
-    /// Number of looks.
+    /// The number of looks.
     #[must_use]
     pub fn looks(&self) -> u32 {
         u32::try_from(self.parts.len()).unwrap_or(u32::MAX)
     }
 
-    /// The error that the look after a stage may make, from 0; beyond the last none is left.
+    /// The error of the look after a stage, counted from 0; zero beyond the last stage.
     #[must_use]
     pub fn level(&self, stage: u32) -> f64 {
         let part = self.parts.get(stage as usize);
         ALPHA * part.copied().unwrap_or(0.0)
     }
 
-    /// The error of a look for a guardrail: the same at each, because one that waits for the last
-    /// stage guards nothing.
+    /// The error of each look for a guardrail. It is equal for all looks, because a guardrail must be able to stop
+    /// early stages.
     #[must_use]
     pub fn harm_level(&self) -> f64 {
         ALPHA / f64::from(self.looks())

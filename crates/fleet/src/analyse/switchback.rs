@@ -9,23 +9,23 @@ use super::randomisation_test::sign_p;
 use super::scale::Scale;
 use super::tally::{Tally, Turn};
 
-/// What the pairs say.
+/// The result of the pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pairs {
-    /// Mean difference of the two turns, treated less control, on the scale of the metric.
+    /// Mean difference of the two turns, treated minus control, on the scale of the metric.
     pub effect: f64,
     /// Mean of the control's turns, on the scale of the metric.
     pub base: f64,
-    /// Its standard error: the order of each pair was drawn alone.
+    /// Its standard error; the order of each pair was drawn independently.
     pub error: f64,
     /// Complete pairs.
     pub pairs: usize,
-    /// p-value of no effect, from coins that were thrown again.
+    /// p-value of no effect, by redrawing the order of each pair.
     pub p: f64,
-    /// How far the first period of a turn still lies towards the turn before it, less the rest of
-    /// the turn; below zero where what was before carries over.
+    /// Carry-over: how far the first period of a turn deviates from the rest towards the previous turn. Below zero if
+    /// the previous arm still has an effect.
     pub carry_over: Option<f64>,
-    /// p-value of no carry-over, of this metric alone.
+    /// p-value of no carry-over, for this metric only.
     pub carry_over_p: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ pub fn pairs(
             };
             differences.push(sign * (one - other));
             base += if sign > 0.0 { other } else { one };
-            // Within a pair only the second turn is sure to follow the other arm.
+            // Within a pair, only the second turn certainly follows the other arm.
             carried.extend(lag(second, scale).map(|lag| -sign * lag));
         }
     }
@@ -71,17 +71,17 @@ pub fn pairs(
     })
 }
 
-/// The turns of which a pair is complete.
+/// The turns that belong to complete pairs.
 fn in_pairs<T>(turns: &BTreeMap<i64, T>) -> impl Iterator<Item = (&T, &T)> {
     let firsts = turns.iter().filter(|(number, _)| number.rem_euclid(2) == 0);
     firsts.filter_map(|(number, first)| Some((first, turns.get(&(number + 1))?)))
 }
 
-/// What the past says of an experiment in which each unit that has a past has `pairs` pairs of turns.
-/// `None` with fewer than two pairs of the past.
+/// The forecast from pre-period values, for an experiment with `pairs` pairs of turns per unit. `None` with fewer than
+/// two pairs in the pre-period.
 ///
-/// A coin gives each difference its sign, so that the mean of the squares is the variance, also where
-/// all units drift alike.
+/// A coin gives each difference its sign, so the mean of the squares is the variance, even if all units drift in the
+/// same way.
 #[must_use]
 pub fn foresee(tally: &Tally, metric: &str, pairs: u64) -> Option<Expected> {
     let scale = tally.scale(metric);
@@ -104,15 +104,15 @@ pub fn foresee(tally: &Tally, metric: &str, pairs: u64) -> Option<Expected> {
     })
 }
 
-/// So many outcomes of the coins must lie within the level of a claim: with fewer the p-value moves in
-/// steps that Student's distribution does not know.
+/// The minimum number of coin outcomes within the level of a claim. With fewer, the p-value moves in steps that
+/// Student's distribution does not model.
 const FEWEST: f64 = 4.0;
 
-/// Whether an experiment has enough pairs for a promise.
+/// Returns true if an experiment has enough pairs for a forecast.
 #[must_use]
 pub fn has_enough_pairs(expected: &Expected, bar: Bar) -> bool {
     let level = bar.level / bar.family.max(1) as f64;
-    // One coin gives both signs of the whole: two outcomes that are equally far from zero.
+    // One coin determines the sign of all, so two outcomes are equally far from zero.
     level * expected.freedom.exp2() >= FEWEST
 }
 
@@ -134,7 +134,7 @@ impl Pairs {
         self.pairs as f64 - 1.0
     }
 
-    /// What they say of another such experiment.
+    /// The expectation for another experiment of the same kind.
     pub(super) fn again(&self) -> Option<Expected> {
         (self.error > 0.0).then(|| Expected {
             error: self.error,

@@ -1,4 +1,4 @@
-//! Rows added up by unit, so that memory grows with units and metrics and not with rows.
+//! Rows summed by unit, so that memory grows with units and metrics and not with rows.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,30 +11,30 @@ use crate::assign::OUTSIDE;
 use crate::plan::{Moment, Turns};
 use crate::{Ending, Phase, Proof, Row, Sums};
 
-/// A unit, as its rows show it.
+/// A unit, as seen in its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its arm in its earliest row under an arm; where there is none, in its past.
+    /// Its arm in its earliest row under an arm; if there is none, in the pre-period.
     pub arm: String,
-    /// Whether it was ever under an arm.
+    /// True if it was ever under an arm.
     pub began: bool,
-    /// Whether its rows name several arms.
+    /// True if its rows name several arms.
     pub crossed: bool,
-    /// Index of its cluster and of its stratum.
+    /// Index of its cluster.
     pub cluster: usize,
     /// Index of its stratum.
     pub stratum: usize,
     /// Treated share of its cluster.
     pub saturation: Option<f64>,
-    /// How its periods ended, each once.
+    /// How its periods ended, without duplicates.
     pub endings: Vec<Ending>,
-    /// End of its last period, seconds since 1970.
+    /// End of its last period, in seconds since 1970.
     pub last: f64,
-    /// Length of its longest period, seconds.
+    /// Length of its longest period, in seconds.
     pub period: f64,
-    /// Number of its periods.
+    /// The number of its periods.
     pub periods: u64,
     first: i64,
     covered: Covered,
@@ -48,7 +48,7 @@ pub(super) struct Means {
     past: Past,
     covered: Covered,
     pub(super) turns: BTreeMap<i64, Turn>,
-    /// The past by the turns that the plan would have had then, without their washout.
+    /// The pre-period by hypothetical turns of the plan, without their washout.
     pub(super) past_turns: BTreeMap<i64, Sums>,
 }
 
@@ -57,32 +57,32 @@ pub(super) struct Means {
 pub(super) struct Turn {
     pub(super) arm: String,
     start: i64,
-    /// Of its first period that is compared.
+    /// The sums of its first compared period.
     pub(super) first: Sums,
-    /// Of the others.
+    /// The sums of the other periods.
     pub(super) rest: Sums,
 }
 
 /// All rows of one experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// The experiment; the first row gives it.
+    /// The experiment, from the first row.
     pub experiment: String,
-    /// Digests of its plan's texts.
+    /// Digests of its plan texts.
     pub plans: BTreeSet<String>,
-    /// In the order of their first rows.
+    /// The units, in the order of their first rows.
     pub units: Vec<Unit>,
-    /// Rows that were added.
+    /// The number of added rows.
     pub rows: u64,
-    /// Those of them about a time of a unit that had been counted already: they count once.
+    /// Duplicate rows: the time of the unit was already counted.
     pub repeated: u64,
-    /// Rows of units that had no arm.
+    /// Rows of units without an arm.
     pub outside: u64,
-    /// Periods under an arm by what their proof says: proved, missed, unknown.
+    /// Periods under an arm by their proof: proved, missed, unknown.
     pub proofs: [u64; 3],
-    /// Of the periods under an arm that know their exposure, the sum and the number.
+    /// Sum and number of the known exposures, over the periods under an arm.
     pub exposure: (f64, u64),
-    /// The last stage that a row names.
+    /// The highest stage named in a row.
     pub stage: u32,
     pub(super) metrics: BTreeMap<String, BTreeMap<usize, Means>>,
     turns: Option<Turns>,
@@ -95,16 +95,16 @@ pub struct Tally {
 /// Why a row cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// Two experiments.
+    /// The row belongs to another experiment.
     #[error("the rows are of two experiments, {0} and {1}; give the folder of one: experiment={0}")]
     OtherExperiment(String, String),
-    /// A number that no agent writes.
+    /// A value that no agent writes.
     #[error("the {0} of a row of {1} is not a finite number, or below zero")]
     NoNumber(&'static str, String),
 }
 
 impl Turn {
-    /// Of the whole turn.
+    /// The sums of the whole turn.
     pub(super) fn all(&self) -> Sums {
         let mut all = self.first;
         all.merge(&self.rest);
@@ -122,7 +122,7 @@ impl Turn {
 }
 
 impl Tally {
-    /// Nothing yet; of arms that take turns, these.
+    /// An empty tally; `turns` if arms take turns.
     #[must_use]
     pub fn new(turns: Option<Turns>) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Tally {
     /// Adds a row.
     ///
     /// # Errors
-    /// It is of another experiment, or has no number where one must be.
+    /// Fails if it belongs to another experiment, or if a required number is missing.
     pub fn add(&mut self, row: &Row) -> Result<(), RowError> {
         self.check(row)?;
         self.rows += 1;
@@ -181,7 +181,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Takes in whether the settings of a period were in force, which all its rows say.
+    /// Adds the proof and the exposure of a period, which all its rows repeat.
     fn add_proof(&mut self, row: &Row) {
         if let Some(exposure) = row.exposure {
             self.exposure = (self.exposure.0 + exposure, self.exposure.1 + 1);
@@ -254,7 +254,7 @@ impl Tally {
         index(&mut self.names, &row.unit)
     }
 
-    /// Names of the arms that units have.
+    /// Names of the arms of the units.
     #[must_use]
     pub fn arms(&self) -> Vec<String> {
         let names: BTreeSet<&String> = self.units.iter().map(|unit| &unit.arm).collect();
@@ -272,21 +272,21 @@ impl Tally {
         [self.clusters.len(), self.strata.len()]
     }
 
-    /// End of the last period of any unit, seconds since 1970.
+    /// End of the last period of any unit, in seconds since 1970.
     #[must_use]
     pub fn end(&self) -> f64 {
         let ends = self.units.iter().map(|unit| unit.last);
         ends.fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The scale of a metric: logarithms unless it is a share, or a mean that is compared has none.
+    /// The scale of a metric: logarithms, unless it is a share or a compared mean has no logarithm.
     #[must_use]
     pub fn scale(&self, metric: &str) -> Scale {
         let units = self.metrics.get(metric).into_iter().flatten();
         Scale::of_metric(metric, units.flat_map(|(_, means)| means.compared()))
     }
 
-    /// Values in the earlier and the later half of the past, all units together.
+    /// The number of values in the earlier and the later half of the pre-period, over all units.
     pub(crate) fn halves(&self, metric: &str) -> [u64; 2] {
         let mut all = [0, 0];
         for means in self
@@ -301,7 +301,7 @@ impl Tally {
         all
     }
 
-    /// The units that `arm_of` gives an arm, true where it is the treated one.
+    /// The units that `arm_of` assigns to an arm; true means treated.
     pub(crate) fn sample(
         &self,
         metric: &str,
@@ -334,34 +334,34 @@ impl Tally {
 }
 
 impl Unit {
-    /// Whether it writes no more, while others went on until `end`, for longer than three of its
-    /// periods and any of its pauses. A unit whose agent was stopped did not vanish.
+    /// Returns true if the unit stopped reporting while others continued until `end`, for longer than three of its
+    /// periods and than any of its gaps. A unit with a stopped agent has not vanished.
     #[must_use]
     pub fn has_vanished(&self, end: f64) -> bool {
         let silence = self.covered.longest_gap() + 3.0 * self.period;
         !self.endings.contains(&Ending::Stopped) && self.last + silence < end
     }
 
-    /// Start of the row that gave it its arm, seconds since 1970.
+    /// Start of the row that gave it its arm, in seconds since 1970.
     #[must_use]
     pub fn first(&self) -> i64 {
         self.first
     }
 }
 
-/// Which periods are compared.
+/// The compared periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// Those under the arms, with the past taken out.
+    /// Periods under the arms, adjusted for the pre-period.
     During,
-    /// The past alone, as a forecast.
+    /// Only the pre-period, as a forecast.
     Before,
-    /// The later half of the past, with the earlier half taken out.
+    /// The later half of the pre-period, adjusted for the earlier half.
     Halves,
 }
 
 impl Means {
-    /// All of which a mean is compared.
+    /// All sums with a compared mean.
     fn compared(&self) -> impl Iterator<Item = Sums> {
         let turns = self.turns.values();
         let turns = turns.flat_map(|turn| [turn.first, turn.rest]);

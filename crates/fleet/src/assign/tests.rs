@@ -19,7 +19,7 @@ fn arms(plan: &Plan, now: Moment) -> Vec<Assignment> {
     units().map(|unit| assign(plan, &unit, now)).collect()
 }
 
-/// Whether a count of n units lies within five standard deviations of its share.
+/// Returns true if a count of n units is within five standard deviations of its share.
 fn is_share(count: usize, n: usize, share: f64) -> bool {
     let (count, n) = (count as f64, n as f64);
     (count - n * share).abs() <= 5.0 * (n * share * (1.0 - share)).sqrt() + 1e-9

@@ -1,20 +1,20 @@
-//! What the HTTP API of Prometheus answers, as values.
+//! Responses of the Prometheus HTTP API, as values.
 
 use serde::Deserialize;
 
-/// One series of an answer, as far as rows need it.
+/// One series of a response, as far as rows need it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Series {
     /// Its labels.
     #[serde(rename = "metric")]
     pub labels: Labels,
-    /// Its values, in the order of their times.
+    /// Its values, in chronological order.
     #[serde(rename = "values")]
     pub points: Vec<Point>,
 }
 
-/// The labels that a recorded series has.
+/// The labels of a recorded series.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(default)]
 pub struct Labels {
@@ -31,7 +31,7 @@ pub struct Labels {
 pub struct Point {
     /// Seconds since 1970.
     pub at: f64,
-    /// The value, which may be no number.
+    /// The value, which can be NaN.
     pub value: f64,
 }
 
@@ -43,13 +43,13 @@ impl<'de> Deserialize<'de> for Point {
     }
 }
 
-/// Why an answer cannot be used.
+/// Why a response cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// It is no answer of this API.
+    /// Not a response of this API.
     #[error("this is no answer of a Prometheus: {0}")]
     Form(#[from] serde_json::Error),
-    /// The server says what is wrong.
+    /// The server reports an error.
     #[error("{0}")]
     Server(String),
 }
@@ -67,18 +67,18 @@ struct Matrix {
     result: Vec<Series>,
 }
 
-/// The series of an answer of `query_range`.
+/// The series in a response of `query_range`.
 ///
 /// # Errors
-/// It is none, or the server reports an error.
+/// Fails if it is not such a response, or if the server reports an error.
 pub fn range(bytes: &[u8]) -> Result<Vec<Series>, AnswerError> {
     data::<Matrix>(bytes).map(|matrix| matrix.result)
 }
 
-/// The values of a label, of an answer of `label/NAME/values`.
+/// The values of a label, from a response of `label/NAME/values`.
 ///
 /// # Errors
-/// It is none, or the server reports an error.
+/// Fails if it is not such a response, or if the server reports an error.
 pub fn names(bytes: &[u8]) -> Result<Vec<String>, AnswerError> {
     data(bytes)
 }

@@ -1,7 +1,7 @@
-//! Rows from Prometheus: what a recording rule made of scraped data, added up by period.
+//! Rows from Prometheus: series that a recording rule derived from scraped data, summarised by period.
 //!
-//! The rule ([`SERIES`]) has already joined each value with the arm of its host. A period's count,
-//! mean and scatter are three questions to the server, so that single values stay there.
+//! The rule ([`SERIES`]) has already joined each value with the arm of its host. Three queries return the count, mean
+//! and scatter of a period, so the single values stay on the server.
 
 pub mod answer;
 mod rows;
@@ -12,25 +12,25 @@ pub use rows::Gathered;
 use super::plan::{Moment, Plan};
 use super::schedule::next_change;
 
-/// The series that is read. Its labels are `experiment`, `unit`, `stratum`, `arm` and `metric`.
+/// The series to read. Its labels are `experiment`, `unit`, `stratum`, `arm` and `metric`.
 pub const SERIES: &str = "hugewise_fleet:value";
 
-/// Periods of one question. With ten thousand units its three answers have three million values.
+/// Periods per query. With ten thousand units the three responses have three million values.
 pub const MOST_PERIODS: usize = 100;
 
-/// Periods that follow each other, one question each.
+/// Consecutive periods that are queried together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Begin of the first.
+    /// Start of the first period.
     pub first: Moment,
     /// Number of periods, at least 1.
     pub periods: i64,
-    /// Length of each, seconds.
+    /// Length of each, in seconds.
     pub seconds: i64,
 }
 
 impl Stretch {
-    /// The end of the first and of the last period: a value at a moment is about the time before.
+    /// The ends of the first and the last period. A value at a point in time covers the time before it.
     #[must_use]
     pub fn ends(&self) -> [Moment; 2] {
         let end = |periods| Moment(self.first.0 + periods * self.seconds);
@@ -38,7 +38,7 @@ impl Stretch {
     }
 }
 
-/// How long each period is, in whole seconds as Prometheus counts them.
+/// The length of a period, in whole seconds as in Prometheus.
 #[must_use]
 pub fn seconds(plan: &Plan) -> i64 {
     i64::try_from(plan.period.as_secs())
@@ -46,8 +46,8 @@ pub fn seconds(plan: &Plan) -> i64 {
         .max(1)
 }
 
-/// The whole periods from `from` to the end of the plan or `now`, in stretches. No period goes
-/// beyond a moment at which the plan changes: what is left before it is no whole period.
+/// The whole periods from `from` to the end of the plan or `now`, in batches. No period spans a change of the plan; the
+/// incomplete rest before a change is omitted.
 #[must_use]
 pub fn stretches(plan: &Plan, from: Moment, now: Moment) -> Vec<Stretch> {
     let (seconds, end) = (seconds(plan), now.min(plan.until));
@@ -68,19 +68,19 @@ pub fn stretches(plan: &Plan, from: Moment, now: Moment) -> Vec<Stretch> {
     all
 }
 
-/// What is asked of each period.
+/// A statistic to query for each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Number of values.
     Count,
     /// Their mean.
     Mean,
-    /// Their variance, by their number.
+    /// Their variance, divided by their number.
     Variance,
 }
 
 impl Statistic {
-    /// All of them, in the order of [`Gathered`].
+    /// All statistics, in the order of [`Gathered`].
     pub const ALL: [Self; 3] = [Self::Count, Self::Mean, Self::Variance];
 
     fn function(self) -> &'static str {
@@ -91,7 +91,7 @@ impl Statistic {
         }
     }
 
-    /// The question in PromQL. Names of plans have no character that it would have to escape.
+    /// The query in PromQL. Plan names contain no character that needs escaping.
     #[must_use]
     pub fn query(self, plan: &Plan, metric: &str) -> String {
         let (function, seconds) = (self.function(), seconds(plan));
@@ -107,7 +107,7 @@ pub fn selector(plan: &Plan) -> String {
     matching(plan, "")
 }
 
-/// The series of a plan that have these labels too.
+/// The series of a plan that also have these labels.
 fn matching(plan: &Plan, labels: &str) -> String {
     format!("{SERIES}{{experiment=\"{}\"{labels}}}", plan.name)
 }

@@ -1,4 +1,4 @@
-//! The three answers about the periods of one metric, as rows.
+//! The three responses about the periods of one metric, as rows.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Takes the answer to one of the questions in.
+    /// Adds the response to one of the queries.
     pub fn add(&mut self, statistic: Statistic, series: Vec<Series>) {
         for one in series {
             for point in &one.points {
@@ -27,11 +27,11 @@ impl Gathered {
         }
     }
 
-    /// The rows. Where a unit has no arm by the plan, or another than its values say, because it
-    /// was stopped or had an older plan, its row says `outside`.
+    /// Returns the rows. The row of a unit says `outside` if the plan gives it no arm, or a different arm than its
+    /// values. That happens if it was stopped or had an older plan.
     ///
     /// # Errors
-    /// A series does not say its unit: its rule is not the one that belongs to it.
+    /// Fails if a series has no unit label, because its recording rule is wrong.
     pub fn rows(
         self,
         plan: &Plan,
@@ -70,7 +70,7 @@ impl Gathered {
     }
 }
 
-/// What the plan says of a unit at a moment.
+/// The planned state of a unit at a point in time.
 struct Place {
     arm: String,
     stage: u32,
@@ -95,7 +95,7 @@ impl Place {
     }
 }
 
-/// `None` where a value is no number, as of a quantile without requests.
+/// Returns `None` if a value is NaN, such as a quantile without requests.
 fn sums(values: [Option<f64>; 3]) -> Option<Sums> {
     let [n, mean, variance] = values;
     let (n, mean, variance) = (n?, mean?, variance?);

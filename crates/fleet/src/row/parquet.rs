@@ -1,4 +1,4 @@
-//! Rows as a file of Parquet: a column for each field, of which a histogram is JSON as text.
+//! Rows as a Parquet file: a column for each field, with a histogram as JSON text.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use super::{Ending, Phase, Proof, Row, Sums};
 use hugewise_base::parquet::{self, Error, Part, Reader, Source};
 use hugewise_base::table::{Cell, Column, Kind, Table};
 
-/// In the order in which [`cells`] and [`Cells::fill`] go through them.
+/// The columns, in the order in which [`cells`] and [`Cells::fill`] visit them.
 const COLUMNS: [Column; 19] = [
     ("experiment", Kind::Text),
     ("plan", Kind::Text),
@@ -29,10 +29,10 @@ const COLUMNS: [Column; 19] = [
     ("histogram", Kind::Text),
 ];
 
-/// The file of some rows.
+/// Writes rows to a file.
 ///
 /// # Errors
-/// The program was built without Parquet, or the library has failed.
+/// Fails if the program was built without Parquet, or if the library fails.
 pub fn file(rows: &[Row]) -> Result<Vec<u8>, Error> {
     let mut table = Table::new(&COLUMNS);
     for row in rows {
@@ -66,7 +66,7 @@ fn cells(row: &Row) -> [Cell; 19] {
     ]
 }
 
-/// The rows of a file one after the other; memory does not grow with the file.
+/// Reads the rows of a file one after the other; memory does not grow with the file.
 #[derive(Debug)]
 pub struct Rows<S: Source> {
     reader: Reader<S>,
@@ -77,11 +77,11 @@ pub struct Rows<S: Source> {
 }
 
 impl<S: Source + 'static> Rows<S> {
-    /// Opens a file. `experiment` is whose it is where the file does not say: programs that write
-    /// folders `experiment=NAME` leave that column out.
+    /// Opens a file. `experiment` is used if the file does not have that column: programs that write to directories
+    /// `experiment=NAME` omit it.
     ///
     /// # Errors
-    /// It is no file of Parquet, or a column is of another kind.
+    /// Fails if it is not a Parquet file, or if a column has another type.
     pub fn open(source: S, experiment: &str) -> Result<Self, Error> {
         Ok(Self {
             reader: Reader::open(source, &COLUMNS)?,
@@ -95,7 +95,7 @@ impl<S: Source + 'static> Rows<S> {
     /// The next row; `None` at the end.
     ///
     /// # Errors
-    /// The file is broken, or the row lacks a value or has one that no row has.
+    /// Fails if the file is corrupt, or if the row lacks a value or has an invalid one.
     #[expect(
         clippy::should_implement_trait,
         reason = "each row takes the place of the one before"
@@ -126,7 +126,7 @@ impl<S: Source + 'static> Rows<S> {
 }
 
 impl Row {
-    /// What a file's row is read into.
+    /// An empty row to read into.
     fn nothing() -> Self {
         let text = String::new;
         Self {
@@ -191,7 +191,7 @@ impl<'a> Cells<'a> {
         Ok(())
     }
 
-    /// Goes one to the right.
+    /// Moves to the next column.
     fn step(&mut self) -> usize {
         self.column += 1;
         self.column - 1
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(read(file(&rows).unwrap(), "").unwrap(), rows);
     }
 
-    /// Such files are what other programs write into folders `experiment=NAME`.
+    /// Other programs write such files to directories `experiment=NAME`.
     #[test]
     fn a_file_may_leave_the_experiment_to_its_folder() {
         let rows = Fleet::quiet().rows(1);

@@ -1,4 +1,4 @@
-//! Fleets that do not exist: rows with a known effect, to see how often the analysis errs.
+//! Simulated fleets: rows with a known effect, to measure the error rates of the analysis.
 
 use std::f64::consts::TAU;
 
@@ -9,48 +9,48 @@ use super::{Ending, Phase, Proof, Row, Sums};
 pub const ARMS: [&str; 2] = ["control", "treated"];
 const PERIOD: f64 = 300.0;
 
-/// A fleet and what is done to it. Scatter and effects are on the logarithm.
+/// A fleet and its treatment. Scatter and effects are on the logarithmic scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fleet {
-    /// Hosts, which are the clusters.
+    /// The number of hosts; each is a cluster.
     pub hosts: usize,
-    /// Units of each host.
+    /// The number of units per host.
     pub units: usize,
-    /// Strata, which hosts belong to in turn.
+    /// The number of strata, which hosts are assigned to in rotation.
     pub strata: usize,
-    /// Who gets the treated arm.
+    /// The assignment of the treated arm.
     pub rule: SimulatedAssignment,
-    /// Standard deviation of what the units of a host share, for ever.
+    /// Standard deviation of the permanent part that the units of a host share.
     pub host: f64,
-    /// Standard deviation of what a unit has of its own, for ever.
+    /// Standard deviation of the permanent part of a unit.
     pub unit: f64,
-    /// Standard deviation of what a unit has in one phase only.
+    /// Standard deviation of the part of a unit that is constant within one phase.
     pub phase: f64,
-    /// Standard deviation of what a unit has in one period only.
+    /// Standard deviation of the part of a unit in a single period.
     pub period: f64,
-    /// Periods before and during the arms.
+    /// The number of periods before and during the arms.
     pub periods: [i64; 2],
     /// Effect on treated units.
     pub effect: f64,
-    /// Effect on all units of a host, times its treated share.
+    /// Effect on all units of a host, multiplied by its treated share.
     pub spill_over: f64,
-    /// Chance that a treated unit ends in the middle.
+    /// Probability that a treated unit ends in the middle.
     pub lost: f64,
 }
 
-/// Who is treated.
+/// The assignment of the treated arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedAssignment {
-    /// Each host whole, with even chances.
+    /// Whole hosts, with equal chances.
     Hosts,
-    /// Each unit, with even chances.
+    /// Single units, with equal chances.
     Units,
-    /// Each unit, with the saturation that its host drew: none, half, or all.
+    /// Single units, with the saturation drawn for their host: none, half, or all.
     Saturation,
 }
 
 impl Fleet {
-    /// Hosts of two units whose past tells most of their future, without any effect.
+    /// Hosts of two units whose pre-period predicts most of their values, without any effect.
     #[must_use]
     pub fn quiet() -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Fleet {
         }
     }
 
-    /// The rows. One seed gives one fleet.
+    /// Returns the rows. The same seed gives the same fleet.
     #[must_use]
     pub fn rows(&self, seed: u64) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -77,8 +77,8 @@ impl Fleet {
         rows
     }
 
-    /// Gives the rows one by one. Of two fleets that differ in the number of hosts, the smaller one
-    /// is the beginning of the other.
+    /// Passes the rows one by one. For two fleets that differ only in the number of hosts, the smaller one is a prefix
+    /// of the larger one.
     pub fn each_row(&self, seed: u64, mut take: impl FnMut(&Row)) {
         let mut random = fastrand::Rng::with_seed(seed);
         for host in 0..self.hosts {
@@ -106,7 +106,7 @@ impl Fleet {
         }
     }
 
-    /// The start, the phase and the mean, a logarithm, of each period of a unit.
+    /// The start, the phase and the log mean of each period of a unit.
     fn periods(
         &self,
         random: &mut fastrand::Rng,
@@ -126,7 +126,7 @@ impl Fleet {
                 true => (Phase::Before, before),
                 false => (Phase::During, during),
             };
-            // Fleets without such noise draw nothing for it: their seeds give what they gave.
+            // Fleets without this noise draw nothing for it, so their seeds keep their results.
             let own = match self.period > 0.0 {
                 true => self.period * normal(random),
                 false => 0.0,

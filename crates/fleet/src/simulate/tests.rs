@@ -1,4 +1,4 @@
-//! How often the analysis errs, on fleets whose truth is known. Seeds are fixed.
+//! Error rates of the analysis, on fleets with a known truth. Seeds are fixed.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ mod shares;
 mod stages;
 mod turns;
 
-/// Fleets of the tests whose figures docs/calibration has.
+/// The number of fleets in the tests whose figures are in docs/calibration.
 const MANY: u32 = 10_000;
 
 fn tally(fleet: &Fleet, seed: u64) -> Tally {
@@ -27,7 +27,7 @@ fn tally(fleet: &Fleet, seed: u64) -> Tally {
     tally
 }
 
-/// What each seed gives, on all processors.
+/// The result for each seed, on all processors.
 fn each<T: Send>(seeds: Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let all: Vec<u64> = seeds.collect();
@@ -42,7 +42,7 @@ fn each<T: Send>(seeds: Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// The share of seeds of which something holds.
+/// The share of seeds for which a condition holds.
 fn share(seeds: Range<u64>, holds: impl Fn(u64) -> bool + Sync) -> f64 {
     let held = each(seeds, holds);
     held.iter().filter(|it| **it).count() as f64 / held.len() as f64
@@ -52,8 +52,8 @@ fn sample(fleet: &Fleet, seed: u64, time: Time) -> Sample {
     tally(fleet, seed).sample(LATENCY, time, |unit: &Unit| Some(unit.arm == ARMS[1]))
 }
 
-/// As the analysis claims: an interval without zero and a rare draw. The draws are only made
-/// where the interval allows a claim.
+/// A claim as in the analysis: an interval without zero, and a rare draw. The draws are made only if the interval
+/// allows a claim.
 fn claims(sample: &Sample, seed: u64) -> bool {
     claims_at(sample, seed, ALPHA, 199)
 }
@@ -66,7 +66,7 @@ fn claims_at(sample: &Sample, seed: u64, level: f64, draws: u32) -> bool {
     estimate.p() <= level && drawn().is_some_and(|p| p <= level)
 }
 
-/// Three standard errors of a share that is `share`, among so many.
+/// Three standard errors of a share, for this sample size.
 fn room(share: f64, of: f64) -> f64 {
     3.0 * (share * (1.0 - share) / of).sqrt()
 }
@@ -85,7 +85,7 @@ fn analysis(tally: &Tally) -> Analysis {
     )
 }
 
-/// Fleets of a share that is tested.
+/// The number of fleets for a tested share.
 const FLEETS: u32 = 500;
 
 fn false_claims(fleet: &Fleet, of: u32) -> f64 {
@@ -214,8 +214,8 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// How often a fleet finds the effect that its own past promises to be found in 80 of 100, as one of so
-/// many claims. Without memory of the past the forecast rests on the same scatter as the result.
+/// How often a fleet finds the effect that its pre-period promises for 80 of 100 experiments, as one of several claims.
+/// Without permanent parts, the forecast and the result have the same scatter.
 fn as_forecast(hosts: usize, family: usize, seeds: Range<u64>) -> f64 {
     let bar = Bar {
         level: ALPHA,
@@ -231,7 +231,7 @@ fn as_forecast(hosts: usize, family: usize, seeds: Range<u64>) -> f64 {
         ..Fleet::quiet()
     };
     let found = each(seeds, |seed| {
-        // A small fleet may have no stratum with both arms.
+        // A small fleet can have no stratum with both arms.
         let past = sample(&fleet, seed, Time::Before).estimate()?;
         let effect = detectable(&before_the_slope(past), bar)?;
         let sample = sample(&Fleet { effect, ..fleet }, seed, Time::During);
@@ -245,8 +245,8 @@ fn share_of(found: Vec<Option<bool>>) -> f64 {
     found.iter().filter(|it| **it).count() as f64 / found.len() as f64
 }
 
-/// Fleets of single hosts whose units differ for ever by `unit`, and by 5 % from period to period,
-/// with a past of six periods and an experiment of three.
+/// Fleets of single hosts with a permanent scatter of `unit`, and 5 % from period to period. The pre-period has six
+/// periods, and the experiment has three.
 fn with_a_past(hosts: usize, unit: f64) -> Fleet {
     Fleet {
         host: 0.0,
@@ -261,7 +261,7 @@ fn with_a_past(hosts: usize, unit: f64) -> Fleet {
     }
 }
 
-/// How often such a fleet finds the effect that one half of its past promises.
+/// How often such a fleet finds the effect that one half of its pre-period promises.
 fn as_one_half_predicts(fleet: &Fleet, seeds: Range<u64>) -> f64 {
     let bar = Bar {
         level: ALPHA,
@@ -317,7 +317,7 @@ fn the_effect_that_the_past_promises_is_found_as_often_as_it_says() {
     }
 }
 
-/// Rows of a share that is zero in most periods, as waiting for memory is.
+/// Rows of a share that is zero in most periods, like waiting for memory.
 fn shares_of(fleet: &Fleet, seed: u64) -> Tally {
     let mut tally = Tally::new(None);
     fleet.each_row(seed, |row| {
@@ -342,7 +342,7 @@ fn claimed_of_shares(fleet: &Fleet, of: u32) -> f64 {
     })
 }
 
-/// Fleets of hosts that scatter from period to period, so that a share is zero here and there.
+/// Fleets of hosts that scatter from period to period, so that a share is occasionally zero.
 fn waiting(rule: SimulatedAssignment, effect: f64) -> Fleet {
     Fleet {
         rule,
@@ -378,7 +378,7 @@ fn ten_thousand_fleets_of_shares() {
     }
 }
 
-/// An interval of nearly no width is none of no difference unless the share itself is large.
+/// A very narrow interval does not show no difference unless the share itself is large.
 #[test]
 fn no_difference_in_a_share_is_one_of_its_mean() {
     for (share, word) in [(0.5, Word::NoDifference), (0.005, Word::Worse)] {
@@ -427,7 +427,7 @@ fn spill_over_is_found_where_it_is_and_not_elsewhere() {
     assert!(none <= 0.3, "{none}");
 }
 
-/// Hosts of which a fifth of the time is saved, and a share of the treated ones vanishes.
+/// Hosts with a saving of 20 % of the time, and a share of the treated ones vanishes.
 fn lossy(lost: f64) -> Fleet {
     Fleet {
         hosts: 200,
@@ -438,7 +438,7 @@ fn lossy(lost: f64) -> Fleet {
     }
 }
 
-/// How often an arm gets no answer because it did not keep its units.
+/// How often an arm gets no answer because it lost units.
 fn refused(lost: f64, of: u32) -> f64 {
     share(0..of.into(), |seed| {
         let analysis = analysis(&tally(&lossy(lost), seed));

@@ -51,7 +51,7 @@ fn a_planted_effect_is_the_first_line_and_fits_the_page() {
     command.args(["fleet", "analyse", "--html"]).arg(&page);
     command.arg(&rows).assert().success();
     let page = fs::read_to_string(page).expect("a page");
-    assert!(page.contains("What treated changes against control"));
+    assert!(page.contains("Changes by treated against control"));
     let text = analyse("text");
     assert!(
         text.starts_with("treated helps: it changes p99_seconds by \u{2212}"),

@@ -74,7 +74,7 @@ fn a_profile_of_tuned_that_sets_another_mode_is_found() {
         "usr/lib/tuned/profiles/mssql/tuned.conf",
         "[main]\ninclude=throughput-performance\n[vm]\ntransparent_hugepages=always\n",
     );
-    let told = "Have the active profile of tuned";
+    let told = "Set the current mode";
     machine
         .advise(&case, &["-v"])
         .success()

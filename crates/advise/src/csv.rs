@@ -4,7 +4,7 @@ use super::advice::Advice;
 use hugewise_text::csv::Csv;
 
 impl Advice {
-    /// One row a program and rule.
+    /// One row per program and rule.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&[

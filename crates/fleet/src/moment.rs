@@ -1,4 +1,4 @@
-//! Moments of a plan: RFC 3339 or seconds since 1970.
+//! Points in time of a plan: RFC 3339 or seconds since 1970.
 
 use serde::{Deserialize, Deserializer};
 

@@ -52,7 +52,8 @@ impl Ruling {
         }
     }
 
-    /// The result on this machine, if it is undecided whether the rule applies. Other rules have the result below their row.
+    /// The result on this machine, if it is undecided whether the rule applies. Other rules have the result below their
+    /// row.
     fn trial_here(&self) -> String {
         let measured = self.measured.as_ref();
         match measured.filter(|_| self.standing == Standing::Unknown) {

@@ -1,4 +1,4 @@
-//! Effects that glibc's tunables have here, and effects that they lack.
+//! Effects of glibc's tunables on this machine, and expected effects that they do not have.
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};
@@ -15,8 +15,8 @@ fn tunable<'a>(examination: &'a Examination, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value)
 }
 
-/// Up to 2.42 mode 1 acts only where `enabled` says madvise (sysdeps/unix/sysv/linux/
-/// malloc-hugepages.c, `__malloc_thp_mode`).
+/// Up to 2.42 mode 1 acts only if `enabled` is madvise (sysdeps/unix/sysv/linux/malloc-hugepages.c,
+/// `__malloc_thp_mode`).
 pub(super) fn hugetlb_ignored(examination: &Examination) -> Option<Remark> {
     let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "1")?;
     let thp = thp(examination).filter(|thp| thp.enabled != "madvise")?;

@@ -7,9 +7,9 @@ use hugewise_base::units::bytes_text;
 
 /// The kind of a fault.
 ///
-/// After the fault the kernel reports the size of the page that maps the address and, to privileged users, whether it is
-/// a zero page. The mapping shows the owner of the memory. Earlier faults show whether there was a page before. No source
-/// distinguishes reads from writes.
+/// After the fault the kernel reports the size of the page that maps the address and, to privileged users, whether it
+/// is a zero page. The mapping shows the owner of the memory. Earlier faults show whether there was a page before. No
+/// source distinguishes reads from writes.
 #[derive(
     Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr,
 )]

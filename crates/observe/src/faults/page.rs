@@ -10,8 +10,7 @@ use hugewise_text::page::{Page, to_page};
 use hugewise_text::wrap::plain;
 
 impl FaultSummary {
-    /// Draws the page: `folded` are its call chains, weighed as `weigh` says; `source` is the
-    /// recording.
+    /// Renders the page: `folded` are its call chains, weighted by `weigh`; `source` is the recording.
     #[must_use]
     pub fn page(&self, folded: &BTreeMap<String, u64>, weigh: Weigh, source: &[u8]) -> String {
         let mut document = self.document();

@@ -1,4 +1,4 @@
-//! Programs whose events the kernel took away.
+//! Programs whose events the kernel disabled.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 
-/// Programs of one name that ceased to be watched at their exec.
+/// Programs of one name whose events stopped at their exec.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Unwatched {
@@ -18,10 +18,9 @@ pub struct Unwatched {
 
 /// Finds processes that lose their events.
 ///
-/// The kernel takes a process's events away when it executes a program with more rights than its
-/// caller, or one that its caller may not read (`begin_new_exec`, fs/exec.c). The events announce
-/// an end then, before the first mapping of the new program. A program that really ends has
-/// mapped itself before.
+/// The kernel disables a process's events when it executes a program with more privileges than its caller, or one that
+/// its caller must not read (`begin_new_exec`, fs/exec.c). The events then announce an end before the first mapping of
+/// the new program. A program that really ends has mapped itself before.
 #[derive(Debug, Default)]
 pub(super) struct Withdrawals {
     /// Programs without an event since their exec, by process.

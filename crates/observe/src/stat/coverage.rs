@@ -1,4 +1,4 @@
-//! The part of a command's work that its counters saw.
+//! The part of a command's work seen by its counters.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use hugewise_base::missing::Missing;
 
 use super::{Count, Tally};
 
-/// Less processor time proves nothing: the counters begin at the exec.
+/// Less CPU time is not conclusive, because the counters begin at the exec.
 const ENOUGH_NS: u64 = 20_000_000;
-/// The least part of the processor time for which counters that missed no program are on.
+/// The minimum share of CPU time for which counters are enabled if they missed no program.
 const LEAST: f64 = 0.5;
 
-/// Replaces counts of a command by the reason why they are none if its counters were on for less
-/// than half of its processor time. The kernel takes events away at the exec of a program with
-/// more rights than its caller, or one that its caller may not read.
+/// Replaces the counts of a command by a reason if its counters were enabled for less than half of its CPU time. The
+/// kernel disables events at the exec of a program with more privileges than its caller, or one that its caller must
+/// not read.
 pub fn check_coverage(counts: &mut [Count], cpu_ns: u64) {
     let mut enabled: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
     for count in counts.iter() {
         if let Tally::Counted { enabled_ns, .. } = count.tally {
-            // The events of a group are on together, the groups one after the other.
+            // The events of a group count at the same time, and the groups one after the other.
             enabled
                 .entry(&count.pmu)
                 .or_default()

@@ -1,4 +1,4 @@
-//! For spreadsheets: one row per interval and value.
+//! CSV for spreadsheets: one row per interval and value.
 
 use super::{Header, Interval, Tally};
 use hugewise_experiment::run::trial::Reading;
@@ -19,7 +19,7 @@ const COLUMNS: [&str; 12] = [
     "missing",
 ];
 
-/// The first row.
+/// The header row.
 #[must_use]
 pub fn csv_heading() -> String {
     Csv::new(&COLUMNS).into_text()
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn every_row_has_as_many_fields_as_the_first() {
         let text = csv_heading() + &csv_rows(&header(), &interval(0));
-        // No field of this sample holds a comma.
+        // No field of this sample contains a comma.
         let fields: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(fields.len() > 30);
         assert!(fields.iter().all(|&count| count == fields[0]), "{text}");

@@ -1,4 +1,4 @@
-//! Units by arm: how often fleets that a rule drew are taken for others.
+//! Units by arm: how often fleets drawn by a rule are mistaken for others.
 
 use super::{Fleet, MANY, SimulatedAssignment, each, percent, room, tally};
 use crate::Row;
@@ -16,10 +16,10 @@ const UNEVEN: &str = "[[arm]]\nname = 'control'\npolicy = 'as-is'\nweight = 8\n\
     [[arm]]\nname = 'treated'\npolicy = 'thp=never'\n\
     [[arm]]\nname = 'third'\npolicy = 'thp=always'\n";
 
-/// A way to give units their arms.
+/// A rule that assigns the arms of units.
 struct Design {
     what: &'static str,
-    /// What a plan has besides its name and end; none is whole hosts with even chances.
+    /// The plan's further fields besides name and end, as TOML. Without a plan, whole hosts have equal chances.
     plan: Option<(&'static str, &'static str)>,
     units: fn() -> Vec<String>,
 }
@@ -101,7 +101,7 @@ impl Design {
         Some(text.parse().expect("a plan"))
     }
 
-    /// The fleet of a seed: one row a unit.
+    /// The fleet of a seed: one row per unit.
     fn tally(&self, seed: u64, plan: Option<&Plan>) -> Tally {
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut tally, mut host, mut treated) = (Tally::new(None), String::new(), false);
@@ -140,11 +140,11 @@ impl Design {
             Some(plan) => Shares::planned(&units, plan),
             None => Shares::even(&units),
         };
-        // A fleet whose hosts all drew one arm has nothing to compare.
+        // A fleet whose hosts all drew the same arm cannot be compared.
         shares.p().unwrap_or(1.0)
     }
 
-    /// Shares of fleets below 5 %, and below what forbids an answer.
+    /// Shares of fleets with a p-value below 5 %, and below the alarm level.
     fn alarms(&self, of: u32) -> [f64; 2] {
         let p = each(0..of.into(), |seed| self.p(seed));
         [ALPHA, ALARM].map(|level| p.iter().filter(|p| **p <= level).count() as f64 / f64::from(of))
@@ -175,7 +175,7 @@ fn units_that_another_rule_drew_are_not() {
     assert!(p.is_some_and(|p| p < ALARM), "{p:?}");
 }
 
-/// Hosts of six units, of which a tenth goes down, whatever its arm.
+/// Hosts with six units each. One tenth of the hosts fails, whatever the arm.
 fn p_of_hosts_that_went_down(rule: SimulatedAssignment, seed: u64) -> [f64; 2] {
     let fleet = Fleet {
         rule,

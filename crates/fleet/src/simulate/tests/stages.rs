@@ -1,4 +1,4 @@
-//! A rollout in stages of 1, 10 and 50 % of 600 hosts, which is looked at after each.
+//! A rollout in stages of 1, 10 and 50 % of 600 hosts, analysed after each stage.
 
 use super::{Fleet, MANY, each, percent, room};
 use crate::analyse::randomisation_test::{Shuffle, draws, randomisation_p};
@@ -18,7 +18,7 @@ fn by_units() -> Spending {
     Spending::of_plan(&plan)
 }
 
-/// The sample of a look. Hosts of a smaller fleet are the first of a larger one.
+/// The sample of a look. The hosts of a smaller fleet are the first hosts of a larger one.
 fn sample(effect: f64, look: usize, seed: u64) -> Sample {
     let fleet = Fleet {
         hosts: HOSTS[look],

@@ -1,4 +1,4 @@
-//! Arms that take turns: how often one is said to reach into the next.
+//! Arms that take turns: how often carry-over is reported.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::simulate::normal;
 use crate::{Phase, Row, Sums};
 use hugewise_experiment::run::stats::ALPHA;
 
-/// A host whose turns and periods scatter as its own.
+/// A host with random differences between its turns and periods.
 struct Host {
     base: f64,
     turn: f64,
@@ -29,8 +29,8 @@ impl Host {
     }
 }
 
-/// Rows of some turns of hosts that drift together. From the first turn on each pair has a coin for the
-/// order of its arms.
+/// Rows of turns of hosts with a common drift. From the first turn on, a coin decides the order of the arms in each
+/// pair.
 fn each_turn(
     hosts: &[Host],
     turns: Range<i64>,
@@ -72,9 +72,9 @@ const HOSTS: usize = 10;
 const PAIRS: i64 = 3;
 const PERIODS: i64 = 3;
 const PERIOD: i64 = 60;
-/// As many as an agent writes.
+/// The number of metrics that an agent writes.
 const METRICS: usize = 15;
-/// Of these the first are events so rare that most periods have none.
+/// The first of these metrics count events so rare that most periods have none.
 const RARE: usize = 5;
 const EFFECT: f64 = 0.1;
 
@@ -91,13 +91,13 @@ fn plan(pairs: i64) -> Plan {
     text.parse().expect("a plan")
 }
 
-/// A fleet whose hosts, turns and periods differ, and drift together. In the first period of a turn a
-/// share `carried` of the turn before is left.
+/// A fleet whose hosts, turns and periods differ, with a common drift. In the first period of a turn, a share `carried`
+/// of the previous turn remains.
 fn tally(plan: &Plan, carried: f64, seed: u64) -> Tally {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut tally = Tally::new(plan.turns());
     for host in 0..HOSTS {
-        // The lot of the arms is in the names.
+        // The names determine the arms.
         let name = format!("host-{seed}-{host}");
         let treated: Vec<bool> = (0..2 * PAIRS)
             .map(|turn| {
@@ -150,7 +150,7 @@ fn analysis(plan: &Plan, tally: &Tally) -> Analysis {
     Analysis::of(tally, &question)
 }
 
-/// Whether the page says of some metric that turns reach into the next.
+/// Returns true if the report shows carry-over for some metric.
 fn is_said(plan: &Plan, carried: f64, seed: u64) -> bool {
     let analysis = analysis(plan, &tally(plan, carried, seed));
     let mut found = analysis.arms[0]
@@ -160,7 +160,7 @@ fn is_said(plan: &Plan, carried: f64, seed: u64) -> bool {
     found.any(|(_, p)| p <= analysis.level)
 }
 
-/// The share of metrics whose own p-value says so.
+/// The share of metrics with a significant p-value of carry-over.
 fn of_metrics(plan: &Plan, of: u64) -> f64 {
     let found = each(0..of, |seed| {
         let tally = tally(plan, 0.0, seed);
@@ -180,8 +180,8 @@ fn turns_that_leave_nothing_behind_are_rarely_said_to() {
     assert!(half > 0.9, "{half}");
 }
 
-/// How often hosts with so many pairs of turns find the effect that so many pairs of the past promise,
-/// and how often these promise one.
+/// How often hosts with this many planned pairs of turns find the effect promised from this many pre-period pairs, and
+/// how often there is such a promise.
 fn as_the_past_promises(hosts: usize, [past, planned]: [i64; 2], seeds: Range<u64>) -> [f64; 2] {
     let plan = plan(planned);
     let found = each(seeds, |seed| {
@@ -216,7 +216,7 @@ fn the_effect_that_past_turns_promise_is_found_as_often_as_they_say() {
     }
 }
 
-/// Six coins give one outcome in 32: nearly all of them would have to be as far from zero as they can.
+/// Six coins give an extreme outcome in 1 of 32 cases: nearly all coins would have to agree.
 #[test]
 fn few_turns_promise_nothing() {
     assert_eq!(as_the_past_promises(3, [2, 2], 0..20)[1], 0.0);

@@ -4,27 +4,27 @@ use super::range::Range;
 
 /// File systems, and the first release in which they have large folios.
 const SINCE: [(&str, (u32, u32)); 3] = [("xfs", (5, 18)), ("ext4", (6, 16)), ("btrfs", (7, 3))];
-/// File systems on top of another one, which decides.
+/// Stacked file systems; the lower one decides.
 const STACKED: [&str; 4] = ["overlay", "ecryptfs", "fuse", "fuseblk"];
 
-/// The knowledge of large folios in a file system.
+/// The support for large folios in a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LargeFolios {
     /// A mapping of this process shows some.
     Seen,
-    /// The release has them. A back-port or an option of the mount may differ.
+    /// The release supports them. A backport or a mount option can change that.
     Expected {
-        /// The first release that has them.
+        /// The first release with support.
         since: (u32, u32),
     },
-    /// Nothing tells.
+    /// Not known.
     Unknown,
-    /// No release is known to have them, or this one is older.
+    /// No release is known to support them, or this one is older.
     Absent,
 }
 
 impl LargeFolios {
-    /// Returns what is known of the file system that a range shows.
+    /// Returns the support of the file system behind a range.
     pub(super) fn of(range: &Range<'_>) -> Self {
         if range.whole.large_folios.contains(&range.mapping.device) {
             return Self::Seen;

@@ -1,4 +1,4 @@
-//! The counts that evidence names.
+//! The counts used in evidence.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Totals {
     /// Frames by the pages of their folio.
     pub(super) folios: BTreeMap<u32, u64>,
     pub(super) frames_read: bool,
-    /// The fewest and the most populated pages in one range.
+    /// The minimum and the maximum of populated pages in one range.
     least: u32,
     most: u32,
 }
@@ -92,7 +92,7 @@ impl Totals {
         self.most = self.most.max(other.most);
     }
 
-    /// Pages in memory that belong to the process: zero pages do not.
+    /// Pages in memory that belong to the process; zero pages do not.
     pub(super) fn resident_pages(&self) -> u64 {
         self.present.saturating_sub(self.zero)
     }

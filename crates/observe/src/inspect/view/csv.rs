@@ -1,11 +1,11 @@
-//! For spreadsheets: one row for each judgement.
+//! CSV for spreadsheets: one row for each judgement.
 
 use crate::inspect::reasons::{Certainty, Code};
 use hugewise_text::csv::{Csv, optional};
 
 use super::Inspection;
 
-/// Inspections as CSV, one row for each stretch of ranges with one reason.
+/// Inspections as CSV, one row for each run of ranges with one reason.
 #[must_use]
 pub fn csv(inspections: &[Inspection]) -> String {
     let mut csv = Csv::new(&[

@@ -1,5 +1,4 @@
-//! Memory that huge pages hold and the program does not use: pages of zeros, and pages that it gave
-//! back.
+//! Memory in huge pages that the program does not use: zero pages, and pages that it gave back.
 
 use hugewise_base::missing::Missing;
 use hugewise_base::units::bytes_text;
@@ -10,7 +9,7 @@ use crate::address_space::{Estimate, Source};
 
 use super::Inspection;
 
-/// The part of huge memory from which zeros are worth a remedy.
+/// The share of zeros in huge memory from which a remedy is shown.
 const WORTH_A_REMEDY: f64 = 0.1;
 
 /// One line for zeros and one for memory given back, each with its remedy if it has one.

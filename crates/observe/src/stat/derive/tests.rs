@@ -71,7 +71,7 @@ fn on(pmu: &str, count: Count) -> Count {
     }
 }
 
-/// Alder Lake: the large cores count cycles of walks, the small ones do not.
+/// Alder Lake: the large cores count cycles of walks, and the small ones do not.
 #[test]
 fn what_large_cores_count_is_not_said_of_small_ones() {
     let counts = |small: u64| {

@@ -7,7 +7,7 @@ use crate::proc::pid_stat::read_pid_stat;
 /// the first such mapping as memory without a name, because at that moment it is not yet part
 /// of what it calls the heap (`vma_is_initial_heap`, include/linux/mm.h).
 ///
-/// `None` where the process is gone already, or not that far yet.
+/// `None` if the process has ended already, or has no heap yet.
 pub(crate) fn after_exec(event: &Event) -> Option<Event> {
     let Event::Exec { time_ns, pid, .. } = event else {
         return None;

@@ -9,10 +9,10 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::sys::thp::parse_size_folder;
 
-/// Where the pools of the whole machine are.
+/// The directory of the pools of the whole machine.
 pub const HUGETLB_DIR: &str = "sys/kernel/mm/hugepages";
 
-/// Reads the pools by page size in bytes; none where the kernel has no hugetlb.
+/// Reads the pools by page size in bytes; empty if the kernel has no hugetlb.
 ///
 /// # Errors
 /// A file of a pool could not be read or understood.

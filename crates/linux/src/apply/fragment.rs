@@ -159,7 +159,7 @@ fn parse_state(line: &str) -> Option<FreeMemoryState> {
 /// Returns the current share of free memory in blocks smaller than a huge page.
 ///
 /// # Errors
-/// `/proc/buddyinfo` cannot be read or understood.
+/// `/proc/buddyinfo` cannot be read or parsed.
 pub fn share_now(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<f64> {
     let blocks = read_buddyinfo(root)?;
     Ok(small_block_share(&blocks, page_bytes, huge_bytes))

@@ -30,11 +30,11 @@ pub struct Attempt {
     pub key: Option<KeyPlace>,
     /// The processes whose events count.
     pub who: Who,
-    /// What the duration includes.
+    /// The costs included in the duration.
     pub includes: String,
     /// Further notes for the reader.
     pub notes: Vec<String>,
-    /// Whether durations are measured.
+    /// The kind of result: durations or a count.
     pub kind: PointKind,
 }
 

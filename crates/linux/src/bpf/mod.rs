@@ -66,7 +66,8 @@ impl Tracer {
         Self::start_by(root, points, pid, |_| true)
     }
 
-    /// Does the same, and also keeps each duration of at least `long` until it is [taken](Self::take_long_stalls).
+    /// Does the same, and also keeps each duration of at least `long` until it is read with
+    /// [`take_long_stalls`](Self::take_long_stalls).
     ///
     /// # Errors
     /// As [`start`](Self::start).

@@ -86,7 +86,7 @@ pub struct TrialObservation {
     pub read_back: ReadBack,
     /// The disturbances of the trial.
     pub marks: Vec<Mark>,
-    /// The number of processes that the command left running at its end, and that were killed.
+    /// The number of processes left running by the command, and killed.
     pub outlived: u32,
     /// The number of processes of the tree that could not be killed because they had changed their user; they keep
     /// running, and may disturb later trials.

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::rights::Rights;
 use crate::machine::clock::since_1970;
 
-/// The number of names to try if they are taken.
+/// The number of names to try before giving up.
 const ATTEMPTS: usize = 8;
 
 /// An open directory. New files are created in it even if its path leads elsewhere later.
@@ -202,7 +202,7 @@ impl AsFd for Folder {
     }
 }
 
-/// The folder need not be readable.
+/// The directory need not be readable.
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The maximum number of names read in a directory.

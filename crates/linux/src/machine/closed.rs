@@ -1,7 +1,7 @@
 //! Detects whether stdout was closed when this program was started.
 //!
-//! The standard library opens `/dev/null` in the place of a closed stdin, stdout or stderr before `main`, and takes a
-//! write to a closed stdout for one that succeeds. So it is looked at before, as a constructor of the program.
+//! The standard library opens `/dev/null` in place of a closed stdin, stdout or stderr before `main`, and treats a
+//! write to a closed stdout as successful. So this constructor checks stdout earlier.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 
-/// Name of the file in its folder.
+/// Name of the file in its directory.
 pub const LOCK_FILE: &str = "hugewise.lock";
 
 /// The number of attempts to open a file that disappears at the same time.

@@ -32,11 +32,11 @@ pub enum Purpose {
 /// The machine, for one experiment.
 #[derive(Debug)]
 pub struct Turn {
-    /// Nobody else measures while these are held.
+    /// These locks exclude other measurements.
     pub measuring: Vec<Hold>,
-    /// Nobody else changes settings while this is held.
+    /// This lock excludes other changes of settings.
     pub settings: Settings,
-    /// The PID of an ordinary user that holds everybody's lock, which does not stop root.
+    /// The PID of an ordinary user's process that holds everybody's lock, which does not stop root.
     pub beside: Option<u32>,
 }
 

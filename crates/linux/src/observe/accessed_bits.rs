@@ -1,4 +1,4 @@
-//! Accessed bits of page table entries, which are set by the processor.
+//! The accessed bits of page table entries, set by the processor.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::probe::frozen::expand;
 /// looks unused.
 ///
 /// # Errors
-/// The process is gone or belongs to another user.
+/// The process has ended or belongs to another user.
 pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
     let path = root.path(format!("proc/{pid}/clear_refs"));
     OpenOptions::new()

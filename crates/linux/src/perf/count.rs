@@ -117,7 +117,7 @@ impl Counters {
     /// Opens every group on the target; the first one has its turn.
     ///
     /// # Errors
-    /// The target is gone, or it may not be observed.
+    /// The target has ended, or it may not be observed.
     pub fn attach(
         opener: &dyn PerfOpen,
         plan: Plan,

@@ -67,7 +67,7 @@ pub struct GroupRequest<'a> {
     pub observed: CountTarget,
     /// The counted modes.
     pub mode: Mode,
-    /// Whether guests are explicitly excluded.
+    /// The handling of guests.
     pub guests: Guests,
     /// The start of counting.
     pub start: CountFrom,

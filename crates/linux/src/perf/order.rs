@@ -44,7 +44,7 @@ impl<E: Timed> Order<E> {
         self.held.extend(event);
     }
 
-    /// Passes on the events that are old enough; the pass over the rings began at `pass_ns`.
+    /// Passes on the events old enough; the pass over the rings began at `pass_ns`.
     pub(crate) fn release(&mut self, pass_ns: u64, take: impl FnMut(E)) {
         let horizon = std::mem::replace(&mut self.horizon_ns, pass_ns);
         self.sort();

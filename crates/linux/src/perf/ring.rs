@@ -25,9 +25,8 @@ const AUX_SIZE_AT: usize = 1080;
 
 /// The mapped ring of one event: the kernel writes records, and this process reads them.
 ///
-/// A ring that nobody empties fills up, and what then happens is not in it: no
-/// `PERF_RECORD_LOST` comes unless there is room for one later. Only the counters'
-/// `PERF_FORMAT_LOST` reports every loss.
+/// An unread ring fills up, and does not contain the loss: `PERF_RECORD_LOST` is written only if there is space for it
+/// later. Only the counters' `PERF_FORMAT_LOST` reports every loss.
 #[derive(Debug)]
 pub struct Ring {
     page: *mut u8,

@@ -130,8 +130,8 @@ pub struct Environment {
     pub program: Option<String>,
 }
 
-/// The same event asked twice: with kernel mode, and for user mode only. Without privilege the
-/// first says EACCES before the kernel has looked whether there is such an event at all.
+/// The same event requested twice: with kernel mode, and for user mode only. Without privilege the first returns EACCES
+/// before the kernel has checked whether the event exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerfAnswers {

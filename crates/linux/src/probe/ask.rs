@@ -1,5 +1,5 @@
-//! Probing the running kernel. Every probe tries the call itself and leaves nothing behind. Each
-//! costs microseconds, except those of tracing, which read the kernel's types and attach a program.
+//! Probes the running kernel. Every probe makes the real system call and leaves nothing behind. Each takes
+//! microseconds, except those of tracing, which read the kernel's types and attach a program.
 
 use std::fs::{File, OpenOptions};
 use std::io;

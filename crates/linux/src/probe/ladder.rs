@@ -11,8 +11,8 @@ use crate::machine::error::Kind;
 use crate::machine::number;
 use crate::machine::root::Root;
 
-/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels
-/// whose last capability is smaller (before 5.8) ask for `CAP_SYS_ADMIN` instead.
+/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels whose last capability is
+/// smaller (before 5.8) require `CAP_SYS_ADMIN` instead.
 const CAP_PERFMON: u64 = 38;
 
 /// The result for a capability: a detail, or the reason for its absence.
@@ -295,7 +295,7 @@ fn hardware(answers: PerfAnswers, grants: &Grants) -> Said {
             no(Missing::NoHardware)
         }
         Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted(grants.perf_user()),
-        // The kernel knows the event, but this processor cannot count it.
+        // The kernel has the event, but this processor cannot count it.
         Answer::Refused(libc::EINVAL) => not_supported("this event on this processor"),
         other => unknown(other, "perf_event_open"),
     }

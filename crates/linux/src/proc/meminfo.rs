@@ -58,7 +58,7 @@ fn parse_value(value: &str) -> Option<u64> {
 /// Reads the file.
 ///
 /// # Errors
-/// It could not be read or understood.
+/// It could not be read or parsed.
 pub fn read_meminfo(root: &Root) -> Result<Meminfo> {
     let content = root.read(PATH)?;
     parse_meminfo(&content).map_err(|what| Error::malformed(&root.path(PATH), what))

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use super::Parsed;
 use crate::machine::root::Root;
 
-/// Resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): counters, no
-/// walk of page tables. hugetlb is not in it, and a few pages of each processor may be missing.
+/// Parses the resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): from counters, without a
+/// walk of page tables. hugetlb is not included, and a few pages per processor may be missing.
 ///
 /// # Errors
 /// The line has too few fields, or one is not a number.

@@ -18,8 +18,8 @@ use super::wire::{self, Event, Order};
 use crate::machine::root::Root;
 use crate::proc::status;
 
-/// Runs this process as a keeper. To be called by `main` before anything else when the first
-/// argument is [`KEEPER_WORD`], so that its memory stays small; standard input is its socket.
+/// Runs this process as a keeper. To be called by `main` before anything else if the first argument is [`KEEPER_WORD`],
+/// so that its memory stays small; standard input is its socket.
 #[must_use]
 pub fn keeper_main() -> ExitCode {
     debug_assert!(std::env::args_os().any(|word| word == KEEPER_WORD));

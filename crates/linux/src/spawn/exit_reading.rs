@@ -52,7 +52,7 @@ pub(super) fn left_early() -> Missing {
 /// Reads a running process from outside, as it would be read at its end.
 ///
 /// # Errors
-/// It is gone or may not be read.
+/// It has ended or may not be read.
 pub fn read_living(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let status = status_of(&Root::real(), pid)?;
     Ok(read_with(pid, &status, question))

@@ -1,7 +1,7 @@
 //! Counts anonymous memory by folio size, from `/proc/PID/pagemap` and `/proc/kpageflags`.
 //!
-//! There is no other way to see multi-size folios of one process (they count as plain
-//! resident memory in smaps), and it needs CAP_SYS_ADMIN, because it goes by frame numbers.
+//! This is the only way to see multi-size folios of one process (smaps counts them as plain resident memory). It needs
+//! CAP_SYS_ADMIN, because it uses frame numbers.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -43,7 +43,7 @@ pub(super) struct Keeper {
     child: Child,
     /// When the child was released.
     begun: Instant,
-    /// How long the main process was held.
+    /// How long the main process was stopped at its end.
     held: Duration,
     /// The time at which the main process was reaped, and its status.
     over: Option<(Instant, i32)>,

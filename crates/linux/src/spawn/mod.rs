@@ -7,14 +7,13 @@
 //!   known peak, and any larger value is correct.
 //! * A workload may leave processes behind. The keeper is their subreaper: it inherits them, adds up their usage, and
 //!   ends them with the trial.
-//! * When the measuring program dies, by whatever signal, the keeper sees its socket close and
-//!   kills the tree. When the keeper dies, the kernel kills the main process
-//!   (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
+//! * If the measuring program dies, from any signal, the keeper sees its socket close and kills the tree. If the keeper
+//!   dies, the kernel kills the main process (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
 //! * The keeper can stop the main process at its end, when it still has all its memory, and read it (see
 //!   [`AtExit::Hold`](crate::spawn::AtExit::Hold)).
 //!
-//! The way of a workload: [`start`](crate::spawn::start) → [`Suspended`](crate::spawn::Suspended)
-//! → [`Running`](crate::spawn::Running) → [`End`](crate::spawn::End).
+//! The states of a workload: [`start`](crate::spawn::start) → [`Suspended`](crate::spawn::Suspended) →
+//! [`Running`](crate::spawn::Running) → [`End`](crate::spawn::End).
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

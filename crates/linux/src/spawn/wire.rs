@@ -1,8 +1,8 @@
 //! Messages between the measuring program and the keeper, over a socket.
 //!
-//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a signal.
-//! [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little
-//! endian, and JSON.
+//! The input is one [`Order`], then single bytes: release, stop, and signal with the number of a signal. The output is
+//! a sequence of [`Event`]s. All messages except these bytes are frames: the length as four bytes, little endian, and
+//! JSON.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

@@ -28,7 +28,7 @@ pub fn read_balloon(root: &Root, page_bytes: u64, block_bytes: u64) -> Option<Ba
     let reports = features.as_deref().map(is_reporting);
     let reported = match (reports, order) {
         (Some(false), _) | (None, None) => None,
-        // Reporting is disabled by an order larger than that of any block.
+        // Reporting is disabled by an order larger than the largest block.
         (_, Some(order)) => (order <= largest_order(root)).then(|| page_bytes << order),
         (Some(true), None) => Some(block_bytes),
     };

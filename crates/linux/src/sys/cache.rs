@@ -1,6 +1,6 @@
 //! `/sys/devices/system/cpu/cpu0/cache`: the caches of a processor
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several kinds of cores
-//! is described by its first one.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several core types is described by its first
+//! core.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cells::processor::Cache;

@@ -15,7 +15,7 @@ pub const HUGETLB_DIR: &str = "sys/kernel/mm/hugepages";
 /// Reads the pools by page size in bytes; empty if the kernel has no hugetlb.
 ///
 /// # Errors
-/// A file of a pool could not be read or understood.
+/// A file of a pool could not be read or parsed.
 pub fn read_pools(root: &Root) -> Result<BTreeMap<u64, HugetlbPool>> {
     let names = match root.list(HUGETLB_DIR) {
         Err(error) if error.kind == Kind::NotFound => return Ok(BTreeMap::new()),

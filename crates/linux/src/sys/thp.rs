@@ -12,7 +12,7 @@ use crate::machine::root::Root;
 /// The assumed size of a huge page if the kernel does not report it.
 pub const USUAL_PMD_BYTES: u64 = 2 << 20;
 
-/// Files of `khugepaged/` that are counters; all others are settings.
+/// The counter files of `khugepaged/`; all others are settings.
 const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];
 
 /// Returns the selected value in a list of all values, such as `always [madvise] never`.

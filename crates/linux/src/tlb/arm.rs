@@ -2,8 +2,8 @@
 //! source. A part without a row is unknown: no number is inferred from a related core. Parts without a public source
 //! for the second level (Neoverse V1, V2, N2) have no row, because the first level would be mistaken for the total.
 //!
-//! Checked against the manuals' own pages: Cortex-A76 (A5.2), and the second level of Cortex-A72
-//! (5.2.3). Not found again: the first level of A72, and N1, whose numbers are those of A76.
+//! Checked against the manuals: Cortex-A76 (A5.2), and the second level of Cortex-A72 (5.2.3). Not verified: the first
+//! level of A72, and N1, whose numbers are those of A76.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h where there is one, else
-//! the one-byte descriptors of leaf 2 (table 3-12), which FEh hands over to leaf 18h.
+//! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h if present, otherwise the one-byte descriptors of
+//! leaf 2 (table 3-12), in which FEh refers to leaf 18h.
 
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 

@@ -82,11 +82,11 @@ impl fmt::Display for Restored {
     }
 }
 
-/// The journal that was found.
+/// The result of the search for a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalFound {
-    /// None: no experiment was interrupted.
+    /// No journal: no experiment was interrupted.
     Nothing,
     /// One from an earlier boot, whose settings are gone. It was removed, if the user may do so.
     AnotherBoot {

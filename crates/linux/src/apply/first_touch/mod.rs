@@ -174,9 +174,10 @@ fn silent() -> Error {
     }
 }
 
-/// Returns how many bytes can be touched without pressure on other programs: the smallest of half of the available
-/// memory, the rest of the memory cgroup's limit, and the free blocks of the reported size. Hosts never take back
-/// smaller blocks, and the kernel would have to compact memory to build larger ones.
+/// Returns how many bytes can be touched without pressure on other programs. This is the smallest of half of the
+/// available memory, three quarters of the memory cgroup's remaining limit, and three quarters of the memory in free
+/// blocks of the reported size. Hosts never take back smaller blocks, and the kernel would have to compact memory to
+/// build larger ones.
 ///
 /// # Errors
 /// `/proc/meminfo` cannot be read.

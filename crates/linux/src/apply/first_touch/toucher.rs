@@ -26,9 +26,9 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 3_000_000,
 };
 
-/// Touches memory, prints a [`FirstTouch`] as JSON, and holds or hands over memory until its stdin
-/// closes. To be called by `main` when the first argument is [`TOUCHER_WORD`]; the others are the
-/// bytes to touch, the size of a block, and the task.
+/// Touches memory, prints a [`FirstTouch`] as JSON, and holds or hands over memory until its stdin closes. To be called
+/// by `main` if the first argument is [`TOUCHER_WORD`]; the others are the bytes to touch, the size of a block, and the
+/// task.
 #[must_use]
 pub fn toucher_main() -> ExitCode {
     debug_assert!(std::env::args_os().any(|word| word == TOUCHER_WORD));

@@ -47,7 +47,7 @@ pub struct Service<'a> {
     pub load: &'a Launch,
     /// The parent directory of the trials' scratch directories.
     pub scratch: &'a Path,
-    /// Notified of each step before it is taken.
+    /// Notified before each step.
     pub steps: &'a dyn Steps,
     /// Reads the results in the directory before it is removed.
     pub last_look: &'a dyn LastLook,
@@ -99,7 +99,7 @@ pub struct ServiceObservation {
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEnd {
-    /// It ended on request, or earlier of its own accord.
+    /// It ended on request, or earlier without one.
     Itself,
     /// It was killed, because it had not ended in time.
     Killed,

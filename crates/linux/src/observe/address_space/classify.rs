@@ -27,7 +27,7 @@ impl Mounts {
     }
 }
 
-/// Names that the kernel gives to its own pages.
+/// Names of the kernel's special mappings.
 const KERNEL_NAMES: [&str; 6] = [
     "[vdso]",
     "[vvar]",

@@ -74,7 +74,7 @@ pub enum ReadError {
     Restless,
     /// The kernel refuses.
     NotPermitted,
-    /// Its files could not be read or understood.
+    /// Its files could not be read or parsed.
     Failed(Error),
 }
 

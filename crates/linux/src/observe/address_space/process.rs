@@ -27,7 +27,7 @@ pub(super) fn sort(stat: &PidStat) -> Sort {
 /// Reads the facts of a process.
 ///
 /// # Errors
-/// The process is gone, or its files could not be understood.
+/// The process has ended, or its files could not be parsed.
 pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Process> {
     let status = read_status(root, pid)?;
     Ok(Process {

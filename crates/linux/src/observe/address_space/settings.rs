@@ -18,7 +18,7 @@ const EVENT: [&str; 2] = [
 /// conclusions are then possible.
 ///
 /// # Errors
-/// `/proc/meminfo` could not be read or understood.
+/// `/proc/meminfo` could not be read or parsed.
 pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
     let memory = meminfo::read_meminfo(root)?;
     let processor = cpuinfo::read_cpuinfo(root).ok();

@@ -61,7 +61,7 @@ struct Linked {
     loader: Option<String>,
     /// Names of the libraries.
     needed: Vec<String>,
-    /// Directories that are searched first.
+    /// The directories searched first.
     folders: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl Linked {
         })
     }
 
-    /// Returns each library with the directories that are searched first.
+    /// Returns each library with the directories searched first.
     fn wanted(&self) -> impl Iterator<Item = (String, Vec<String>)> {
         let needed = self.needed.iter().cloned();
         needed.map(|name| (name, self.folders.clone()))

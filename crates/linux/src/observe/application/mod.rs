@@ -178,7 +178,7 @@ fn concerns(subject: &Subject, facts: &Facts) -> Truth {
     }
 }
 
-/// Marks subjects that were looked for and not found as absent.
+/// Marks missing subjects as absent, if they were looked for.
 fn mark_absent(facts: &mut Facts) {
     facts.set("has.", false);
 }

@@ -37,10 +37,10 @@ const LARGEST_PROGRAM: u64 = 512 << 20;
 /// The data read from a process.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// Its PID; `None` for a command that is not running.
+    /// Its PID; `None` for a command not yet running.
     pub(super) pid: Option<u32>,
     pub(super) traces: Traces,
-    /// Whether its memory and its executable can be read.
+    /// The access to its memory and its executable.
     pub(super) access: Access,
     /// Its working directory, if readable.
     pub(super) folder: Option<String>,
@@ -277,7 +277,7 @@ impl Process {
         exe.into_iter().chain(inside).chain([here])
     }
 
-    /// Returns true if its executable is set-user-ID or set-group-ID for an ID other than that of the caller.
+    /// Returns true if its executable is set-user-ID or set-group-ID to an ID different from the caller's.
     fn raises_rights(&self, root: &Root) -> Option<bool> {
         const SET_USER: u32 = 0o4000;
         const SET_GROUP: u32 = 0o2010;
@@ -324,7 +324,7 @@ impl Process {
     }
 
     /// Returns its memory in full, or nothing if it may not be read. The kernel walks all page tables for this, and
-    /// holds a lock of the process meanwhile.
+    /// holds a lock of the process during the walk.
     pub(super) fn memory(&self, root: &Root) -> Facts {
         let mut facts = Facts::default();
         let smaps = self.pid.map(|pid| root.read(format!("proc/{pid}/smaps")));
@@ -390,8 +390,8 @@ fn read_mappings(root: &Root, pid: u32) -> Option<Vec<Mapping>> {
     Some(parse_mappings(&texts.next()?).unwrap_or_default())
 }
 
-/// The heap that grows by brk(2), from which malloc of glibc serves the main thread. Its size is known without a walk
-/// of the page tables, and it grows only as it is used.
+/// Returns the size of the heap that grows by brk(2), from which glibc's malloc serves the main thread. It is known
+/// without a walk of the page tables, and grows only with use.
 fn heap_bytes(mappings: &[Mapping]) -> u64 {
     let heap = mappings.iter().filter(|it| it.name.as_ref() == "[heap]");
     heap.map(Mapping::bytes).sum()

@@ -15,7 +15,7 @@ const FOLDERS: [&str; 4] = [
     "usr/lib/tuned",
 ];
 
-/// The deepest nesting of included profiles that is followed.
+/// The maximum nesting of included profiles.
 const DEEPEST: usize = 8;
 
 /// Returns `tuned.profile`, and the THP mode that it sets (`tuned.thp`); both are empty if no profile is active.

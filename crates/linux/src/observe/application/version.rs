@@ -37,7 +37,7 @@ impl Found {
     }
 }
 
-/// Returns the version of a subject of the machine, which is a fact.
+/// Returns the version of a subject of the machine, which is stored as a fact.
 pub(super) fn of_machine(subject: &Subject, facts: &Facts) -> Option<String> {
     let sources = subject.detect.iter().flat_map(|detect| &detect.version);
     let mut known = sources.filter_map(|source| match source {

@@ -157,7 +157,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         Ok(())
     }
 
-    /// Returns the outcome of one range, which is tried in a separate call unless it is huge already.
+    /// Returns the outcome of one range; tries it in a separate call unless it is huge already.
     fn range(&mut self, start: u64) -> Result<RangeOutcome, End> {
         let range = start..start + self.huge;
         if self.target.state(range.clone()) == MappingState::Huge {

@@ -119,7 +119,7 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
     assert_eq!(done.ended, End::Finished);
 }
 
-/// Both a success without effect and a failure that was partly a success are detected.
+/// Detects both a success without effect and a partial success reported as a failure.
 #[test]
 fn the_return_value_proves_nothing() {
     let table = Table::new(&[

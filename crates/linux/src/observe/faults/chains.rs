@@ -5,8 +5,8 @@ use hugewise_observe::faults::{Event, Served};
 use super::open::FEW;
 use crate::perf::order::Order;
 
-/// The number of faults whose call chains are taken without gaps. A program of fewer faults is known exactly; one of
-/// more is known by then, and the rest is for what comes later.
+/// The number of call chains taken of all faults, before sampling starts. A program of fewer faults is known exactly;
+/// one of more is known by then, and the rest is for what comes later.
 const ENOUGH: u64 = 10_000;
 
 /// The largest difference between the timestamps of the two samples of one fault, in ns. Some kernels give both the
@@ -79,7 +79,7 @@ impl Chains {
     }
 
     /// Ends a pass over the rings of a processor, which reads the ring of ends before the ring of chains. Samples
-    /// without a match wait for one more pass, which is no longer than [`Order`] allows.
+    /// without a match wait for one more pass, no longer than [`Order`] allows.
     pub(super) fn join(&mut self, cpu: usize, order: &mut Order<Event>) {
         if let Some(halves) = self.cpus.get_mut(cpu) {
             halves.join(order);
@@ -95,7 +95,7 @@ impl Chains {
         ends.for_each(|end| order.hold(Some(Event::End(end))));
     }
 
-    /// Returns true if enough chains were taken, so that not every fault needs one any longer.
+    /// Returns true if there are enough call chains of all faults, and sampling can start.
     pub(super) fn are_enough(&self) -> bool {
         self.taken >= ENOUGH && self.mode == Mode::Every
     }

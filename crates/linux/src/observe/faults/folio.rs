@@ -30,7 +30,7 @@ impl Folios {
         })
     }
 
-    /// Returns the size in bytes of the anonymous folio at an address; a single page is a folio of its own size.
+    /// Returns the size in bytes of the anonymous folio at an address; a single page is a folio of one page.
     pub(super) fn bytes_at(&self, physical: u64) -> Option<u64> {
         let frame = physical / self.page_bytes;
         let own = *words(&self.flags, frame, 1).ok()?.first()?;

@@ -63,7 +63,7 @@ pub const LEAST_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at mos
 /// The smallest grant that shows faults in kernel mode and distinguishes zero pages.
 pub const FULL_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 1";
 
-/// Events of a program that are being recorded. Dropping it closes them all; the kernel keeps nothing.
+/// Events of a program, during recording. Dropping it closes them all; the kernel keeps nothing.
 #[derive(Debug)]
 pub struct Faults {
     // Rings first: they are unmapped before their events are closed.
@@ -184,7 +184,7 @@ impl Faults {
         }
     }
 
-    /// Empties the rings and passes on, in order of time, the events that are old enough.
+    /// Empties the rings and passes on the events old enough, in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
         let read_since = monotonic_ns();
         self.empty_rings();
@@ -251,7 +251,7 @@ impl Faults {
         }
     }
 
-    /// The chains that are still in the rings count for one fault each, and are read before the sampled ones begin.
+    /// The chains still in the rings count for one fault each, and are read before the sampled ones begin.
     fn take_few_chains(&mut self) {
         let of = |role| {
             let all = self.opened.iter().flatten();

@@ -57,7 +57,7 @@ pub(super) enum Role {
     FewChains,
 }
 
-/// One fault in this many has its call chain taken, once enough chains of all faults were taken. A prime, so that it
+/// The sampling interval of call chains, in faults, once there are enough chains of all faults. A prime, so that it
 /// does not resonate with a program's own period.
 pub(super) const FEW: u64 = 61;
 
@@ -138,8 +138,8 @@ impl Role {
         }
     }
 
-    /// Returns the fields that identify a sample. If a program records the fault, the sample needs none of them, and
-    /// the kernel need not look them up.
+    /// Returns the fields that identify a sample. If a program records the fault, the sample needs no identity, and the
+    /// kernel need not look it up.
     fn identity(self, watch: Watch<'_>) -> SampleFlag {
         if self == Self::Minor && watch.programs.is_some() {
             SampleFlag::empty()
@@ -321,7 +321,7 @@ pub(super) struct Rings {
     pub(super) chains: Vec<Ring>,
 }
 
-/// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
+/// Returns the events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
 pub(super) fn owners(opened: &[Vec<OpenEvent>]) -> impl Iterator<Item = &OpenEvent> {
     let of_events = opened
         .iter()
@@ -339,7 +339,7 @@ fn owner(of_cpu: &[OpenEvent], role: Role) -> Option<&OpenEvent> {
     of_cpu.iter().find(|one| one.role.takes_chains() == chains)
 }
 
-/// The size in bytes of the largest ring that is tried on each processor.
+/// The largest ring to try on each processor, in bytes.
 const LARGEST_RING: usize = 8 << 20;
 /// The size in bytes of the smallest ring.
 const SMALLEST_RING: usize = 64 << 10;

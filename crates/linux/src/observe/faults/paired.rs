@@ -7,7 +7,7 @@ use crate::bpf::faults::{FaultPrograms, PairedFault};
 use crate::machine::fresh_memory::FreshMemory;
 use crate::perf::access::SampleAccess;
 
-/// Loads the programs if they record everything that samples would, which is tested with a fault of this process.
+/// Loads the programs if they record everything that samples would; tests this with a fault of this process.
 pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
     if access.modes == Modes::User || !access.page_size {
         return None;

@@ -10,7 +10,7 @@ use crate::proc::tree;
 /// The target of the events.
 #[derive(Clone, Debug)]
 pub enum FaultTarget {
-    /// A process that is about to exec: nothing before the exec is recorded.
+    /// A process before its exec: nothing before the exec is recorded.
     BeforeExec {
         /// The process.
         pid: u32,

@@ -26,7 +26,7 @@ struct Seen {
     /// Begins and ends of all faults.
     begins: usize,
     ends: usize,
-    /// The pages of this test that were served with a size and with memory.
+    /// The pages of this test with a recorded size and memory.
     whole: BTreeSet<u64>,
 }
 

@@ -39,7 +39,7 @@ pub struct TraceRequest<'a> {
     pub command: &'a [OsString],
     /// The user to run it as, if different from the user of this process.
     pub identity: Option<&'a Identity>,
-    /// Whether the output of the command is shown, on stderr.
+    /// The destination of the command's output.
     pub prints: CommandOutput,
     /// The maximum number of accesses in the trace.
     pub most: u64,
@@ -57,7 +57,7 @@ pub enum CommandOutput {
 /// How a trace ended.
 #[derive(Debug)]
 pub struct TraceEnd {
-    /// Whether the trace is complete.
+    /// The completeness of the trace.
     pub cut: Cut,
     /// How the command ended; `None` if it was killed at the end of the trace.
     pub outcome: Option<Outcome>,
@@ -147,7 +147,7 @@ impl TracedProcess {
 /// The command is killed with its process group when the trace has grown long enough or `interrupt` is set.
 ///
 /// # Errors
-/// It could not be started, or a line of the trace could not be understood.
+/// It could not be started, or a line of the trace could not be parsed.
 pub fn collect(
     wanted: &TraceRequest<'_>,
     interrupt: &AtomicBool,

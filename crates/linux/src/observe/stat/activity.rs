@@ -88,8 +88,8 @@ fn no_process() -> std::io::Error {
     std::io::ErrorKind::NotFound.into()
 }
 
-/// Processor time of all threads of a process, ended ones included, in nanoseconds: the clock of
-/// the process (clock_getcpuclockid(3)). `utime` and `stime` are the same sum in ticks of 10 ms.
+/// Returns the processor time of all threads of a process, including ended ones, in nanoseconds: the clock of the
+/// process (clock_getcpuclockid(3)). `utime` and `stime` are the same sum in ticks of 10 ms.
 ///
 /// # Errors
 /// The process has ended.

@@ -96,7 +96,7 @@ fn tree(root: &Root, scope: UsageScope) -> Result<Share, Missing> {
         })
         .reduce(Rollup::plus);
     match (refused, sum) {
-        // Part of the tree does not stand for the whole tree.
+        // Part of the tree does not represent the whole tree.
         (Some(missing), _) => Err(missing),
         (None, None) => Err(Missing::TooShort),
         (None, Some(sum)) => Ok(Share {

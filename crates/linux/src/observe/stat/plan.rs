@@ -51,7 +51,7 @@ impl WantedEvents {
         }
     }
 
-    /// Returns the names that are unknown to every source of the machine.
+    /// Returns the names unknown to all sources of the machine.
     #[must_use]
     pub fn unknown<'a>(&'a self, sources: &[Source]) -> Vec<&'a str> {
         let Self::Named(names) = self else {

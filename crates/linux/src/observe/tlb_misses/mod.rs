@@ -57,7 +57,7 @@ impl Timed for Event {
 /// The target of the samples.
 #[derive(Clone, Debug)]
 pub enum MissTarget {
-    /// A process that is about to exec a program.
+    /// A process before its exec.
     BeforeExec {
         /// The process.
         pid: u32,
@@ -143,7 +143,7 @@ impl Misses {
         })
     }
 
-    /// Empties the rings and passes on, in order of time, the events that are old enough.
+    /// Empties the rings and passes on the events old enough, in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
         let read_since = monotonic_ns();
         for index in 0..self.streams.len() {

@@ -218,7 +218,7 @@ fn attributes(builder: &mut Builder<'_>, request: &SampleRequest<'_>, code: Code
     }
 }
 
-/// The size in bytes of the largest ring that is tried on each processor.
+/// The largest ring to try on each processor, in bytes.
 const LARGEST_RING: usize = 4 << 20;
 /// The size in bytes of the smallest ring.
 const SMALLEST_RING: usize = 64 << 10;

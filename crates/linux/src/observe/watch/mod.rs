@@ -21,9 +21,9 @@ use looks::Looks;
 /// The parts of the sample that its reader needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
-    /// A process that is walked first, whatever its size.
+    /// A process to walk first, whatever its size.
     pub process: Option<u32>,
-    /// Whether cgroups are read, which costs the kernel some work for each.
+    /// Selects the reading of cgroups, which costs the kernel some work for each.
     pub groups: Groups,
 }
 

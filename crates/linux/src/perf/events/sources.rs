@@ -40,8 +40,8 @@ impl Source {
     }
 }
 
-/// The event sources of the processors: `cpu` on most x86 machines, `cpu_core` and `cpu_atom` on
-/// those with two sorts of processors, `armv8_…` on Arm, one for each sort.
+/// Returns the event sources of the processors: `cpu` on most x86 machines, `cpu_core` and `cpu_atom` on those with two
+/// processor types, and one `armv8_…` per type on Arm.
 ///
 /// If none is listed (a container may hide them), the kernel's default source is named `cpu`; perf_event_open decides
 /// whether it exists.

@@ -1,5 +1,5 @@
-//! Questions about processes that must be put in, or to, a child: the THP switch belongs to the
-//! whole address space, and advice to another process needs another process.
+//! Probes that need a child process: the THP switch applies to the whole address space, and advice to another process
+//! needs another process.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -114,9 +114,9 @@ impl Filter {
         ]
     }
 
-    /// Installs it for this thread and whatever it starts. Makes system calls only, so that it
-    /// may be called between fork and exec. Without CAP_SYS_ADMIN the kernel asks for
-    /// `PR_SET_NO_NEW_PRIVS` first (`seccomp_prepare_filter`, kernel/seccomp.c).
+    /// Installs it for this thread and all its future children. Makes only system calls, so it can be called between
+    /// fork and exec. Without CAP_SYS_ADMIN the kernel requires `PR_SET_NO_NEW_PRIVS` first (`seccomp_prepare_filter`,
+    /// kernel/seccomp.c).
     pub(in crate::spawn) fn install(&self) -> libc::c_int {
         let program = libc::sock_fprog {
             len: self.0.len() as libc::c_ushort,

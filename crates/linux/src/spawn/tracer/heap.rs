@@ -63,8 +63,8 @@ pub(in crate::spawn) fn program_of(process: i32) -> String {
     )
 }
 
-/// Says that a process runs a set-user-ID program without the privilege of its owner, which a
-/// traced or filtered process does not get (`LSM_UNSAFE_PTRACE`, `LSM_UNSAFE_NO_NEW_PRIVS`).
+/// Returns a message if a process runs a set-user-ID program without the privilege of its owner, because it is traced
+/// or filtered (`LSM_UNSAFE_PTRACE`, `LSM_UNSAFE_NO_NEW_PRIVS`).
 pub(super) fn lost_privilege(process: i32) -> Option<String> {
     const SET_USER: u32 = 0o4000;
     let root = Root::real();

@@ -221,7 +221,7 @@ impl Tracer {
 fn failed(error: &aya::maps::MapError) -> Error {
     Error {
         kind: ErrorKind::Other(error.to_string()),
-        doing: "reading what the BPF programs counted".to_owned(),
+        doing: "reading the counts of the BPF programs".to_owned(),
         path: None,
         source: None,
     }

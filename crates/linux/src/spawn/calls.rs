@@ -150,7 +150,7 @@ pub(super) enum Change {
 pub(super) fn check_waiting() -> Result<(), String> {
     match peek_change() {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(format!(
-            "waiting for it, by waitid(2): {error}; allow that call where a filter of system calls (seccomp) refuses it"
+            "waiting for it, by waitid(2): {error}; allow that call if a system call filter (seccomp) refuses it"
         )),
         _ => Ok(()),
     }

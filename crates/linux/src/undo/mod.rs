@@ -57,7 +57,7 @@ impl fmt::Display for LeftBehind {
         )?;
         match &self.why {
             Why::ChangedByOthers => {
-                f.write_str("somebody else changed it meanwhile; it was left alone")
+                f.write_str("another program changed it since then; it was not overwritten")
             }
             Why::Refused(error) => write!(f, "it could not be restored ({error})"),
         }

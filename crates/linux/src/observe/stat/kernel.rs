@@ -102,7 +102,7 @@ impl<'a> Kernel<'a> {
     pub(super) fn notes(&self) -> Vec<String> {
         match self.subject {
             Subject::Cgroup(_) => {
-                vec!["for a cgroup, huge_ratio counts anonymous memory alone".to_owned()]
+                vec!["for a cgroup, huge_ratio counts only anonymous memory".to_owned()]
             }
             _ => Vec::new(),
         }

@@ -1,6 +1,6 @@
-//! Brings two files into the build. The BPF object: compiled here where there is a clang, and
-//! otherwise the one that is committed beside its source (`cargo xtask bpf` makes and checks it).
-//! The library that programs preload: compiled by the same rustc and for the same target.
+//! Provides two files for the build. The BPF object is compiled here if clang is available; otherwise the committed
+//! object next to its source is used (`cargo xtask bpf` makes and checks it). The preload library is compiled by the
+//! same rustc and for the same target.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,8 @@ fn main() -> io::Result<()> {
     fs::copy(prebuilt, target).map(drop)
 }
 
-/// Compiles with the clang that `HUGEWISE_CLANG` names, or else the first of the usual names. A
-/// clang without the BPF target, or none, is no fault: the committed object takes its place.
+/// Compiles with the clang named by `HUGEWISE_CLANG`, or else the first of the usual names. A missing clang, or one
+/// without the BPF target, is no error: the committed object is used instead.
 fn compiled(target: &Path) -> bool {
     let clangs = match env::var("HUGEWISE_CLANG") {
         Ok(named) => vec![named],
@@ -58,9 +58,8 @@ fn compiled(target: &Path) -> bool {
     })
 }
 
-/// Compiles the library that programs preload. It needs no standard library, no C library and no
-/// start files. Its constructor runs before all others (`initfirst`). For a processor without a
-/// jump of its own in the source it is empty.
+/// Compiles the preload library. It needs no standard library, no C library and no start files. Its constructor runs
+/// before all others (`initfirst`). It is empty for a processor without jump code in the source.
 fn compile_library(target: &Path) -> io::Result<()> {
     let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let has_source = ["x86_64", "aarch64"].contains(&of_target("ARCH").as_str());

@@ -1,6 +1,5 @@
-//! Each number of a record and of a recording is changed to what no machine says: reading and reporting it ends
-//! soon, takes little memory, and does not panic. It stands here and not beside the model because counting memory
-//! needs `unsafe`.
+//! Changes each number of a record and of a recording to an impossible value: reading and reporting it must end soon,
+//! take little memory, and not panic. This test is in this crate because counting memory needs `unsafe`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
@@ -22,24 +21,24 @@ use hugewise_text::document::Document;
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 use hugewise_tlb::misses;
 
-/// What is allocated, and the most that ever was since it was asked last.
+/// Counts allocated memory, and its peak since the last query.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all memory is the system's, by its own rules; what is added is counting.
+// SAFETY: all memory comes from the system allocator, under its rules; this type only counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
         MOST.fetch_max(live, Relaxed);
-        // SAFETY: the caller keeps the rules of `alloc`, which are those of the system's.
+        // SAFETY: the caller keeps the rules of `alloc`, which are those of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the memory is of this allocator, which is the system's, and has this layout.
+        // SAFETY: the memory was allocated by this allocator, and thus by the system's, with this layout.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -57,13 +56,13 @@ const WORST: [&str; 8] = [
     "5e-324",
     "1e308",
 ];
-/// Of each file so many changes are tried, in equal steps, and all of its first line.
+/// The number of changes tried per file, in equal steps, in addition to all changes of its first line.
 const TRIED: usize = 40;
-/// A debug build on a busy machine takes its time; what never ends takes more.
+/// A debug build on a busy machine is slow; an endless loop takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_BYTES: usize = 64 << 20;
 
-/// Where the numbers of a text stand that are values, and neither keys nor within strings.
+/// Returns the positions of the numbers in a text that are values, neither keys nor within strings.
 fn numbers(text: &str) -> Vec<(usize, usize)> {
     let (mut places, mut begin, mut is_string, mut is_escaped) = (Vec::new(), None, false, false);
     for (at, c) in text.char_indices() {
@@ -82,8 +81,8 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
     places
 }
 
-/// The text with some numbers, each in its turn, changed to some of the worst: sizes of the first line to all of them,
-/// its other numbers to one each, and numbers of other lines in equal steps.
+/// Returns the text with one number at a time changed to bad values: sizes in the first line to all of these, its other
+/// numbers to one each, and numbers in other lines in equal steps.
 fn changed(text: &str) -> impl Iterator<Item = String> {
     let places = numbers(text);
     let first = text.find('\n').unwrap_or(text.len());
@@ -109,7 +108,7 @@ fn changed(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Draws a document in every form.
+/// Renders a document in every format.
 fn draw(document: &Document) {
     let style = Style {
         verbose: Verbosity::Verbose,

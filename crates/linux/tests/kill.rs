@@ -1,7 +1,7 @@
-//! SIGKILL at every step of an experiment and of its undoing: the machine comes back as it was.
+//! SIGKILL at every step of an experiment and of its undoing: all settings are restored.
 //!
-//! The tests here fork, and a child holds every lock of its parent until it ends; so they take
-//! turns, and have a process of their own.
+//! The tests here fork, and a child inherits every lock of its parent until it ends; so they run one after the other,
+//! in a separate process.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 
@@ -60,7 +60,7 @@ enum End {
     Exited(i32),
 }
 
-/// Runs `life` in a child process, whose exit status is what it returns.
+/// Runs `life` in a child process; its return value is the exit status.
 fn in_a_child(life: impl FnOnce() -> i32) -> End {
     // SAFETY: the child has one thread and may meet locks that others held at the fork; glibc
     // keeps its allocator usable, and nothing else in `life` takes a lock. It ends in `_exit`
@@ -89,7 +89,7 @@ fn policies() -> [Realisation; 2] {
     ]
 }
 
-/// An experiment of two trials that dies at a step; its exit status is 0 where it does not.
+/// Runs an experiment of two trials that dies at a step; the exit status is 0 if it survives.
 fn experiment(ground: &Ground, step: usize) -> End {
     in_a_child(|| {
         let place = ground.place().watched_by(DieAt::step(step));
@@ -110,7 +110,7 @@ fn undoing(ground: &Ground, step: usize) -> End {
     })
 }
 
-/// How many steps `life` has, found by running it until it survives.
+/// Returns the number of steps of `life`, by running it until it survives.
 fn deaths(mut life: impl FnMut(usize) -> End) -> usize {
     for step in 0..1000 {
         match life(step) {
@@ -138,8 +138,8 @@ fn an_experiment_killed_at_any_step_is_undone() {
         assert_eq!(again.found, JournalFound::Nothing);
         end
     });
-    // Creating the folder, writing, syncing, renaming the journal; four settings there and
-    // back; removing the journal: each before and after.
+    // Creating the directory, writing, syncing and renaming the journal; four settings changed and restored; removing
+    // the journal: each before and after.
     assert!(steps >= 2 * (6 + 8 + 2), "{steps} steps");
 }
 
@@ -165,10 +165,10 @@ fn a_pool_that_got_only_some_of_its_pages_is_given_back() {
             1
         });
         assert_eq!(end, End::Killed);
-        // As where no more huge pages were free.
+        // As if no more huge pages were free.
         ground.write(POOL, found);
         let report = undo(&ground.lock(), &ground.place()).unwrap();
-        // What no size on the way is, somebody else chose; the original is 2.
+        // A size outside the range of the experiment was chosen by another program; the original is 2.
         let foreign = usize::from(left == 1 || found == "0");
         assert_eq!(report.left_behind.len(), foreign, "{found}");
         let now = ground.value(POOL);
@@ -204,8 +204,8 @@ fn a_full_disk_stops_the_experiment_before_it_changes_anything() {
             rlim_cur: 0,
             rlim_max: 0,
         };
-        // SAFETY: both calls change only this child: no file may grow, and the signal that
-        // tells so is ignored, so that writing fails as it does on a full disk.
+        // SAFETY: both calls change only this child: no file may grow, and the resulting signal is ignored, so that
+        // writing fails as on a full disk.
         unsafe {
             libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
             libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none);
@@ -228,7 +228,7 @@ fn the_lock_is_not_handed_to_children() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // Only once it answers has it surely become `cat`, with the files closed that close then.
+    // Its answer proves that it has executed `cat`, and that exec has closed the files.
     child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     drop(held);
@@ -251,7 +251,7 @@ fn the_lock_goes_with_the_process_that_is_killed() {
     drop(ground.lock());
 }
 
-/// Every setting below the THP folder and what follows it, without the counters.
+/// Returns every setting below the THP directory and its followers, without the counters.
 fn real_settings() -> BTreeMap<PathBuf, String> {
     let mut settings = BTreeMap::new();
     collect_files(&Path::new("/").join(path_of("")), &mut settings);
@@ -277,7 +277,7 @@ fn collect_files(folder: &Path, settings: &mut BTreeMap<PathBuf, String>) {
     }
 }
 
-/// The lock of the machine, once whoever measures just now has done.
+/// Takes the lock of the machine, after waiting for a running measurement.
 fn real_lock() -> Hold {
     for _ in 0..1000 {
         match lock::hold(&lock::default_dir()) {
@@ -291,7 +291,7 @@ fn real_lock() -> Hold {
     panic!("another experiment holds the machine")
 }
 
-/// One trial on the machine under our hands that dies at a step.
+/// Runs one trial on the real machine that dies at a step.
 fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
     let policy = writes(&[("enabled", mode)]);
     let place = UndoFolder::new(&Root::real(), state);
@@ -303,7 +303,7 @@ fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
     })
 }
 
-/// Writes `enabled` back should what is tested here fail to.
+/// Restores `enabled` if the tested code fails to.
 struct Rescue {
     enabled: PathBuf,
     original: String,
@@ -344,7 +344,7 @@ fn the_real_machine_comes_back_from_a_kill_at_any_step() {
             restored += report.restored.len();
             end
         });
-        // Killed after the write and before the restore, unless nothing was to be changed.
+        // Killed after the write and before the restoration, unless nothing was to be changed.
         assert!(restored >= 2 || original == mode, "{mode}: {restored}");
     }
 }

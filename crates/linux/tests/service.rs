@@ -1,7 +1,7 @@
-//! Trials of a server under a load, whose right answer is known; and death at every step.
+//! Trials of a server under a load, with known results; and a kill at every step.
 //!
-//! A trial starts its own program as the keeper, so this test has a `main` of its own: it is
-//! the keeper, the server, the load or a victim when its first argument says so.
+//! A trial starts its own program as the keeper, so this test has a custom `main`. It becomes the keeper, the server,
+//! the load or a victim, depending on its first argument.
 
 #![expect(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ mod planted;
 
 use planted::{COPIED_EACH, SHARED, STACK, Shared, THREADS, USED, small_pages};
 
-/// Fresh pages that the server touches for each request.
+/// The number of fresh pages touched by the server per request.
 const PAGES_EACH: usize = 100;
 const REQUESTS: usize = 50;
 
@@ -129,7 +129,7 @@ fn serve(words: &[String]) -> ExitCode {
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
         let mut word = [0];
-        // Whoever only looks whether we are ready says nothing.
+        // A readiness check sends nothing.
         if stream.read(&mut word).unwrap_or(0) == 1 {
             if mode == "crashes" {
                 std::process::abort();
@@ -288,7 +288,7 @@ fn what_is_read_is_the_loads_time() {
     let seen = observe(&plan(), &[], folder.path(), &Heard::default());
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
     assert_eq!(seen.output, format!("done {REQUESTS}\n").as_bytes());
-    // What the warm-up touched would be 700 more.
+    // Faults of the warm-up would add 700.
     let (faults, planted) = (value(&seen, "minor_faults_total"), PAGES_EACH * REQUESTS);
     assert!(
         (0.0..200.0).contains(&(faults - planted as f64)),
@@ -336,7 +336,7 @@ fn what_writes_copy_after_a_fork_is_seen() {
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
     let page = rustix::param::page_size() as f64;
     let shared = value(&seen, "fork_shared_peak_bytes") / page;
-    // The warm-up has written to some already; the program shares pages of its own besides.
+    // The warm-up has already written to some pages; the program shares additional pages.
     let planted = (SHARED - 7 * COPIED_EACH) as f64;
     assert!((planted..planted + 200.0).contains(&shared), "{shared}");
     let copied = value(&seen, "fork_copied_bytes") / page;
@@ -345,7 +345,7 @@ fn what_writes_copy_after_a_fork_is_seen() {
         (written - 8.0..written + 40.0).contains(&copied),
         "{copied} of {written}"
     );
-    // What is shared is in each of the two resident sets and once in the memory of both.
+    // Shared memory is in both resident sets, and once in the memory of both.
     let once = value(&seen, "peak_tree_pss_bytes") / page;
     let each = value(&seen, "peak_tree_rss_bytes") / page;
     assert!(
@@ -483,7 +483,7 @@ fn events_come_in_order() {
     assert_eq!(*heard.0.lock().unwrap(), STEPS);
 }
 
-/// How many processes of the trial lived when its folder was looked at, and what was there.
+/// The number of living processes of the trial when its directory was read, and the content read.
 #[derive(Debug, Default)]
 struct Look(Mutex<Option<(usize, Vec<u8>)>>);
 
@@ -505,7 +505,7 @@ fn the_folder_is_seen_when_all_that_wrote_there_is_dead() {
     assert!(is_empty(folder.path()));
 }
 
-/// Tells its port by the name of a file, and kills this process at a step.
+/// Publishes its port as the name of a file, and kills this process at a step.
 #[derive(Debug)]
 struct DieAt(AtomicUsize);
 
@@ -525,7 +525,7 @@ fn victim(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every process whose command line names the folder, which all that belong to a trial do.
+/// Returns every process whose command line contains the directory, as all processes of a trial do.
 fn members(folder: &Path) -> Vec<String> {
     let name = folder.to_str().unwrap();
     let lines = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Address spaces whose right answer is known, read from the kernel under our hands.
+//! Address spaces with known content, read from the running kernel.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 #![expect(unsafe_code, reason = "the memory under test is made by hand")]
@@ -19,7 +19,7 @@ use skipping::skip;
 
 const ALL: Depth = Depth::Frames(Duration::from_secs(10), Thoroughness::All);
 
-/// Private anonymous memory at an aligned address, alone between guards.
+/// Private anonymous memory at an aligned address, between guards.
 struct Ground {
     start: usize,
     bytes: usize,
@@ -27,7 +27,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// `ranges` huge pages of readable and writable memory that nobody has used.
+    /// Maps `ranges` huge pages of readable, writable and unused memory.
     fn new(ranges: usize, huge: usize) -> Self {
         let length = (ranges + 3) * huge;
         let bytes = ranges * huge;
@@ -49,14 +49,14 @@ impl Ground {
     }
 
     fn protect(&self, from: usize, bytes: usize, protection: i32) {
-        // SAFETY: the range lies in this reservation.
+        // SAFETY: the range is within this reservation.
         let done = unsafe { libc::mprotect((self.start + from) as *mut _, bytes, protection) };
         assert_eq!(done, 0);
     }
 
-    /// Whether the kernel knows the advice.
+    /// Advises the range; returns false if the kernel does not support the advice.
     fn advise(&self, from: usize, bytes: usize, advice: i32) -> bool {
-        // SAFETY: the range lies in this reservation; no advice used here loses data of others.
+        // SAFETY: the range is within this reservation; no advice used here loses data of others.
         unsafe { libc::madvise((self.start + from) as *mut _, bytes, advice) == 0 }
     }
 
@@ -78,12 +78,12 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // SAFETY: the reservation is this one's own, and nobody uses it any more.
+        // SAFETY: this value owns the reservation, and nobody uses it any more.
         unsafe { libc::munmap(self.reserved.0 as *mut _, self.reserved.1) };
     }
 }
 
-/// Huge-page size, or the reason to skip.
+/// Returns the huge page size, or the reason to skip.
 fn huge_bytes() -> Result<usize, &'static str> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let size = std::fs::read_to_string(format!("{folder}/hpage_pmd_size"));
@@ -111,7 +111,7 @@ fn at(space: &Space, address: usize) -> &Mapping {
     space.mappings.iter().find(inside).unwrap()
 }
 
-/// The pages of the range at an address.
+/// Returns the pages of the range at an address.
 fn pages(space: &Space, address: usize) -> Pages {
     let runs = &at(space, address).runs;
     let inside = |run: &&hugewise_observe::address_space::Run| {
@@ -144,7 +144,7 @@ fn each_page_is_counted_as_what_it_is() {
     ground.advise(3 * huge, 2 * huge, libc::MADV_NOHUGEPAGE);
     ground.write(0, 1, 1);
     ground.read(huge, huge, page);
-    // Range 2 stays empty; of range 3 seven pages are written, five read, in two islands.
+    // Range 2 stays empty; in range 3 seven pages are written and five read, in two islands.
     ground.write(3 * huge, 7 * page, page);
     ground.read(3 * huge + 20 * page, 5 * page, page);
     let space = own(ALL);
@@ -193,7 +193,7 @@ fn each_page_is_counted_as_what_it_is() {
     drop(ground);
 }
 
-/// What smaps counts and what the scan counts is the same memory, for every mapping.
+/// smaps and the scan count the same memory, for every mapping.
 #[test]
 fn the_scan_agrees_with_the_totals_of_smaps() {
     let page = rustix::param::page_size() as u64;
@@ -204,7 +204,7 @@ fn the_scan_agrees_with_the_totals_of_smaps() {
             "no PAGEMAP_SCAN",
         );
     }
-    // Other tests use memory meanwhile: only what nobody writes to is exact.
+    // Other tests use memory at the same time: only unwritten mappings give exact numbers.
     let still = |mapping: &&Mapping| !mapping.permissions.write() && mapping.inode != 0;
     let mut compared = 0;
     for mapping in space.mappings.iter().filter(still) {
@@ -234,7 +234,7 @@ fn split_mappings_are_proved_by_their_frames() {
     if pages(&whole, ground.start).huge == Some(0) {
         return skip(name, "no huge page was free");
     }
-    // Parted and made one again: the mapping is whole, its PMD is not.
+    // Split and merged again: the mapping is whole, but not its PMD.
     ground.protect(page, page, libc::PROT_READ);
     ground.protect(page, page, libc::PROT_READ | libc::PROT_WRITE);
     let space = own(ALL);
@@ -272,7 +272,7 @@ fn guard_pages_are_seen() {
     }
 }
 
-/// 60,000 mappings and a reservation of terabytes: nothing is walked page by page.
+/// 60,000 mappings and a reservation of terabytes are not walked page by page.
 #[test]
 fn many_mappings_and_empty_terabytes_are_few_runs() {
     let name = "many_mappings_and_empty_terabytes_are_few_runs";
@@ -281,7 +281,7 @@ fn many_mappings_and_empty_terabytes_are_few_runs() {
         return skip(name, "vm.max_map_count is below 65000");
     }
     let page = rustix::param::page_size();
-    // Every second page can be written, and no two neighbours are alike.
+    // Every second page is writable, so no two neighbours are equal.
     let ground = Ground::new(1, 60_000 * page);
     for offset in (0..ground.bytes).step_by(2 * page) {
         ground.protect(offset, page, libc::PROT_READ);
@@ -343,8 +343,8 @@ fn the_dead_and_the_kernel_are_told_apart() {
     assert!(kernel.mappings.is_empty());
 }
 
-/// A process that executes itself without end: what comes back is one whole address space, or
-/// a word; never a mixture of two.
+/// A process that executes itself in a loop: the result is one consistent address space or an error, never a mixture of
+/// two.
 #[test]
 fn an_exec_while_reading_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -404,7 +404,7 @@ fn other_users_processes_need_a_right_with_a_name() {
     }
 }
 
-/// Ranges of which one page each is in memory, enough of them for a sample.
+/// The number of ranges with one resident page each, enough for sampling.
 const LONG: usize = 300;
 
 fn sampled() -> Space {

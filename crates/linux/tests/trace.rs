@@ -1,4 +1,4 @@
-//! Tracing the running kernel: what it counts is checked against what is known beforehand.
+//! Traces the running kernel, and compares the counts with known numbers.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,13 +30,13 @@ fn named(name: &str) -> Vec<Point> {
     all.filter(|point| point.name == name).collect()
 }
 
-/// Faults of all threads of this process are counted, so only one test may take any.
+/// Serializes the tests: faults of all threads of this process are counted.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Traces one point in the tree of `pid`, or says why this machine cannot.
+/// Traces one point in the tree of `pid`, or reports why this machine cannot.
 fn traced(test: &str, point: &str, pid: u32) -> Option<Tracer> {
     let (tracer, missing) = Tracer::start(&Root::real(), &named(point), Some(pid)).unwrap();
     if let Some(missing) = missing.first() {
@@ -46,7 +46,7 @@ fn traced(test: &str, point: &str, pid: u32) -> Option<Tracer> {
     Some(tracer)
 }
 
-/// Writes to so many fresh small pages; how long that took.
+/// Writes to this many fresh small pages; returns the duration.
 fn touch(pages: usize) -> Duration {
     for_each_fresh_page(pages, |page| {
         // SAFETY: the page is writable and nobody else's.
@@ -54,14 +54,13 @@ fn touch(pages: usize) -> Duration {
     })
 }
 
-/// Does something with each of so many fresh small pages; how long that took.
+/// Calls `act` for each of this many fresh small pages; returns the duration.
 fn for_each_fresh_page(pages: usize, act: impl Fn(*mut u8)) -> Duration {
     let page = rustix::param::page_size();
     let bytes = pages * page;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh private mapping of our own, used below within its bounds and unmapped
-    // once.
+    // SAFETY: a fresh private mapping, used below within its bounds and unmapped once.
     unsafe {
         let start = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
         assert_ne!(start, libc::MAP_FAILED);
@@ -88,7 +87,7 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
     let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
         return;
     };
-    // What the windows themselves fault is small and unknown, so it is bounded.
+    // An upper bound for the unknown small number of faults in the windows themselves.
     const OURS: u64 = 200;
     touch(PAGES);
     tracer.window().unwrap();
@@ -111,7 +110,7 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
     );
 }
 
-/// A private futex is first read where faults are forbidden, which has no end, and then with a fault.
+/// A private futex is first read with faults disabled, which has no end, and then with a fault.
 #[test]
 fn faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin() {
     let _turn = alone();
@@ -120,7 +119,7 @@ fn faults_in_kernel_mode_are_timed_and_forbidden_ones_do_not_begin() {
         return;
     };
     tracer.window().unwrap();
-    // Of a shared one the page would be made ready first.
+    // For a shared futex the page would be prepared first.
     let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     for_each_fresh_page(PAGES, |page| {
         // SAFETY: the page is readable, and another value than 1 makes the call return at once.
@@ -164,7 +163,7 @@ fn only_the_tree_of_the_process_counts() {
         tracer.window().unwrap();
         touch(PAGES);
         assert_eq!(one(tracer.window().unwrap()).all.count(), 0);
-        // A grandchild of ours counts once the tree is ours.
+        // A grandchild of this process counts once this tree is traced.
         tracer.watch(std::process::id()).unwrap();
         let line = "a=x; i=0; while [ $i -lt 14 ]; do a=$a$a; i=$((i+1)); done; true";
         let mut child = Command::new("sh").args(["-c", line]).spawn().unwrap();
@@ -178,7 +177,7 @@ fn only_the_tree_of_the_process_counts() {
     stranger.wait().unwrap();
 }
 
-/// More threads than there is room for at once, one after the other.
+/// More threads than the capacity, one after the other.
 #[test]
 fn threads_that_are_gone_leave_their_place_to_others() {
     const THREADS: usize = 20_000;
@@ -189,7 +188,7 @@ fn threads_that_are_gone_leave_their_place_to_others() {
     };
     tracer.window().unwrap();
     for _ in 0..THREADS {
-        // Each writes to a stack page that its predecessor gave back.
+        // Each writes to a stack page freed by its predecessor.
         std::thread::spawn(|| touch(1)).join().unwrap();
     }
     let seen = one(tracer.window().unwrap());
@@ -251,7 +250,7 @@ fn types_that_are_not_understood_are_an_error_with_its_place() {
     assert!(error.to_string().contains("magic number is 0x0"), "{error}");
 }
 
-/// Names that our programs and maps begin with.
+/// Prefixes of the names of hugewise's programs and maps.
 const PROGRAMS: [&[u8]; 11] = [
     b"fentry_begin",
     b"fexit_end",
@@ -267,14 +266,14 @@ const PROGRAMS: [&[u8]; 11] = [
 ];
 const MAPS: [&[u8]; 5] = [b"settings", b"starts", b"hists", b"extremes", b"losses"];
 
-/// How many programs and maps of ours the kernel has; `None` where it does not tell.
+/// Returns the number of hugewise's programs and maps in the kernel; `None` if the kernel does not report it.
 fn left() -> Option<(usize, usize)> {
     let is = |name: &[u8], known: &[&[u8]]| known.iter().any(|begin| name.starts_with(begin));
     let mut left = (0, 0);
     for program in aya::programs::loaded_programs() {
         match program {
             Ok(program) => left.0 += usize::from(is(program.name(), &PROGRAMS)),
-            // It went between being listed and being asked.
+            // It disappeared between the listing and the query.
             Err(error) if is_gone(&error) => {}
             Err(_) => return None,
         }
@@ -295,10 +294,10 @@ fn is_gone(error: &(dyn std::error::Error + 'static)) -> bool {
         || error.source().is_some_and(is_gone)
 }
 
-/// What the victim traces: by events of perf, and by tracepoints with their types.
+/// The points that the victim traces: with perf events, and with typed tracepoints.
 const TRACED: [&str; 3] = ["fault", "mmap_lock", "direct_compaction"];
 
-/// Not a test of its own: traces until it is killed, where it is asked to.
+/// Not a test: traces until killed, if requested.
 #[test]
 fn victim() {
     if std::env::var_os(VICTIM).is_some() {
@@ -321,14 +320,14 @@ fn spawn_victim() -> Child {
     command.spawn().unwrap()
 }
 
-/// How many points the victim traces, as soon as it traces them.
+/// Waits until the victim traces; returns the number of its points.
 fn begun(child: &mut Child) -> String {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut lines = lines.map(Result::unwrap);
     lines.find(|line| line.contains("traces")).unwrap()
 }
 
-/// The kernel frees programs and maps a moment after their last user is gone.
+/// The kernel frees programs and maps a moment after their last user.
 fn assert_nothing_is_left(before: (usize, usize), when: &str) {
     let begun = Instant::now();
     while left() != Some(before) {

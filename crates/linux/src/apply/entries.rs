@@ -1,4 +1,4 @@
-//! Settings that an experiment will change, with their values before it.
+//! The settings that an experiment will change, with their original values.
 
 use hugewise_base::setting::{MIN_FREE, is_setting};
 use hugewise_experiment::run::policy::realise::{FileWrite, Realisation};
@@ -7,8 +7,8 @@ use super::other;
 use crate::machine::error::Result;
 use crate::undo::{Change, Entry, UndoFolder};
 
-/// What is to be journalled: all files that any policy writes, in the order of writing, after
-/// those that follow them.
+/// Returns the entries for the journal: all files written by any policy, in the order of writing, after the files that
+/// follow them.
 pub(super) fn read_entries(
     place: &UndoFolder,
     realisations: &[&Realisation],
@@ -17,7 +17,7 @@ pub(super) fn read_entries(
     for file in realisations.iter().flat_map(|each| &each.files) {
         add_write(place, &mut entries, file)?;
     }
-    // `enabled` and `shmem_enabled` start and stop khugepaged, which sets the follower.
+    // Writing `enabled` or `shmem_enabled` starts or stops khugepaged, which changes the follower.
     let modes = entries.iter().any(|entry| entry.path.ends_with("enabled"));
     if modes && place.root().path(MIN_FREE).exists() {
         entries.insert(0, read_entry(place, MIN_FREE, Change::Follows)?);

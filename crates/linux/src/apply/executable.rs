@@ -1,4 +1,4 @@
-//! Loader, toolchain and allocator of a program, read from its executable file.
+//! Detects loader, toolchain and allocator of a program from its executable.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use object::{File, Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFl
 
 use super::runtime::{holds, read_program};
 
-/// Reads an ELF file; `None` where it is none, or has no table of sections, as packed programs have
-/// none: they would look statically linked.
+/// Reads an ELF file; `None` if it is not ELF, or has no section table. Packed programs have none, and would look
+/// statically linked.
 #[must_use]
 pub fn read_executable(path: &Path) -> Option<Executable> {
     parse_executable(&read_program(path)?)
@@ -39,7 +39,7 @@ pub fn parse_executable(image: &[u8]) -> Option<Executable> {
     })
 }
 
-/// The longest stretch of code that is mapped.
+/// Returns the length in bytes of the longest executable segment.
 fn code_bytes(file: &File<'_>) -> u64 {
     let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & PF_X != 0);
     let code = file.segments().filter(|it| is_code(it.flags()));
@@ -59,7 +59,7 @@ mod tests {
     const OWN: &str = "#include <stddef.h>\nstatic char room[64];\nvoid *malloc(size_t n) \
                        { return n < 64 ? room : 0; }\nint main(void) { return malloc(1) == 0; }\n";
 
-    /// The program that a compiler makes of a source; `None` where there is no such compiler.
+    /// Compiles a source and reads the program; `None` if the compiler is missing.
     fn compiled(compiler: &str, flags: &[&str], source: &str) -> Option<Executable> {
         let folder = tempfile::tempdir().unwrap();
         let (code, program) = (folder.path().join("x.c"), folder.path().join("x"));

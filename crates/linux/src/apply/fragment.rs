@@ -1,9 +1,8 @@
-//! Free memory fragmented by a process of its own, which holds every other piece.
+//! Fragments free memory with a separate process, which holds every other piece.
 //!
-//! Nothing of it outlives that process, which ends when its stdin closes: with this program,
-//! however that ends. So no journal has to undo it. What other programs were given meanwhile does
-//! lie scattered afterwards; [`compact`] asks the kernel to move
-//! it together.
+//! The fragmentation ends with that process, which exits when its stdin closes: together with this program, however it
+//! ends. So no journal is needed to undo it. Memory that other programs received during that time stays scattered;
+//! [`compact`] asks the kernel to compact it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -16,35 +15,35 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::{read_buddyinfo, small_block_share};
 
-/// Where the kernel is asked to move pages together (mm/compaction.c).
+/// The file that triggers compaction (mm/compaction.c).
 const COMPACT: &str = "proc/sys/vm/compact_memory";
 
 /// The state of free memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FreeMemoryState {
-    /// The share in blocks smaller than a huge page, 0 to 1.
+    /// The share of free memory in blocks smaller than a huge page, 0 to 1.
     pub share: f64,
     /// Free memory in bytes.
     pub free_bytes: u64,
-    /// Memory that is held for it, in bytes.
+    /// Memory held to maintain the state, in bytes.
     pub kept_bytes: u64,
 }
 
-/// The state as long as this exists.
+/// Maintains the state until dropped.
 #[derive(Debug)]
 pub struct Fragmented {
     process: Child,
-    /// Closed, it ends the process.
+    /// Closing it ends the process.
     ask: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Fragmented {
-    /// Brings free memory to so many percent in small blocks, by the program `laboratory`. On a
-    /// large machine that takes a while: `None` where the end was `asked` for meanwhile.
+    /// Brings free memory to this percentage in small blocks, with the program `laboratory`. This takes a while on a
+    /// large machine: `None` if `asked` was set before the end.
     ///
     /// # Errors
-    /// It could not be started, or says why the state cannot be had: there is no room for it.
+    /// The process could not be started, or reports why the state cannot be reached: there is not enough memory.
     pub fn reach(
         laboratory: &Path,
         percent: u32,
@@ -74,24 +73,24 @@ impl Fragmented {
         Ok(Some((held, state)))
     }
 
-    /// Whether it has said something, or ended; waits for that a little.
+    /// Waits briefly; returns true if the process has printed something or ended.
     fn has_spoken(&self) -> bool {
         const LOOK: Timespec = Timespec {
             tv_sec: 0,
             tv_nsec: 100_000_000,
         };
         let mut output = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
-        // A signal that interrupts the wait is looked at by the caller.
+        // The caller handles a signal that interrupts the wait.
         !matches!(poll(&mut output, Some(&LOOK)), Ok(0) | Err(Errno::INTR))
     }
 
-    /// Brings the state about again where programs have changed it.
+    /// Restores the state after programs have changed it.
     ///
     /// # Errors
-    /// The process is gone.
+    /// The process has ended.
     pub fn repair(&mut self) -> Result<FreeMemoryState> {
         if let Some(ask) = &mut self.ask {
-            // A process that is gone writes nothing, which is reported below.
+            // An ended process does not answer, which is reported below.
             let _ = ask.write_all(b"\n");
         }
         self.read()
@@ -106,7 +105,7 @@ impl Fragmented {
         }
     }
 
-    /// Why the process said nothing: its last words, or how it ended.
+    /// Explains the missing answer: the last output of the process, or how it ended.
     fn gone(&mut self) -> Error {
         self.ask = None;
         let mut words = String::new();
@@ -135,7 +134,7 @@ impl Fragmented {
 impl Drop for Fragmented {
     fn drop(&mut self) {
         self.ask = None;
-        // It may be filling memory just now, and does not look at its stdin then.
+        // It may be filling memory, and not reading its stdin.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -157,19 +156,19 @@ fn parse_state(line: &str) -> Option<FreeMemoryState> {
     })
 }
 
-/// The share of free memory in blocks smaller than a huge page, now.
+/// Returns the current share of free memory in blocks smaller than a huge page.
 ///
 /// # Errors
-/// `/proc/buddyinfo` cannot be read or understood.
+/// `/proc/buddyinfo` cannot be read or parsed.
 pub fn share_now(root: &Root, page_bytes: u64, huge_bytes: u64) -> Result<f64> {
     let blocks = read_buddyinfo(root)?;
     Ok(small_block_share(&blocks, page_bytes, huge_bytes))
 }
 
-/// Asks the kernel to move pages together, which changes no setting.
+/// Asks the kernel to compact memory; this changes no setting.
 ///
 /// # Errors
-/// The kernel refuses: it takes root.
+/// The kernel refuses, because root is required.
 pub fn compact(root: &Root) -> Result<()> {
     let path = root.path(COMPACT);
     std::fs::write(&path, "1").map_err(|error| Error::io("writing", &path, error))

@@ -1,4 +1,4 @@
-//! Policies in force: files written after they are journalled, read back, put back.
+//! Applies policies: files are journalled, written, read back and restored.
 
 mod entries;
 pub mod executable;
@@ -19,28 +19,27 @@ use crate::undo::{
     restore, undo,
 };
 
-/// The machine's settings during an experiment. All that any policy writes is journalled;
-/// whatever is not applied just now has its original value.
+/// The machine's settings during an experiment. All files written by any policy are journalled; every file that is not
+/// part of the current policy has its original value.
 ///
-/// Dropped, it puts everything back as far as it can; [`Machine::finish`] says how far.
+/// Dropping it restores as much as possible; [`Machine::finish`] reports the rest.
 #[derive(Debug)]
 pub struct Machine {
     place: UndoFolder,
     entries: Vec<Entry>,
     recovered: UndoReport,
     _lock: Option<Hold>,
-    /// It acts when it is dropped, after everything is put back.
+    /// Acts when it is dropped, after everything has been restored.
     guardian: Option<Guardian>,
 }
 
 impl Machine {
-    /// Gets ready to apply any of `realisations`: puts back what an earlier experiment left,
-    /// reads what any of them writes and journals it. Where nothing is to be written there is
-    /// no journal, and no privilege is needed.
+    /// Prepares to apply any of `realisations`: restores what an earlier experiment left behind, and reads and journals
+    /// all files that they write. Without files to write, no journal and no privilege is needed.
     ///
     /// # Errors
-    /// An earlier journal cannot be undone; a file cannot be read; the journal cannot be
-    /// written. Nothing of this experiment has been changed then.
+    /// An earlier journal cannot be undone; a file cannot be read; the journal cannot be written. In these cases
+    /// nothing was changed for this experiment.
     pub fn begin(lock: Hold, place: UndoFolder, realisations: &[&Realisation]) -> Result<Self> {
         let recovered = undo(&lock, &place)?;
         refuse_refusals(&recovered)?;
@@ -57,7 +56,7 @@ impl Machine {
         })
     }
 
-    /// A machine whose settings somebody else changed and holds: no policy may write any.
+    /// Returns a machine whose settings are changed and held by another program: no policy may write any.
     #[must_use]
     pub fn held_by_others(place: UndoFolder) -> Self {
         Self {
@@ -69,11 +68,11 @@ impl Machine {
         }
     }
 
-    /// The same, put back by a guardian should this process be killed. Where nothing is to be
-    /// written, none is started.
+    /// Adds a guardian, which restores the settings if this process is killed. None is started if no file is to be
+    /// written.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The guardian cannot be started.
     pub fn guarded(mut self) -> Result<Self> {
         if !self.entries.is_empty() {
             self.guardian = Some(Guardian::start(self.place.state())?);
@@ -81,17 +80,17 @@ impl Machine {
         Ok(self)
     }
 
-    /// What [`Machine::begin`] found of an earlier experiment and put back.
+    /// Returns what [`Machine::begin`] found of an earlier experiment and restored.
     #[must_use]
     pub fn recovered(&self) -> &UndoReport {
         &self.recovered
     }
 
-    /// Puts the files of one policy in force until the guard is released or dropped.
+    /// Writes the files of one policy, until the guard is released or dropped.
     ///
     /// # Errors
-    /// A file was changed by somebody else since the experiment began; the kernel refuses a
-    /// value or keeps another. What was written so far has been put back.
+    /// Another program has changed a file since the experiment began, the kernel refuses a value, or the kernel stores
+    /// a different one. Files written before the error have been restored.
     pub fn apply(&mut self, realisation: &Realisation) -> Result<Applied<'_>> {
         self.refuse_drift()?;
         let foreign = self.foreign_followers()?;
@@ -108,8 +107,8 @@ impl Machine {
         Ok(applied)
     }
 
-    /// The journalled files that do not have their original value although no policy is in
-    /// force: somebody else changed them.
+    /// Returns the journalled files that have a changed value although no policy is applied: another program changed
+    /// them.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -124,7 +123,7 @@ impl Machine {
         Ok(drifted)
     }
 
-    /// A trial would not be what it is called if another policy's file had a foreign value.
+    /// A trial would be mislabelled if a file of another policy had a foreign value.
     fn refuse_drift(&self) -> Result<()> {
         let drifted = self.drift()?;
         match drifted.iter().find(|left| left.path != MIN_FREE) {
@@ -133,8 +132,8 @@ impl Machine {
         }
     }
 
-    /// Ends the experiment: sees that all is as it was, and forgets the journal. The journal
-    /// stays where the kernel refused to take an old value back.
+    /// Ends the experiment: verifies that all files have their original values, and removes the journal. The journal
+    /// stays if the kernel refused to restore a value.
     ///
     /// # Errors
     /// The journal cannot be removed.
@@ -142,8 +141,8 @@ impl Machine {
         self.put_back()
     }
 
-    /// Guards have put back what they wrote; here it is done for the guards that failed. A
-    /// value that follows is only looked at: if it is not the old one, somebody chose it.
+    /// Guards have restored the files that they wrote; this repeats it for guards that failed. A value that follows is
+    /// only looked at: if it is not the old one, somebody chose it.
     fn put_back(&mut self) -> Result<Vec<LeftBehind>> {
         let entries = std::mem::take(&mut self.entries);
         if entries.is_empty() {
@@ -184,24 +183,24 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // The journal stays if this fails, and the next start puts back what is left.
+        // On failure the journal stays, and the next start restores the rest.
         let _ = self.put_back();
     }
 }
 
-/// The files of one policy in force. Dropped, it puts them back; [`Machine::drift`] then tells
-/// what could not be.
+/// An applied policy. Dropping it restores the files; [`Machine::drift`] then reports the files that could not be
+/// restored.
 #[derive(Debug)]
 pub struct Applied<'a> {
     machine: &'a mut Machine,
     written: Vec<Reads>,
-    /// What the kernel made of the files that follow.
+    /// The values that the kernel gave to the follower files.
     noted: Vec<Reads>,
-    /// Followers that were somebody else's already.
+    /// Followers that another program had changed already.
     foreign: Vec<usize>,
 }
 
-/// A journalled file, by its place among them, and what it reads because of us.
+/// A journalled file, by its index, and its value caused by this program.
 #[derive(Debug)]
 struct Reads {
     entry: usize,
@@ -212,7 +211,7 @@ impl Applied<'_> {
     fn write(&mut self, file: &FileWrite) -> Result<()> {
         let place = &self.machine.place;
         let entry = self.machine.entry(&file.path)?;
-        // Known before it is written: a write that fails half-way is put back as well.
+        // Recorded before the write, so that a partly failed write is also restored.
         self.written.push(Reads {
             entry,
             ours: vec![file.value.clone()],
@@ -220,7 +219,7 @@ impl Applied<'_> {
         place.set(&file.path, &file.value)?;
         let mut taken = place.value(&file.path)?;
         if taken != file.value && is_pool(&file.path) {
-            // The first attempt has compacted memory, from which the second may gain.
+            // The first attempt has compacted memory, which may help the second.
             place.set(&file.path, &file.value)?;
             taken = place.value(&file.path)?;
         }
@@ -234,8 +233,7 @@ impl Applied<'_> {
         Err(other("applying a policy", what))
     }
 
-    /// Remembers what the kernel made of the files that follow, to tell it from what others
-    /// make of them later.
+    /// Records the values that the kernel gave to the follower files, to distinguish them from later changes by others.
     fn note_followers(&mut self) -> Result<()> {
         for (entry, follower) in self.machine.followers() {
             let ours = vec![self.machine.place.value(&follower.path)?];
@@ -244,8 +242,8 @@ impl Applied<'_> {
         Ok(())
     }
 
-    /// The files in the reverse order of writing, then those that follow them: only then has
-    /// the kernel computed its last value.
+    /// Restores the files in the reverse order of writing, then their followers: only then has the kernel computed
+    /// their last values.
     fn put_back(&self) {
         if self.written.is_empty() {
             return;
@@ -261,12 +259,12 @@ impl Applied<'_> {
             (entry, if free { Ours::Any } else { Ours::NOTHING })
         });
         for (entry, ours) in files.chain(followers) {
-            // What is left behind here is found again, and told, when the machine is finished.
+            // Files that cannot be restored here are found again, and reported, when the machine is finished.
             let _ = restore(&machine.place, entry, ours);
         }
     }
 
-    /// The followers that no longer read what the kernel made of them.
+    /// Returns the followers whose values differ from those given by the kernel.
     fn disturbed(&self) -> impl Iterator<Item = usize> + '_ {
         let machine = &*self.machine;
         self.noted.iter().filter_map(|Reads { entry, ours }| {
@@ -282,7 +280,7 @@ impl Drop for Applied<'_> {
     }
 }
 
-/// What a file reads that did not take a value.
+/// Describes the value of a file that did not accept a new value.
 fn not_taken(file: &FileWrite, taken: &str) -> String {
     let FileWrite { path, value } = file;
     let sizes = value.parse::<u64>().ok().zip(taken.parse::<u64>().ok());
@@ -298,7 +296,7 @@ fn not_taken(file: &FileWrite, taken: &str) -> String {
     }
 }
 
-/// An earlier experiment that cannot be undone would spoil this one.
+/// Refuses to start if an earlier experiment cannot be undone, because it would spoil this one.
 fn refuse_refusals(recovered: &UndoReport) -> Result<()> {
     let refused = |left: &&LeftBehind| matches!(left.why, Why::Refused(_));
     match recovered.left_behind.iter().find(refused) {

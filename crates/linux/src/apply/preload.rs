@@ -1,5 +1,5 @@
-//! The library by which dynamic programs advise their own memory: where it lies, and how it gets
-//! there. What it does is in `preload/library.rs`.
+//! Installs the library with which dynamic programs advise their own memory. The code of the library is in
+//! `preload/library.rs`.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -15,20 +15,21 @@ use crate::machine::error::{Error, Result};
 use crate::machine::identity::{effective_uid, may_write};
 use crate::proc::process::ADVICE_LIBRARY;
 
-/// The library, as `build.rs` compiled it; empty where there is none for this processor.
+/// The library, compiled by `build.rs`; empty if there is none for this processor.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library.so"));
 
-/// Folders of root, where nobody else takes a name, and which everybody may enter: the workload may belong to somebody else.
+/// Directories owned by root, so that only root can create names, but open to everybody, because the workload may
+/// belong to another user.
 const OF_ROOT: [&str; 2] = ["/var/lib/hugewise", "/run/hugewise"];
 
 /// Folders for temporary files.
 const FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Everybody may read it, and nobody else may write it.
+/// Everybody may read it, and only the owner may write it.
 const MODE: u32 = 0o755;
 
-/// The path for this user's copy: in the first folder that can be written, where nobody else has taken the name, and
-/// whose files can be executed. `None` where there is no such folder, or no library.
+/// Returns the path for this user's copy: in the first directory that is writable, has no foreign file of that name,
+/// and allows executable mappings. `None` if there is no such directory, or no library.
 #[must_use]
 pub fn place() -> Option<PathBuf> {
     let name = format!(
@@ -47,7 +48,7 @@ pub fn place() -> Option<PathBuf> {
     (!LIBRARY.is_empty()).then_some(free)
 }
 
-/// Whether a name is ours to take.
+/// Returns true if this user may use a name.
 fn is_free(place: &Path) -> bool {
     match fs::symlink_metadata(place) {
         Ok(found) => found.is_file() && found.uid() == effective_uid(),
@@ -55,7 +56,7 @@ fn is_free(place: &Path) -> bool {
     }
 }
 
-/// Whether a folder is root's alone and its files may be mapped as code, or can be made so.
+/// Returns true if a directory is owned by root and allows executable mappings, or can be created.
 fn is_roots(folder: &Path) -> bool {
     let found = fs::symlink_metadata(folder);
     let is_sticky = found.as_ref().is_ok_and(|it| it.mode() & 0o1000 != 0);
@@ -65,7 +66,7 @@ fn is_roots(folder: &Path) -> bool {
     }
 }
 
-/// Whether files of ours stay ours in a folder, and may be mapped as code.
+/// Returns true if files of this user are safe in a directory, and can be mapped as code.
 fn is_fit(folder: &Path) -> bool {
     const OTHERS: u32 = 0o022;
     const STICKY: u32 = 0o1000;
@@ -76,8 +77,8 @@ fn is_fit(folder: &Path) -> bool {
         && mount.is_ok_and(|flags| !flags.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// Puts the library at a path that [`place`] gave. It stays there: whoever runs a program by it
-/// may end before the program does.
+/// Installs the library at a path returned by [`place`]. It is not removed, because the program may outlive the process
+/// that started it.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -89,7 +90,7 @@ pub fn install(path: &Path) -> Result<()> {
     write(path).map_err(|error| Error::io(doing, path, error))
 }
 
-/// Whether the file is ours, as it must be, and cannot be written by others.
+/// Returns true if the file belongs to this user, has the right content, and cannot be written by others.
 fn is_installed(path: &Path) -> bool {
     let is_ours = fs::symlink_metadata(path)
         .is_ok_and(|it| it.is_file() && it.uid() == effective_uid() && it.mode() & 0o777 == MODE);
@@ -97,12 +98,12 @@ fn is_installed(path: &Path) -> bool {
     is_ours && read_regular(path, most).is_ok_and(|content| content == LIBRARY)
 }
 
-/// Puts a new file in its place at once.
+/// Replaces a file atomically.
 fn write(path: &Path) -> io::Result<()> {
     let above = path.parent().unwrap_or(Path::new("/"));
     if !above.is_dir() {
         DirBuilder::new().mode(MODE).create(above)?;
-        // Whatever the umask says.
+        // Regardless of the umask.
         fs::set_permissions(above, fs::Permissions::from_mode(MODE))?;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,10 +1,10 @@
-//! Asks runtimes, before a trial, whether they honour the settings of a policy: a trial whose flag
-//! was ignored tested something else.
+//! Asks runtimes, before a trial, whether they honour the settings of a policy: a trial with an ignored flag would have
+//! tested something else.
 //!
-//! The program that the command names is asked: `java` prints its flags (`-XX:+PrintFlagsFinal
-//! -version`, which runs no class), the loader of the C library lists its tunables
-//! (`--list-tunables`, glibc 2.33), and a program of Go holds the names of the settings that its
-//! runtime knows. A script that starts one of these is not asked.
+//! This applies to the program named by the command. `java` prints its flags (`-XX:+PrintFlagsFinal -version`, which
+//! runs no class), the loader of the C library lists its tunables (`--list-tunables`, glibc 2.33), and a Go program
+//! contains the names of the settings that its runtime supports. For a script that starts such a program, nothing is
+//! checked.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::file::read::read_regular;
 use crate::machine::identity::Identity;
 use crate::spawn::become_identity;
 
-/// A runtime that takes longer is not waited for.
+/// The time limit for an answer of a runtime.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// No program is larger.
+/// The maximum size of a program file, in bytes.
 const LARGEST_PROGRAM: u64 = 512 << 20;
 
 /// User, working directory and environment of the command.
@@ -32,15 +32,15 @@ const LARGEST_PROGRAM: u64 = 512 << 20;
 pub struct CommandContext<'a> {
     /// The program and its arguments.
     pub words: &'a [OsString],
-    /// Variables that are set for it, besides the inherited ones.
+    /// The variables set for it in addition to the inherited ones.
     pub environment: &'a [(String, String)],
-    /// Its user, where that is not ours.
+    /// Its user, if different from that of this process.
     pub identity: Option<&'a Identity>,
-    /// Its working directory, where that is not ours.
+    /// Its working directory, if different from that of this process.
     pub directory: Option<&'a Path>,
 }
 
-/// The settings as the runtimes report them, without runtimes that cannot be asked.
+/// Returns the settings as the runtimes report them, without the runtimes that cannot be queried.
 #[must_use]
 pub fn ask(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let mut answers = Answers::new();
@@ -69,8 +69,8 @@ fn ask_java(settings: &Settings, start: CommandContext<'_>) -> Answers {
     output(command, start).map_or_else(Answers::new, |output| parse_flags(&output, settings))
 }
 
-/// The options of the machine itself: those before the class, without agents, which would run,
-/// and without logs, which would be overwritten.
+/// Returns the options of the virtual machine: those before the class, without agents, which would run, and without
+/// logs, which would be overwritten.
 fn vm_options(arguments: &[OsString]) -> Vec<&OsString> {
     let mut options = Vec::new();
     let mut words = arguments.iter();
@@ -107,7 +107,7 @@ fn ask_loader(settings: &Settings, start: CommandContext<'_>) -> Answers {
     tunables_answers(&parse_tunables(&output), settings)
 }
 
-/// The names of the runtime's settings are text in every program that knows them.
+/// The names of the runtime's settings appear as text in every program that supports them.
 fn ask_go(settings: &Settings, start: CommandContext<'_>) -> Answers {
     let program = start
         .words
@@ -141,7 +141,7 @@ pub(super) fn holds(image: &[u8], name: &[u8]) -> bool {
     image.windows(name.len()).any(|window| window == name)
 }
 
-/// The file of a program: by its path, or along PATH.
+/// Finds the file of a program, by its path or in `PATH`.
 fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -153,7 +153,7 @@ fn find(program: &OsStr, directory: Option<&Path>) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Stdout of a question; `None` where nobody answers in time, or in failure.
+/// Returns stdout of a query; `None` if it fails or takes too long.
 fn output(mut command: Command, start: CommandContext<'_>) -> Option<Vec<u8>> {
     let variables = start.environment.iter();
     command
@@ -174,7 +174,7 @@ fn output(mut command: Command, start: CommandContext<'_>) -> Option<Vec<u8>> {
             std::io::Read::read_to_end(&mut pipe, &mut bytes).map(|_| bytes)
         })
     });
-    // With no thread the pipe is closed, and the program waits for no reader.
+    // Without the thread the pipe is closed, and the program does not block on it.
     let succeeded = wait(&mut child);
     let bytes = reader?.ok()?.join().ok()?.ok()?;
     succeeded.then_some(bytes)
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn java_says_what_it_did_not_honour() {
         let policy = "java.AlwaysPreTouch=+,java.UseSerialGC=+";
-        // The second flag never reaches it: that must be seen.
+        // The second flag is lost on the way, which must be detected.
         let flags = ("JAVA_TOOL_OPTIONS", "-XX:+AlwaysPreTouch -XX:-UseSerialGC");
         let answers = answers(policy, "java -Xmx64m Main", &[flags]);
         if answers.is_empty() {

@@ -1,4 +1,4 @@
-//! Page faults that programs in the kernel pair: one record for each, where samples would be two.
+//! Page faults paired by programs in the kernel: one record per fault instead of two samples.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::{error, fmt, io};
@@ -17,8 +17,8 @@ use super::records::{Records, records_each};
 /// `PERF_EVENT_IOC_SET_BPF`, `_IOW('$', 8, __u32)`.
 const IOC_SET_BPF: libc::Ioctl = 0x4004_2408;
 
-/// The programs, loaded. The begin of every fault of the machine is noted from now on; ends are those of
-/// the events that they are attached to.
+/// The loaded programs. They record the begin of every fault of the machine from now on, and the ends for the events to
+/// which they are attached.
 pub(crate) struct FaultPrograms {
     object: Ebpf,
     records: Records,
@@ -32,7 +32,7 @@ impl fmt::Debug for FaultPrograms {
 }
 
 impl FaultPrograms {
-    /// Loads them.
+    /// Loads the programs.
     ///
     /// # Errors
     /// The kernel refuses, or lacks a tracepoint or its types.
@@ -69,7 +69,7 @@ impl FaultPrograms {
         })
     }
 
-    /// Has an event of ends, which is not enabled yet, run its program.
+    /// Makes an event of fault ends run its program; the event must not be enabled yet.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -90,17 +90,17 @@ impl FaultPrograms {
         }
     }
 
-    /// Gives what is new of a processor to `take`, in order of time.
+    /// Passes the new records of a processor to `take`, in order of time.
     pub(crate) fn drain(&mut self, processor: u32, take: impl FnMut(PairedFault)) {
         self.records.drain(processor, take);
     }
 
-    /// The same of all processors.
+    /// Does the same for all processors.
     pub(crate) fn drain_all(&mut self, mut take: impl FnMut(PairedFault)) {
         (0..self.processors).for_each(|processor| self.drain(processor, &mut take));
     }
 
-    /// Records that were overwritten before they could be read.
+    /// Returns the number of records overwritten before they could be read.
     pub(crate) fn lost(&self) -> u64 {
         self.records.overwritten()
     }

@@ -1,4 +1,4 @@
-//! The attempts for a point, best method first; the first that the kernel accepts is used.
+//! The attempts to trace a point, best method first; the first one accepted by the kernel is used.
 
 use hugewise_observe::trace::points::{Decode, Edge, Hook, Key, Point, Who};
 use hugewise_observe::trace::{Attachment, PointKind};
@@ -11,59 +11,59 @@ use crate::proc::kallsyms::{FunctionLookup, Functions};
 pub struct KernelTypes {
     /// Its types.
     pub types: Types,
-    /// Its functions; empty where it does not tell.
+    /// Its functions; empty if the kernel does not report them.
     pub functions: Functions,
 }
 
-/// One way to trace a point, as the kernel is asked for it.
+/// One way to trace a point, as requested from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The means.
+    /// The attach method.
     pub attachment: Attachment,
-    /// The folder of the tracepoints; empty for functions.
+    /// The directory of the tracepoints; empty for functions.
     pub group: String,
-    /// The function or tracepoint where time begins, or which is counted.
+    /// The function or tracepoint at the begin of the duration, or of the counted event.
     pub begin: String,
-    /// The tracepoint where it ends; `None` for functions and for single events.
+    /// The tracepoint at the end; `None` for functions and for single events.
     pub end: Option<String>,
-    /// Where the key is, and what it means.
+    /// The location of the key, and its meaning.
     pub key: Option<KeyPlace>,
-    /// Whose events count.
+    /// The processes whose events count.
     pub who: Who,
-    /// What is inside.
+    /// The costs included in the duration.
     pub includes: String,
-    /// What else must be known.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
-    /// Whether there are durations.
+    /// The kind of result: durations or a count.
     pub kind: PointKind,
 }
 
-/// Where a key is found.
+/// The location of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPlace {
-    /// At which end.
+    /// At the begin or at the end.
     pub edge: Edge,
-    /// How many bytes into the context of the program.
+    /// Offset in the program's context, in bytes.
     pub offset: u32,
-    /// Which bits of the register belong to it.
+    /// The bits of the register that belong to it.
     pub mask: u32,
-    /// What it means.
+    /// The meaning of its values.
     pub decode: Decode,
 }
 
-/// Bytes of an argument in the context of fentry, tp_btf and raw_tp programs.
+/// The size in bytes of an argument in the context of fentry, tp_btf and raw_tp programs.
 const ARGUMENT_BYTES: u32 = 8;
 
-/// Where `struct pt_regs` keeps the first arguments of a function (arch/*/include/asm/ptrace.h).
+/// The offsets of the first arguments of a function in `struct pt_regs` (arch/*/include/asm/ptrace.h).
 #[cfg(target_arch = "x86_64")]
 const REGISTERS: &[u32] = &[112, 104, 96, 88, 72, 64];
-/// Where `struct user_pt_regs` keeps the first arguments of a function.
+/// The offsets of the first arguments of a function in `struct user_pt_regs`.
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: &[u32] = &[0, 8, 16, 24, 32, 40, 48, 56];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REGISTERS: &[u32] = &[];
 
-/// The attempts for a point, the best first, and what is known to be absent.
+/// Returns the attempts for a point, the best first, and the methods known to be unavailable.
 #[must_use]
 pub fn attempts(point: &Point, kernel: &KernelTypes) -> (Vec<Attempt>, Vec<String>) {
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ pub fn attempts(point: &Point, kernel: &KernelTypes) -> (Vec<Attempt>, Vec<Strin
     (found, absent)
 }
 
-/// The attempts for one means, or what is absent.
+/// Returns the attempts for one method, or the reason why it is unavailable.
 fn of_means(means: &Hook, kernel: &KernelTypes) -> Result<Vec<Attempt>, String> {
     if let Some(tracepoints) = Tracepoints::of(means) {
         let begin = tracepoints.begin;
@@ -100,7 +100,7 @@ fn of_means(means: &Hook, kernel: &KernelTypes) -> Result<Vec<Attempt>, String> 
     })
 }
 
-/// What a function is called here. A kernel that tells no names is asked for the newest.
+/// Returns the name of a function in this kernel. If the kernel reports no names, the newest name is tried.
 fn resolve(names: &[impl AsRef<str>], kernel: &KernelTypes) -> Result<FunctionLookup, String> {
     let names = || names.iter().map(AsRef::as_ref);
     if kernel.functions.is_empty() {
@@ -164,12 +164,12 @@ fn of_function(
         .collect()
 }
 
-/// A begin with its end, or an event alone.
+/// A begin with its end, or a single event.
 struct Tracepoints<'a> {
     group: &'a str,
     begin: &'a str,
     end: Option<&'a str>,
-    /// The key, and at which end it is.
+    /// The key, and whether it is at the begin or at the end.
     key: Option<(Edge, &'a Key)>,
     who: Who,
     includes: &'a str,
@@ -213,7 +213,7 @@ impl<'a> Tracepoints<'a> {
         })
     }
 
-    /// Where the key is among the arguments of the tracepoint that carries it.
+    /// Returns the position of the key among the arguments of its tracepoint.
     fn key_place(&self, types: &Types) -> Option<KeyPlace> {
         let (edge, key) = self.key?;
         let carrier = self.end.filter(|_| edge == Edge::End).unwrap_or(self.begin);
@@ -238,7 +238,7 @@ impl<'a> Tracepoints<'a> {
 
     fn attempts(&self, types: &Types) -> Vec<Attempt> {
         let key = self.key_place(types);
-        // The records of classic tracepoints have a layout of their own: nothing is read of them.
+        // The records of classic tracepoints have a different layout, so no fields of them are read.
         vec![
             self.attempt(Attachment::TpBtf, key),
             self.attempt(Attachment::RawTp, key),
@@ -247,11 +247,11 @@ impl<'a> Tracepoints<'a> {
     }
 }
 
-/// Where a page fault begins on x86, in user mode and in kernel mode. Others have tracepoints of
-/// these names at another place.
+/// The tracepoints at the begin of a page fault on x86, in user mode and in kernel mode. On other architectures,
+/// tracepoints of these names have a different position.
 pub(super) const FAULT_TRACEPOINTS: [&str; 2] = ["page_fault_user", "page_fault_kernel"];
 
-/// The begin of a page fault by perf's software event.
+/// perf's software event for the begin of a page fault.
 pub(super) const FAULT_EVENT: &str = "page-faults";
 
 fn of_faults(includes: &str, types: &Types) -> Vec<Attempt> {
@@ -287,7 +287,7 @@ fn position(parameters: &[String], key: &Key) -> Option<usize> {
     parameters.iter().position(wanted)
 }
 
-/// Of a `bool` only the lowest byte is defined.
+/// Only the lowest byte of a `bool` is defined.
 fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
     let mask = match key.decode {
         Decode::Flag(_) => 0xff,
@@ -304,30 +304,30 @@ fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
 /// The kernel's refusal of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachRefusal {
-    /// The method that was tried.
+    /// The attempted method.
     pub attachment: Attachment,
-    /// The error number, where there was one.
+    /// The error number, if there was one.
     pub errno: Option<i32>,
-    /// What happened, in words.
+    /// Describes the error.
     pub error: String,
 }
 
-/// Asks the kernel for one attempt.
+/// Opens one attempt in the kernel.
 pub trait Open {
     /// An open probe.
     type Probe;
 
-    /// Opens what the attempt describes, or says why not.
+    /// Opens the described probe, or returns the reason for the refusal.
     ///
     /// # Errors
     /// The kernel refused.
     fn open(&mut self, attempt: &Attempt) -> Result<Self::Probe, AttachRefusal>;
 }
 
-/// Tries the attempts in order and stops at the first that is accepted.
+/// Tries the attempts in order, and stops at the first success.
 ///
 /// # Errors
-/// All refusals, where none was.
+/// All refusals, if no attempt succeeded.
 pub fn climb<O: Open>(
     attempts: &[Attempt],
     opener: &mut O,

@@ -1,24 +1,24 @@
-//! An array of the programs as it lies in memory, without a system call for each value.
+//! Maps an array of the programs into memory, so that reading a value needs no system call.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, ptr};
 
-/// Words that programs write and we read.
+/// Words written by programs and read by this process.
 #[derive(Debug)]
 pub(super) struct MappedWords {
     start: *mut u64,
     words: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and is only touched through it.
+// SAFETY: the mapping belongs to this value only and is only touched through it.
 unsafe impl Send for MappedWords {}
 
 impl MappedWords {
     /// Maps an array (`BPF_F_MMAPABLE`, Linux 5.5), or any other file.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of the kernel.
     pub(super) fn map(file: BorrowedFd<'_>, words: usize) -> io::Result<Self> {
         let (bytes, fd) = (words * size_of::<u64>(), file.as_raw_fd());
         let (access, flags) = (libc::PROT_READ, libc::MAP_SHARED);
@@ -33,12 +33,12 @@ impl MappedWords {
         })
     }
 
-    /// A word as it is now; 0 beyond the end.
+    /// Returns the current value of a word; 0 beyond the end.
     pub(super) fn load(&self, index: usize, order: Ordering) -> u64 {
         if index >= self.words {
             return 0;
         }
-        // SAFETY: the word lies within the mapping, is aligned, and is written as one.
+        // SAFETY: the word is within the mapping, is aligned, and is written as one.
         unsafe { AtomicU64::from_ptr(self.start.add(index)) }.load(order)
     }
 }

@@ -1,8 +1,8 @@
 //! Latency tracing in the kernel: BPF programs measure durations from begin to end and keep them as
 //! histograms, so that only sums leave the kernel.
 //!
-//! Nothing is pinned and no probe goes by way of tracefs: when this process dies, however it
-//! dies, the kernel takes everything away.
+//! Nothing is pinned and no probe uses tracefs: when this process ends, for whatever reason, the kernel removes
+//! everything.
 
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ pub use point::PointWindow;
 pub use probe::{LongStall, Totals};
 use refused::{lacking, not_supported, refused, untraced};
 
-/// A fingerprint of the programs' sources (FNV-1a), by which a committed object that is older
-/// than its source is recognised without a compiler.
+/// Returns a hash of the programs' sources (FNV-1a), which reveals a committed object older than its source without a
+/// compiler.
 #[must_use]
 pub fn source_fingerprint() -> u64 {
     let sources = [
@@ -43,19 +43,18 @@ pub fn source_fingerprint() -> u64 {
     })
 }
 
-/// How long a program of ours may still be writing after it was told to write elsewhere; they
-/// take less than a microsecond each.
+/// How long a program may still write to the old half after the switch; each run takes less than a microsecond.
 const STRAGGLERS: Duration = Duration::from_millis(2);
 
-/// Points that are being traced. Dropping it ends the tracing.
+/// The points being traced. Dropping it ends the tracing.
 #[derive(Debug)]
 pub struct Tracer {
     points: Vec<PointTracer>,
 }
 
 impl Tracer {
-    /// Begins to trace what can be traced of `points`: on the whole machine, or in the process
-    /// `pid` and its descendants. Points that cannot be traced come back with the reason.
+    /// Starts tracing those of `points` that can be traced: on the whole machine, or in the process `pid` and its
+    /// descendants. Points that cannot be traced come back with the reason.
     ///
     /// # Errors
     /// The kernel's types could not be parsed.
@@ -67,8 +66,8 @@ impl Tracer {
         Self::start_by(root, points, pid, |_| true)
     }
 
-    /// The same, and durations from `long` on are kept one by one until they are
-    /// [taken](Self::take_long_stalls).
+    /// Does the same, and also keeps each duration of at least `long` until it is read with
+    /// [`take_long_stalls`](Self::take_long_stalls).
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -81,7 +80,7 @@ impl Tracer {
         Self::open(root, points, pid, Some(long), |_| true)
     }
 
-    /// The same with some attach methods only, to compare them.
+    /// Does the same with some attach methods only, to compare them.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -135,7 +134,7 @@ impl Tracer {
         Ok((tracer, missing))
     }
 
-    /// The traced points and their attach methods.
+    /// Returns the traced points and their attach methods.
     #[must_use]
     pub fn traced(&self) -> Vec<TracePoint> {
         self.points
@@ -171,8 +170,8 @@ impl Tracer {
         windows.collect()
     }
 
-    /// Ends a window and adds it to the sums of earlier ones, in the order of
-    /// [`traced`](Self::traced). Returns the window alone.
+    /// Ends a window and adds it to the sums of earlier ones, in the order of [`traced`](Self::traced). Returns only
+    /// the latencies of the ended window.
     ///
     /// # Errors
     /// The kernel failed.
@@ -184,8 +183,7 @@ impl Tracer {
         Ok(windows)
     }
 
-    /// Takes the long durations that were kept since the last time, in the order of
-    /// [`traced`](Self::traced).
+    /// Takes the long durations kept since the last call, in the order of [`traced`](Self::traced).
     ///
     /// # Errors
     /// The kernel failed.
@@ -201,8 +199,7 @@ impl Tracer {
             .collect()
     }
 
-    /// Totals of each point since tracing began, independent of windows; empty where no long stalls
-    /// are kept.
+    /// Returns the totals of each point since tracing began, independent of windows; empty if no long stalls are kept.
     ///
     /// # Errors
     /// The kernel failed.
@@ -213,7 +210,7 @@ impl Tracer {
             .collect()
     }
 
-    /// Windows as latencies and names.
+    /// Converts windows to latencies with names.
     #[must_use]
     pub fn summaries(&self, windows: &[PointWindow]) -> Vec<PointTotals> {
         let pairs = self.points.iter().zip(windows);
@@ -224,7 +221,7 @@ impl Tracer {
 fn failed(error: &aya::maps::MapError) -> Error {
     Error {
         kind: ErrorKind::Other(error.to_string()),
-        doing: "reading what the BPF programs counted".to_owned(),
+        doing: "reading the counts of the BPF programs".to_owned(),
         path: None,
         source: None,
     }

@@ -1,4 +1,4 @@
-//! A point that is being traced.
+//! A point being traced.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::probe::{Probe, RawWindow};
 pub(super) struct PointTracer {
     pub(super) traced: TracePoint,
     decode: Option<Decode>,
-    /// What the values of the key are called, where the kernel's types say it.
+    /// The names of the key's values, if the kernel's types contain them.
     names: BTreeMap<u32, String>,
     pub(super) probe: Probe,
 }
@@ -118,16 +118,16 @@ fn names(decode: Decode, kernel: &KernelTypes) -> Option<BTreeMap<u32, String>> 
 /// Latencies of a point in a window, as histograms.
 #[derive(Clone, Debug, Default)]
 pub struct PointWindow {
-    /// Everything together.
+    /// All latencies together.
     pub all: Durations,
-    /// By the value of the key; empty where there is none.
+    /// Latencies by value of the key; empty if the point has no key.
     pub parts: BTreeMap<u32, Durations>,
-    /// What was not counted.
+    /// The number of events not counted.
     pub losses: Losses,
 }
 
 impl PointWindow {
-    /// Adds what came later.
+    /// Adds a later window.
     pub fn add(&mut self, later: &Self) {
         self.all.merge(&later.all);
         for (key, histogram) in &later.parts {

@@ -1,4 +1,4 @@
-//! One probe: an object of BPF programs in memory that measures one point.
+//! One probe: a loaded object of BPF programs that measures one point.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,12 +21,12 @@ pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
 use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
 
-/// The programs; `build.rs` brings them.
+/// The compiled programs, provided by `build.rs`.
 pub(super) static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
 
-/// A point that is being traced. Dropping it detaches its programs; the kernel does the same
-/// when the process dies, because nothing is pinned.
+/// A point being traced. Dropping it detaches its programs; the kernel does the same when the process dies, because
+/// nothing is pinned.
 pub struct Probe {
     /// Holds the programs and their attachments.
     object: Ebpf,
@@ -39,7 +39,7 @@ pub struct Probe {
     long: Queue<MapData, RawStall>,
     sums: PerCpuArray<MapData, RawSums>,
     keys: u32,
-    /// What each half had counted when it was last read.
+    /// The counts of each half at the last reading.
     earlier: Vec<Durations>,
     earlier_losses: Losses,
 }
@@ -53,34 +53,34 @@ impl fmt::Debug for Probe {
     }
 }
 
-/// What one probe saw in a window: a histogram for each value of its key, and the losses.
+/// The results of one probe in a window: a histogram for each value of its key, and the losses.
 #[derive(Clone, Debug, Default)]
 pub struct RawWindow {
-    /// By key; the last one also holds what is beyond.
+    /// By key; the last one also counts all larger keys.
     pub histograms: Vec<Durations>,
-    /// What was not counted.
+    /// The number of events not counted.
     pub losses: Losses,
 }
 
 /// Opens probes on the running kernel.
 #[derive(Debug)]
 pub struct Kernel {
-    /// The kernel's types, as the loader reads them.
+    /// The kernel's types in the loader's format.
     types: Btf,
-    /// The process whose tree is watched; 0 for everything.
+    /// The process whose tree is watched; 0 for all processes.
     root: u32,
     processors: Vec<u32>,
-    /// Durations from here on are kept one by one, too.
+    /// Durations of at least this length are also kept individually.
     long: Option<Duration>,
-    /// An attachment that this kernel refuses altogether, and how.
+    /// Attach methods that this kernel refuses for every function, and how.
     refused: Vec<AttachRefusal>,
 }
 
 impl Kernel {
-    /// For tracing everything, or the process `root` and its descendants.
+    /// Traces all processes, or only the process `root` and its descendants.
     ///
     /// # Errors
-    /// The kernel shows no types, or no processors.
+    /// The kernel does not expose its types or its processors.
     pub fn new(root: Option<u32>) -> io::Result<Self> {
         Ok(Self {
             types: Btf::from_sys_fs().map_err(io::Error::other)?,
@@ -91,7 +91,7 @@ impl Kernel {
         })
     }
 
-    /// The same, and durations from `long` on are kept one by one.
+    /// Also keeps each duration of at least `long`.
     pub(super) fn with_long_stalls(self, long: Option<Duration>) -> Self {
         Self { long, ..self }
     }
@@ -129,7 +129,7 @@ impl Kernel {
 
     fn try_open(&self, attempt: &Attempt) -> Result<Probe, Box<dyn std::error::Error>> {
         if attempt.attachment == Attachment::Kprobe && !has_kprobes() {
-            // Without this the loader would go by way of tracefs, where a probe outlives us.
+            // Otherwise the loader would use tracefs, with which a probe outlives this process.
             return Err("this kernel has no kprobes".into());
         }
         let mut probe = Probe::new(self.load(attempt)?, keys(attempt), self.root)?;
@@ -138,7 +138,7 @@ impl Kernel {
     }
 }
 
-/// One histogram for each value of the key, and one for what is beyond.
+/// Returns the number of histograms: one for each value of the key, and one for larger values.
 fn keys(attempt: &Attempt) -> u32 {
     attempt.key.map_or(1, |key| key.decode.values())
 }
@@ -166,8 +166,8 @@ impl Open for Kernel {
                 error: error_text(&*error),
             },
         };
-        // A lack of permission is the same for every function; a function that cannot be
-        // traced says EINVAL or EBUSY.
+        // A missing permission affects every function equally; a function that cannot be traced returns EINVAL or
+        // EBUSY.
         if matches!(refusal.errno, Some(libc::EPERM | libc::EACCES)) {
             self.refused.push(refusal.clone());
         }
@@ -175,15 +175,14 @@ impl Open for Kernel {
     }
 }
 
-/// The error number that lies at the bottom of an error.
+/// Returns the error number in the chain of causes of an error.
 fn errno(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     let own = error.downcast_ref::<io::Error>();
     own.and_then(io::Error::raw_os_error)
         .or_else(|| error.source().and_then(errno))
 }
 
-/// The kernel's word alone where there is one; else the whole of what the loader says, on one
-/// line.
+/// Returns only the kernel's error text if there is one; otherwise the loader's full message, on one line.
 fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
     match errno(error) {
         Some(number) => errno_text(number),
@@ -199,7 +198,7 @@ fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-/// An error number in the kernel's words, as `Operation not permitted`.
+/// Returns the text of an error number, such as `Operation not permitted`.
 fn errno_text(number: i32) -> String {
     let text = io::Error::from_raw_os_error(number).to_string();
     let word = text
@@ -233,7 +232,7 @@ impl Probe {
         })
     }
 
-    /// From here on the other half is written: that of the window that ends can be read whole.
+    /// Switches writing to the other half, so that the half of the ended window can be read without interference.
     pub(super) fn turn(&mut self) -> Result<(), MapError> {
         self.now.epoch ^= 1;
         self.settings.set(0, self.now, 0)
@@ -245,11 +244,11 @@ impl Probe {
         self.settings.set(0, self.now, 0)
     }
 
-    /// What came in the window that [`turn`](Self::turn) has just ended.
+    /// Returns the results of the window ended by [`turn`](Self::turn).
     pub(super) fn read(&mut self) -> Result<RawWindow, MapError> {
         let mut histograms = Vec::new();
         for key in 0..self.keys {
-            // A half that is being written would be read torn: a count without its bucket.
+            // A half still being written could give a torn reading: a count without its bucket.
             let index = key * 2 + (self.now.epoch ^ 1);
             let counted = self.counted(index)?;
             let earlier = &mut self.earlier[index as usize];
@@ -281,7 +280,7 @@ impl Probe {
         Ok(sum)
     }
 
-    /// Reads and clears the shortest and the longest, in nanoseconds, that are not being written.
+    /// Reads and clears the shortest and the longest duration of the half not being written, in nanoseconds.
     fn take_extremes(&mut self, index: u32) -> Result<Option<(u64, u64)>, MapError> {
         let values = self.extremes.get(&index, 0)?;
         let some = values.iter().filter(|raw| raw.min_complement > 0);
@@ -304,8 +303,8 @@ impl Probe {
         Ok(losses)
     }
 
-    /// How often the kernel left a program out because it was already running on that
-    /// processor; the kernel shows it where the descriptor is described (since Linux 5.12).
+    /// Returns how often the kernel skipped a program because it was already running on that processor; the number is
+    /// in the fdinfo of the program (since Linux 5.12).
     fn missed(&self) -> u64 {
         use std::os::fd::{AsFd, AsRawFd};
         let of = |name: &&str| {

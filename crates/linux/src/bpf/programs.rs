@@ -1,19 +1,19 @@
-//! The programs of the object by their names, and those that every user of it attaches.
+//! The names of the programs in the object, and the programs attached by all users of the object.
 
 use aya::programs::{BtfTracePoint, Program, RawTracePoint};
 use aya::{Btf, Ebpf};
 
-/// The program that takes away what is kept of threads that are gone.
+/// The program that removes the data of ended threads.
 pub(super) const CARETAKER: &str = "thread_gone";
-/// The tracepoint at which it does.
+/// The tracepoint to which it is attached.
 pub(super) const THREAD_GONE: &str = "sched_process_free";
 
 pub(super) type Attached = Result<(), Box<dyn std::error::Error>>;
 
-/// A program of the kind that is expected.
+/// Finds a program of the expected type.
 ///
 /// # Errors
-/// The object has no such program, or one of another kind.
+/// The object has no such program, or its type differs.
 pub(super) fn find<'a, T>(object: &'a mut Ebpf, name: &str) -> Result<&'a mut T, String>
 where
     &'a mut T: TryFrom<&'a mut Program>,
@@ -24,7 +24,7 @@ where
     program.try_into().map_err(other)
 }
 
-/// Loads a program and attaches it to a tracepoint, whose arguments have types.
+/// Loads a program and attaches it to a tracepoint with typed arguments.
 ///
 /// # Errors
 /// The kernel refuses, or there is no such program.
@@ -35,7 +35,7 @@ pub(super) fn attach_tp_btf(object: &mut Ebpf, name: &str, event: &str, types: &
     Ok(())
 }
 
-/// The same with arguments as they are.
+/// Does the same with raw arguments.
 ///
 /// # Errors
 /// The kernel refuses, or there is no such program.

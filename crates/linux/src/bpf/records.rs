@@ -1,5 +1,4 @@
-//! The records of paired faults, a ring for each processor, in which the newest takes the place of
-//! the oldest.
+//! The records of paired faults, in one ring per processor; the newest record overwrites the oldest.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,37 +8,37 @@ use hugewise_observe::faults::Weight;
 
 use super::mapped::MappedWords;
 
-/// Words of `struct paired_fault` and of `struct written`: a cache line each.
+/// The size of `struct paired_fault` and of `struct written` in words: one cache line each.
 const WORDS: usize = 8;
 
-/// Records of all processors together; 128 MiB of them.
+/// The number of records of all processors together: 128 MiB.
 const ALL: usize = 1 << 21;
-/// Records of one processor, at most: an eighth of a second in which it does nothing but fault.
+/// The maximum number of records per processor: an eighth of a second of nothing but faults.
 const MOST: usize = 1 << 16;
 
-/// How many records each of so many processors has, a power of two.
+/// Returns the number of records per processor, a power of two.
 pub(super) fn records_each(processors: usize) -> usize {
     (ALL / processors.max(1).next_power_of_two()).clamp(1, MOST)
 }
 
-/// A fault, as `struct paired_fault` of the programs tells it.
+/// A fault, as in the programs' `struct paired_fault`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairedFault {
-    /// When it began, in nanoseconds of the monotonic clock; 0 where that was not seen.
+    /// When it began, in nanoseconds of the monotonic clock; 0 if the begin was not seen.
     pub(crate) begun_ns: u64,
-    /// When it was served.
+    /// When it ended.
     pub(crate) ended_ns: u64,
     pub(crate) address: u64,
-    /// 0 for a zero page.
+    /// Physical address; 0 for a zero page.
     pub(crate) physical: u64,
-    /// Size of the page that maps the address; 0 where the kernel could not tell.
+    /// Size in bytes of the page that maps the address; 0 if the kernel could not determine it.
     pub(crate) page_bytes: u64,
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     pub(crate) weight: Weight,
 }
 
-/// A bit of the flags of a record.
+/// A flag of a record.
 const MAJOR: u64 = 1;
 
 impl From<[u64; WORDS]> for PairedFault {
@@ -72,7 +71,7 @@ impl From<[u64; WORDS]> for PairedFault {
     }
 }
 
-/// Two numbers of 32 bits as they lie in memory.
+/// Splits a word into its two 32-bit halves, in memory order.
 fn halves(word: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
     [[a, b, c, d], [e, f, g, h]].map(u32::from_ne_bytes)
@@ -84,16 +83,16 @@ pub(super) struct Records {
     records: MappedWords,
     written: MappedWords,
     each: usize,
-    /// How many have been read, or were overwritten before, by processor.
+    /// The number of records read or overwritten so far, by processor.
     read: Vec<u64>,
     overwritten: u64,
 }
 
 impl Records {
-    /// Maps them.
+    /// Maps the records.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of the kernel.
     pub(super) fn map(
         records: BorrowedFd<'_>,
         written: BorrowedFd<'_>,
@@ -109,7 +108,7 @@ impl Records {
         })
     }
 
-    /// Gives what is new of a processor to `take`, in order of time.
+    /// Passes the new records of a processor to `take`, in order of time.
     pub(super) fn drain(&mut self, processor: u32, mut take: impl FnMut(PairedFault)) {
         let processor = processor as usize;
         let written = self.written.load(processor * WORDS, Ordering::Acquire);
@@ -128,7 +127,7 @@ impl Records {
         self.read[processor] = written;
     }
 
-    /// The record that so many came before, unless a later one has its place by now.
+    /// Returns the record with this number, unless a later one has overwritten it.
     fn record(&self, processor: usize, earlier: u64) -> Option<PairedFault> {
         // The remainder is smaller than `each`.
         let place = usize::try_from(earlier % self.each as u64).unwrap_or(0);
@@ -142,7 +141,7 @@ impl Records {
         is_there().then(|| words.into())
     }
 
-    /// Records that were overwritten before they could be read.
+    /// Returns the number of records overwritten before they could be read.
     pub(super) fn overwritten(&self) -> u64 {
         self.overwritten
     }
@@ -156,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// What the programs do, in two files.
+    /// Simulates the programs with two files.
     struct Written {
         records: File,
         written: File,
@@ -230,14 +229,14 @@ mod tests {
         by.put(0, 1, 2);
         assert_eq!(drained(&mut records, 0), [0, 1]);
         assert_eq!(drained(&mut records, 0), [0; 0]);
-        // Five more than there is room for.
+        // Five more than the capacity.
         for earlier in 2..by.each + 7 {
             by.put(0, earlier, earlier + 1);
         }
         let rest: Vec<u64> = (7..by.each + 7).collect();
         assert_eq!(drained(&mut records, 0), rest);
         assert_eq!(records.overwritten(), 5);
-        // One that is being written for the next time round, and one that is there.
+        // One record being written for the next lap, and one complete record.
         by.put(0, by.each + 7, 0);
         by.put(0, by.each + 8, by.each + 9);
         assert_eq!(drained(&mut records, 0), [by.each + 8]);

@@ -1,4 +1,4 @@
-//! Why a point is not traced.
+//! Explains why a point is not traced.
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::trace::MissingPoint;
@@ -21,8 +21,8 @@ pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<MissingPoint> {
     points.iter().map(of).collect()
 }
 
-/// A refusal is a lack of permission only where a capability is lacking: some kernels refuse
-/// trampolines to everybody with the same number.
+/// A refusal counts as a missing permission only if a capability is missing: some kernels refuse trampolines to
+/// everybody with the same error number.
 pub(super) fn refused(
     point: &Point,
     absent: Vec<String>,
@@ -50,8 +50,8 @@ pub(super) fn refused(
 /// Number of `CAP_PERFMON` (include/uapi/linux/capability.h).
 const CAP_PERFMON: u64 = 38;
 
-/// The capabilities that tracing needs and this process lacks. Kernels before 5.8 have neither
-/// of the two and ask for the old one.
+/// Returns the capabilities required for tracing that this process does not have. Kernels before 5.8 have neither and
+/// require CAP_SYS_ADMIN.
 pub(super) fn lacking(root: &Root) -> Option<String> {
     use rustix::thread::CapabilitySet;
     let has = rustix::thread::capabilities(None).ok()?.effective;

@@ -1,7 +1,7 @@
-//! The kernel's own types (BTF): which parameter of a function is where, and what the values of
-//! an enumeration are called. Format: Documentation/bpf/btf.rst.
+//! Reads the kernel's types (BTF): the positions of function parameters, and the names of enumeration values. Format:
+//! Documentation/bpf/btf.rst.
 //!
-//! The loader has a reader of its own, which does not show parameters and enumerations.
+//! The loader's reader does not give access to parameters and enumerations.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,22 +31,22 @@ const TYPE_BYTES: usize = 12;
 pub struct Types {
     bytes: Vec<u8>,
     strings: Range<usize>,
-    /// Where each type begins; the first has the number 1.
+    /// The offset of each type; the first type has the number 1.
     places: Vec<usize>,
 }
 
-/// One type, as far as it is read here.
+/// The fields of a type used here.
 struct Type {
     kind: u32,
     members: usize,
     /// Size, or the number of another type.
     other: u32,
-    /// Where what follows the type begins.
+    /// The offset of the data after the type.
     tail: usize,
 }
 
 impl Types {
-    /// The names of a function's parameters, in order; `None` where the types do not know it.
+    /// Returns the names of a function's parameters, in order; `None` if the types do not include it.
     #[must_use]
     pub fn parameters(&self, function: &str) -> Option<Vec<String>> {
         let found = self.named(KIND_FUNC, function)?;
@@ -60,7 +60,7 @@ impl Types {
         Some(names?.into_iter().map(text).collect())
     }
 
-    /// The number by which BPF programs name a function.
+    /// Returns the number by which BPF programs refer to a function.
     #[must_use]
     pub fn function_number(&self, name: &str) -> Option<u32> {
         let is_it = |&place: &usize| self.is_named(place, KIND_FUNC, name);
@@ -68,28 +68,28 @@ impl Types {
         u32::try_from(index + 1).ok()
     }
 
-    /// Whether the types know a function.
+    /// Returns true if the types include a function.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.named(KIND_FUNC, name).is_some()
     }
 
-    /// Whether the kernel has a tracepoint of this name.
+    /// Returns true if the kernel has a tracepoint of this name.
     #[must_use]
     pub fn has_tracepoint(&self, name: &str) -> bool {
         self.named(KIND_TYPEDEF, &format!("btf_trace_{name}"))
             .is_some()
     }
 
-    /// The names of a tracepoint's arguments, in order. The function through which it passes
-    /// to its listeners has them, behind a pointer of its own.
+    /// Returns the names of a tracepoint's arguments, in order. They are taken from the function that calls its
+    /// listeners, without the first pointer.
     #[must_use]
     pub fn arguments(&self, tracepoint: &str) -> Option<Vec<String>> {
         let mut parameters = self.parameters(&format!("__traceiter_{tracepoint}"))?;
         (!parameters.is_empty()).then(|| parameters.split_off(1))
     }
 
-    /// The values of an enumeration and their names.
+    /// Returns the values of an enumeration and their names.
     #[must_use]
     pub fn enumeration(&self, name: &str) -> Option<BTreeMap<u32, String>> {
         let found = self.named(KIND_ENUM, name)?;
@@ -106,7 +106,7 @@ impl Types {
         self.at(*places.find(|&&place| self.is_named(place, kind, name))?)
     }
 
-    /// A kernel has 100,000 types and more: the name is looked at only where the kind is right.
+    /// A kernel has 100,000 types and more, so the name is compared only if the kind matches.
     fn is_named(&self, place: usize, kind: u32, name: &str) -> bool {
         let is_kind = word(&self.bytes, place + 4).is_some_and(|info| info >> 24 & 0x1f == kind);
         let begins = || {
@@ -136,10 +136,10 @@ impl Types {
     }
 }
 
-/// Parses the types of a kernel, little-endian as all kernels that hugewise runs on.
+/// Parses the types of a kernel, in little-endian order as on all supported processors.
 ///
 /// # Errors
-/// A sentence that names the place, in bytes.
+/// A sentence with the position, in bytes.
 pub fn parse_types(bytes: Vec<u8>) -> std::result::Result<Types, String> {
     let short = || format!("{} bytes are too few for a header", bytes.len());
     let first = word(&bytes, 0).ok_or_else(short)?;
@@ -206,7 +206,7 @@ fn text(name: &[u8]) -> String {
 /// Reads the types of the running kernel.
 ///
 /// # Errors
-/// The kernel was built without them, or they were not understood.
+/// The kernel was built without types, or they could not be parsed.
 pub fn read_types(root: &Root) -> Result<Types> {
     const PATH: &str = "sys/kernel/btf/vmlinux";
     parse_types(root.read(PATH)?).map_err(|what| Error::malformed(&root.path(PATH), what))
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// A header, then the types, then the strings.
+    /// Builds a file: a header, then the types, then the strings.
     fn file(types: &[u32], strings: &[u8]) -> Vec<u8> {
         let words = [
             u32::from(MAGIC) | 1 << 16,

@@ -7,22 +7,22 @@ use crate::spawn::{End, ExitReading, Usage};
 /// Resource usage of one trial.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    /// How long it was watched, in nanoseconds.
+    /// The time of observation, in nanoseconds.
     pub(super) wall_ns: u64,
-    /// What its tree used meanwhile; the peak is that of its whole life.
+    /// The usage of its tree during that time; the peak covers its whole life.
     pub(super) usage: Usage,
-    /// Why the switches between tasks in `usage` are not known, where they are not.
+    /// Why the context switches in `usage` are unknown, if they are.
     pub(super) switches: Result<(), Missing>,
     /// Peaks up to this many bytes are not its own.
     pub(super) floor_bytes: u64,
-    /// Its main process when it was looked at last.
+    /// The last reading of its main process.
     pub(super) exit: Result<ExitReading, Missing>,
-    /// Processor time of what belongs to the trial and not to its subject, in nanoseconds.
+    /// Processor time of processes that belong to the trial but not to its subject, in nanoseconds.
     pub(super) aside_cpu_ns: u64,
 }
 
 impl Account {
-    /// Of a command, which was watched from its exec to its end.
+    /// The account of a command, observed from its exec to its end.
     pub(super) fn of_command(end: &End) -> Self {
         Self {
             wall_ns: end.wall_ns,

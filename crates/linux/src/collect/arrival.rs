@@ -1,31 +1,31 @@
-//! The moment at which a program's memory was populated, and the processor time used until then: it
-//! parts what is paid once from what lasts.
+//! The moment at which a program's memory was populated, and the processor time used until then; this separates
+//! one-time costs from running costs.
 
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::tree_usage::TreeUsage;
 
-/// Memory is in when this much of the largest resident set is there.
+/// Memory counts as populated at this share of the largest resident set.
 const MOST: f64 = 0.9;
-/// A sample is kept where the resident set has grown by this factor, so that few are kept.
+/// A sample is kept only if the resident set has grown by this factor, to keep few samples.
 const GROWTH: f64 = 1.01;
 
-/// What a tree had used when its memory was in.
+/// The usage of a tree at the time its memory was populated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// Since the release.
+    /// Seconds since the release.
     pub seconds: f64,
-    /// Resident memory then.
+    /// Resident memory at that time.
     pub rss_bytes: u64,
-    /// Used until then.
+    /// Usage until that time.
     pub used: ResourceUsage,
 }
 
-/// The samples in which a tree was larger than before.
+/// The samples in which a tree was larger than ever before.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// Looks at the usage of a tree, where it is larger than it ever was.
+    /// Reads the usage of a tree if it is larger than ever before.
     pub(super) fn look(&mut self, seconds: f64, rss_bytes: u64, usage: impl FnOnce() -> TreeUsage) {
         let last = self.0.last().map_or(0, |last| last.rss_bytes);
         if (rss_bytes as f64) <= last as f64 * GROWTH {
@@ -40,8 +40,8 @@ impl Arrivals {
         }
     }
 
-    /// The first sample in which nine tenths of `peak_bytes` were there; `None` where that was between
-    /// the last sample and the end.
+    /// Returns the first sample with nine tenths of `peak_bytes`; `None` if that amount was reached between the last
+    /// sample and the end.
     #[must_use]
     pub fn of(&self, peak_bytes: u64) -> Option<Arrival> {
         let enough = |it: &&Arrival| it.rss_bytes as f64 >= MOST * peak_bytes as f64;

@@ -1,8 +1,7 @@
-//! Events of the hardware in one trial.
+//! Hardware events in one trial.
 //!
-//! One group counts in a trial, from exec to the end and in all that the workload starts; the
-//! next round counts the next group. So totals are totals: nothing is stretched, and every
-//! policy of a round is counted alike.
+//! One group counts in each trial, from exec to the end and in all processes that the workload starts; the next round
+//! counts the next group. So totals are exact, without scaling, and every policy of a round counts the same events.
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
@@ -16,12 +15,12 @@ use crate::perf::count::{CountScope, Counters, Plan};
 use crate::perf::open::KernelCounters;
 use crate::probe::Grants;
 
-/// Plan and turn of the counters of a trial.
+/// The plan of counting, and the group of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct CountingPlan<'a> {
-    /// What this machine can count, or why nothing.
+    /// The events that this machine can count, or why there are none.
     pub plan: Result<&'a Plan, &'a Missing>,
-    /// Number of the round, which decides whose turn it is.
+    /// The number of the round, which selects the group.
     pub round: u32,
 }
 
@@ -35,7 +34,7 @@ pub(super) struct TrialCounters<'a> {
 }
 
 impl<'a> TrialCounters<'a> {
-    /// Opens them on the target of the trial.
+    /// Opens the counters on the target of the trial.
     pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &CountScope) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);
@@ -54,7 +53,7 @@ impl<'a> TrialCounters<'a> {
         }
     }
 
-    /// What they counted; to be called when the workload has ended.
+    /// Returns the counts; to be called after the end of the workload.
     pub(super) fn finish(mut self) -> TrialCounts<'a> {
         let counters = self.counters.as_mut();
         TrialCounts {
@@ -63,7 +62,7 @@ impl<'a> TrialCounters<'a> {
         }
     }
 
-    /// The same of a command that used so much processor time from its exec on.
+    /// Returns the counts of a command that used this much processor time since its exec.
     pub(super) fn finish_command(self, cpu_ns: u64) -> TrialCounts<'a> {
         let mut counted = self.finish();
         check_coverage(&mut counted.counts, cpu_ns);
@@ -79,7 +78,7 @@ pub(super) struct TrialCounts<'a> {
 }
 
 impl TrialCounts<'_> {
-    /// Page walks for data.
+    /// Returns the page walks for data.
     pub(super) fn data_walks(&self) -> Value {
         let both = || Ok(self.total("dtlb_load_walks")? + self.total("dtlb_store_walks")?);
         match self.total("dtlb_walks") {
@@ -88,7 +87,7 @@ impl TrialCounts<'_> {
         }
     }
 
-    /// How often an event happened in the whole trial.
+    /// Returns the number of occurrences of an event in the whole trial.
     pub(super) fn total(&self, kind: &str) -> Value {
         let plan = self.plan.clone()?;
         let mut tallies = self.counts.iter().filter(|count| count.kind == kind);
@@ -96,8 +95,7 @@ impl TrialCounts<'_> {
         let sum = tallies.fold(first.tally.clone(), |sum, more| sum.plus(&more.tally));
         match sum {
             Tally::Missing { missing } => Err(missing),
-            // The first counter's time is all the time there was; those of several sorts of
-            // processors share it.
+            // The time of the first counter is the total time; counters of several processor types share it.
             Tally::Counted {
                 value, running_ns, ..
             } if whole(&first.tally, running_ns) => Ok(value as f64),
@@ -105,17 +103,17 @@ impl TrialCounts<'_> {
         }
     }
 
-    /// Share of cycles with a page walk for data under way.
+    /// Returns the share of cycles with an active page walk for data.
     pub(super) fn data_walk_cycles(&self, host: &Host) -> Value {
         self.walk_cycles(MetricId::DataWalkCyclesRatio, &["dtlb", "dtlb_load"], host)
     }
 
-    /// Share of cycles with a page walk for code under way.
+    /// Returns the share of cycles with an active page walk for code.
     pub(super) fn code_walk_cycles(&self, host: &Host) -> Value {
         self.walk_cycles(MetricId::CodeWalkCyclesRatio, &["itlb"], host)
     }
 
-    /// A share within the group, which holds also for a part of the time.
+    /// Computes the share within the group, so that it is also valid for part of the time.
     fn walk_cycles(&self, id: MetricId, sides: &[&str], host: &Host) -> Value {
         let plan = self.plan.clone()?;
         walk_cycles(plan, host).bound()?;
@@ -134,7 +132,7 @@ impl TrialCounts<'_> {
     }
 }
 
-/// Whether another round counts the cycles of this side's walks.
+/// Returns true if another round counts the cycles of these walks.
 fn waits(plan: &Plan, sides: &[&str]) -> bool {
     let kinds = sides
         .iter()
@@ -156,8 +154,7 @@ fn absent(plan: &Plan, kind: &str) -> Missing {
     }
 }
 
-/// Whether a counter ran all the time that it was switched on, but for a hundredth: a counter
-/// that shares the hardware has seen a part only.
+/// Returns true if a counter ran at least 99 % of its enabled time: a multiplexed counter has seen only a part.
 fn whole(first: &Tally, running_ns: u64) -> bool {
     match first {
         Tally::Counted { enabled_ns, .. } => {

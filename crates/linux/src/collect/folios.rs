@@ -1,11 +1,11 @@
-//! The readings of each folio size of the machine.
+//! The readings for each folio size of the machine.
 
 use std::collections::BTreeMap;
 
 use super::readings::{Evidence, Value};
 
 impl Evidence<'_> {
-    /// The families of metrics that depend on the folio sizes of the machine.
+    /// Returns the metrics that exist once per folio size of the machine.
     pub(super) fn folios(&self, sizes: &[u64]) -> BTreeMap<String, Value> {
         let mut values = BTreeMap::new();
         for kib in sizes {
@@ -23,8 +23,8 @@ impl Evidence<'_> {
         values
     }
 
-    /// The largest growth of the machine's gauge among the samples, and no less than what the
-    /// main process held at its end: samples are few, and may all lie before the peak.
+    /// Returns the largest growth of the machine's gauge in the samples, but at least the amount in the main process at
+    /// its end: samples are few, and may all precede the peak.
     fn folio_peak(&self, kib: u64) -> Value {
         let growth = self.samples.folio_growth.get(&kib);
         let sampled = growth.map(|folios| folios.saturating_mul(kib * 1024) as f64);

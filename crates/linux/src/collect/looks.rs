@@ -1,5 +1,5 @@
-//! Looks at the processes of a tree while it runs, less and less often: which process does the work,
-//! and its own huge page settings.
+//! Reads the processes of a running tree at increasing intervals: which process does the work, and its own huge page
+//! settings.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use crate::proc::status::read_status;
 use crate::spawn::{ExitReading, KEEPER_WORD};
 use crate::sys::thp::read_pmd_bytes;
 
-/// The sample in which the page tables of the largest process are walked once more, for its flags:
-/// about a fifth of a second after the beginning.
+/// The number of the sample in which the page tables of the largest process are walked again, for its flags: about a
+/// fifth of a second after the beginning.
 const ADVICE_SAMPLE: u64 = 32;
 
-/// Processes of a tree whose mappings are read in one look.
+/// The maximum number of processes whose mappings are read per sample.
 const MOST_PROCESSES: usize = 16;
 
-/// The looks of one trial.
+/// The readings of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
     tree: Option<ProcessTree>,
-    /// Process id of its largest process.
+    /// PID of its largest process.
     largest: u32,
 }
 
 impl Looks {
-    /// Looks at the processes of a sample, by their memory. The samples with looks are the first,
-    /// second, fourth and so on: the last look is never earlier than half of the samples.
+    /// Reads the processes of a sample, given their memory. The samples with looks are the first, second, fourth and so
+    /// on: the last look is never earlier than half of the samples.
     pub(super) fn look(&mut self, root: &Root, sample: u64, processes: &BTreeMap<u32, Rollup>) {
         if !sample.is_power_of_two() {
             return;
@@ -72,7 +72,7 @@ impl Looks {
         });
     }
 
-    /// The tree, with the end of its main process where that is the largest.
+    /// Returns the tree, with the end of its main process if that is the largest.
     pub(super) fn at_end(&self, main: u32, exit: Option<&ExitReading>) -> Option<ProcessTree> {
         let Some(exit) = exit else {
             return self.tree.clone();
@@ -100,8 +100,8 @@ impl Looks {
     }
 }
 
-/// Programs that rename themselves write over their variables, and a walk of page tables is not
-/// made again: what was read first stays.
+/// Programs that rename themselves overwrite their variables, and a walk of page tables is not repeated: the first
+/// reading is kept.
 fn keep_first(process: &mut Process, known: Process) {
     if process.program == known.program {
         process.environment = known.environment;
@@ -119,7 +119,7 @@ fn alone(process: Process) -> ProcessTree {
     }
 }
 
-/// A tree of processes with their anonymous memory, the largest first.
+/// Returns a tree of processes with their anonymous memory, the largest first.
 fn tree(root: &Root, processes: &[(u32, u64)], largest: Process) -> ProcessTree {
     let others = || processes.iter().skip(1);
     let disabled = |pid: u32| read_status(root, pid).is_ok_and(|it| it.thp_enabled == Some(false));
@@ -133,7 +133,7 @@ fn tree(root: &Root, processes: &[(u32, u64)], largest: Process) -> ProcessTree 
     tree
 }
 
-/// Whether a process has become the workload: before its exec it is the keeper's image.
+/// Returns true if a process has executed the workload: before its exec it is a copy of the keeper.
 fn is_begun(root: &Root, pid: u32) -> bool {
     let words = root.read(format!("proc/{pid}/cmdline"));
     words.is_ok_and(|words| {

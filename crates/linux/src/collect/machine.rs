@@ -1,4 +1,4 @@
-//! The machine's own counters before and after a trial.
+//! The machine's counters before and after a trial.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::setting::read_setting;
 
-/// Counters of the machine at one moment; those that could not be read have the reason.
+/// Counters of the machine at one moment; those that could not be read contain the reason.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     /// `/proc/vmstat`.
@@ -27,11 +27,12 @@ pub(super) struct Machine {
     pub(super) free_blocks: Result<Vec<u64>, Missing>,
     /// Processor time of the machine.
     pub(super) time: Result<MachineTime, Missing>,
-    /// How long any task waited for a disk, in microseconds; `None` where the kernel does not count it.
+    /// The time during which at least one task waited for a disk, in microseconds; `None` if the kernel does not count
+    /// it.
     pub(super) io_wait_us: Option<u64>,
     /// Processor time of this process, in nanoseconds.
     pub(super) own_cpu_ns: u64,
-    /// When this was read.
+    /// The time of this reading.
     pub(super) at: Instant,
 }
 
@@ -51,8 +52,8 @@ impl Machine {
     }
 }
 
-/// The multi-size folios that this experiment may see: those that some program may get now,
-/// and those that any policy of the experiment sets. In KiB, ascending.
+/// Returns the multi-size folios that may occur in this experiment: those that a program can get now, and those set by
+/// any policy of the experiment. In KiB, ascending.
 pub(super) fn watched_sizes(root: &Root, host: &Host, files: &[String]) -> Vec<u64> {
     let Some(pmd_bytes) = host.pmd_bytes() else {
         return Vec::new();
@@ -87,13 +88,13 @@ fn read_collapsed(root: &Root) -> Result<u64, Missing> {
     })
 }
 
-/// `nr_anon` of one folio size (Linux 6.12): anonymous folios on the whole machine.
+/// Returns `nr_anon` of one folio size (Linux 6.12): anonymous folios on the whole machine.
 pub(super) fn nr_anon(root: &Root, kib: u64) -> Option<u64> {
     let path = format!("{THP_DIR}/hugepages-{kib}kB/stats/nr_anon");
     root.read_trimmed(path).ok()?.parse().ok()
 }
 
-/// The counters of one size; the files that begin with `nr_` are gauges.
+/// Returns the counters of one size; the files that begin with `nr_` are gauges.
 fn read_folio_events(root: &Root, kib: u64) -> BTreeMap<String, u64> {
     let folder = format!("{THP_DIR}/hugepages-{kib}kB/stats");
     let names = root.list(&folder).unwrap_or_default();

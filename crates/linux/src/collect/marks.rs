@@ -5,35 +5,35 @@ use hugewise_base::units::bytes_text;
 use hugewise_experiment::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl};
 use hugewise_experiment::run::trial::{Mark, ReadBack};
 
-/// Share of the machine's processors that others may use without a mark. Below it the effect
-/// on a paired comparison drowns in ordinary noise; above it frequency and caches change.
+/// The share of the machine's processors that other programs may use before a trial is marked. Below it the effect on a
+/// paired comparison drowns in ordinary noise; above it frequency and caches change.
 pub const OTHER_LOAD: f64 = 0.10;
-/// Share of the machine's processors that the servers of other policies may use without a mark.
-/// They are asked for nothing, so that what they do is their runtime's own work.
+/// The share of the machine's processors that the servers of other policies may use before a trial is marked. They are
+/// asked for nothing, so that what they do is their runtime's own work.
 pub const OTHER_SERVERS: f64 = 0.05;
-/// Share of the machine's time that the hypervisor may take without a mark: as large as the
-/// smallest effect that is looked for.
+/// The share of the machine's time that the hypervisor may take before a trial is marked: equal to the smallest effect
+/// of interest.
 pub const STEAL: f64 = 0.01;
-/// Share of a trial in which some task may wait for a disk without a mark: as large as the smallest effect that is
-/// looked for.
+/// The share of a trial in which some task may wait for a disk before the trial is marked: equal to the smallest effect
+/// of interest.
 pub const IO_WAIT: f64 = 0.01;
-/// The kernel counts processor time in ticks; fewer than these in a trial say nothing.
+/// The kernel counts processor time in ticks; fewer than this number in a trial are not significant.
 const TICKS_OF_DOUBT: f64 = 2.0;
 
-/// Facts that decide the marks of a trial.
+/// The facts from which the marks of a trial are derived.
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
-    /// Length of the trial, in seconds.
+    /// Duration of the trial, in seconds.
     pub trial_seconds: f64,
     /// Processors of the machine.
     pub processors: u32,
     /// The kernel's unit of processor time, in seconds.
     pub tick_seconds: f64,
-    /// What others used, in seconds.
+    /// Processor time of other programs, in seconds.
     pub other_busy_seconds: Option<f64>,
-    /// What the servers of other policies used, in seconds.
+    /// Processor time of the servers of other policies, in seconds.
     pub other_server_seconds: Option<f64>,
-    /// What the hypervisor took, in seconds.
+    /// Time taken by the hypervisor, in seconds.
     pub steal_seconds: Option<f64>,
     /// Free huge pages before the trial.
     pub free_huge_pages: Option<u64>,
@@ -43,19 +43,19 @@ pub struct Circumstances<'a> {
     pub peak_rss_bytes: Option<u64>,
     /// Major faults of the tree.
     pub major_faults: u64,
-    /// How long any task of the machine waited for a disk, in seconds.
+    /// The time during which some task of the machine waited for a disk, in seconds.
     pub io_wait_seconds: Option<f64>,
     /// Pages swapped on the machine.
     pub swapped_pages: u64,
-    /// What was done to put the policy in force.
+    /// The steps taken to apply the policy.
     pub expected: &'a Realisation,
-    /// What the kernel showed when the workload was about to start.
+    /// The policy as reported by the kernel just before the workload started.
     pub read_back: &'a ReadBack,
-    /// The watched files when it had ended.
+    /// The watched files after its end.
     pub files_after: &'a BTreeMap<String, String>,
 }
 
-/// Disturbances of a trial.
+/// Returns the disturbances of a trial.
 #[must_use]
 pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
     let mut marks = not_applied(facts);
@@ -76,7 +76,7 @@ pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
     marks
 }
 
-/// The share in thousandths, when it is beyond `limit` by more than the ticks can explain.
+/// Returns the share in thousandths if it exceeds `limit` by more than the tick resolution can explain.
 fn share(facts: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<u32> {
     let seconds = seconds?;
     let certain = seconds - TICKS_OF_DOUBT * facts.tick_seconds;
@@ -85,7 +85,7 @@ fn share(facts: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<
     beyond.then(|| (seconds / available * 1000.0).clamp(0.0, 1000.0) as u32)
 }
 
-/// Pages that were read from disk, where that took time. A kernel that reclaims idle files has a large program read a page or
+/// Marks pages read from disk, if that took time. If the kernel reclaims idle files, a large program reads a page or
 /// two in many trials, which is no disturbance.
 fn cold_cache(facts: &Circumstances<'_>) -> Option<Mark> {
     let major_faults = facts.major_faults;
@@ -94,7 +94,7 @@ fn cold_cache(facts: &Circumstances<'_>) -> Option<Mark> {
     (major_faults > 0 && took_time).then_some(Mark::ColdCache { major_faults })
 }
 
-/// Fewer free huge pages than the trial would fill.
+/// Marks a trial with fewer free huge pages than it would fill.
 fn fragmented(facts: &Circumstances<'_>) -> Option<Mark> {
     let free_huge_pages = facts.free_huge_pages?;
     let room = free_huge_pages.saturating_mul(facts.huge_bytes?);
@@ -130,7 +130,7 @@ fn prctl_detail(facts: &Circumstances<'_>) -> Option<String> {
     })
 }
 
-/// What the program itself did against the huge pages that a policy gives.
+/// Describes how the program acted against the huge pages of a policy.
 fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
     let gives = match facts.expected.prctl {
         ThpPrctl::Clear | ThpPrctl::ExceptAdvised => true,
@@ -214,7 +214,7 @@ fn file_details(facts: &Circumstances<'_>) -> Vec<String> {
     wrong.collect()
 }
 
-/// What each file says after all writes: a later one to the same file wins.
+/// Returns the value of each file after all writes: the last write to a file counts.
 fn last_writes(expected: &Realisation) -> BTreeMap<&str, &str> {
     let writes = expected.files.iter();
     writes
@@ -222,7 +222,7 @@ fn last_writes(expected: &Realisation) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Files that said something else at the end than at the beginning.
+/// Returns the files whose values changed during the trial.
 fn drifted(facts: &Circumstances<'_>) -> Vec<Mark> {
     let before = facts.read_back.files.iter();
     before

@@ -1,9 +1,8 @@
-//! Observing one trial: the machine before, the tree while it runs, the main process at its
-//! end, the machine after.
+//! Observes one trial: the machine before it, the tree during it, the main process at its end, and the machine after
+//! it.
 //!
-//! What is read while the workload runs is bounded: the thread that waits for it takes the samples,
-//! and takes no more than 3 ms and 0.5 % of the trial's time for them (see
-//! [`sampler`](crate::collect::sampler)).
+//! The cost of readings during the run is bounded. The thread that waits for the workload also takes the samples, and
+//! spends at most 3 ms plus 0.5 % of the trial's time on them (see [`sampler`](crate::collect::sampler)).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,9 +34,9 @@ mod marks;
 pub mod pools;
 mod read_back;
 mod readings;
-/// Reading the tree's memory while it runs, at a bounded cost.
+/// Samples the tree's memory during the run, at a bounded cost.
 pub mod sampler;
-/// Observing one trial of a server under its load.
+/// Observes one trial of a server under its load.
 pub mod service;
 mod service_evidence;
 pub mod sharing;
@@ -57,20 +56,20 @@ use readings::Evidence;
 use sampler::Sampler;
 use stalls::{Seconds, Stalls};
 
-/// What a trial observes beyond the table of metrics.
+/// The observations of a trial beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments<'a> {
     /// Files of the machine that any policy of the experiment writes, relative to the root.
     pub files: &'a [String],
-    /// What was done to put the policy in force; its library is looked for in the workload.
+    /// The steps taken to apply the policy; its library is searched for in the workload.
     pub expected: &'a Realisation,
-    /// What the hardware counts.
+    /// The plan for the hardware counters.
     pub counting: CountingPlan<'a>,
-    /// The stalls that are watched; `None` where none are.
+    /// The watched stalls; `None` if none are watched.
     pub stalls: Option<&'a RefCell<Stalls>>,
 }
 
-/// Everything that was observed in one trial.
+/// All observations of one trial.
 #[derive(Clone, Debug)]
 pub struct TrialObservation {
     /// When the workload was released, in milliseconds since 1970 (UTC).
@@ -79,30 +78,30 @@ pub struct TrialObservation {
     pub outcome: Outcome,
     /// The last 4 KiB of its stderr.
     pub stderr_tail: Vec<u8>,
-    /// Its stdout, where that was to be kept.
+    /// Its stdout, if it was to be kept.
     pub output: Vec<u8>,
-    /// One entry for every metric of the table, and for the folio sizes that are watched.
+    /// One entry for every metric of the table, and for each watched folio size.
     pub readings: BTreeMap<String, Reading>,
-    /// The policy as the kernel showed it.
+    /// The policy as reported by the kernel.
     pub read_back: ReadBack,
-    /// What spoilt the trial.
+    /// The disturbances of the trial.
     pub marks: Vec<Mark>,
-    /// Processes that the command left running when it ended, which were killed.
+    /// The number of processes left running by the command, and killed.
     pub outlived: u32,
-    /// Processes of the tree that could not be killed, because they had become another user's;
-    /// they run on, and may disturb the next trials.
+    /// The number of processes of the tree that could not be killed because they had changed their user; they keep
+    /// running, and may disturb later trials.
     pub survivors: u32,
-    /// Whether it was ended because `interrupt` was set: the trial then means nothing.
+    /// True if it was ended because `interrupt` was set: the trial then has no meaning.
     pub interrupted: bool,
-    /// What else was seen of a server.
+    /// Further observations of a server.
     pub served: Option<service::ServiceObservation>,
 }
 
-/// How much of a failing program's last words a trial keeps.
+/// The number of bytes kept from the end of a failing program's output.
 const TAIL: usize = 4 << 10;
 
 impl TrialObservation {
-    /// A trial in which nothing ran.
+    /// Returns a trial in which nothing ran.
     #[must_use]
     pub fn not_run(outcome: Outcome) -> Self {
         let nothing = |id: MetricId| (id.to_string(), Reading::missing(Missing::TrialFailed));
@@ -124,11 +123,11 @@ impl TrialObservation {
 
 /// Runs a workload once and observes it.
 ///
-/// When `interrupt` becomes true, by a signal handler for example, the whole tree is killed.
-/// A workload that fails is no error: its outcome says so, and what was read is kept.
+/// When `interrupt` becomes true, for example in a signal handler, the whole tree is killed. A failing workload is no
+/// error: the outcome records it, and the readings are kept.
 ///
 /// # Errors
-/// Measuring itself failed: no keeper could be started, or somebody killed it.
+/// The measurement failed: no keeper could be started, or the keeper was killed.
 pub fn trial(
     root: &Root,
     host: &Host,
@@ -159,12 +158,12 @@ pub fn trial(
     Ok(scene.observed(before, ran))
 }
 
-/// The setting of a trial and what is observed in it.
+/// The setting of a trial and its observations.
 struct TrialRun<'a> {
     root: &'a Root,
     host: &'a Host,
     watch: &'a Instruments<'a>,
-    /// The folio sizes that are watched, in KiB.
+    /// The watched folio sizes, in KiB.
     sizes: &'a [u64],
     interrupt: &'a AtomicBool,
 }
@@ -187,12 +186,12 @@ struct RunResult {
     end: End,
     stalls: Seconds,
     running: Running,
-    /// The machine after it.
+    /// The machine after the end.
     machine: Machine,
 }
 
 impl<'a> TrialRun<'a> {
-    /// The machine is read last, for what its counters count begins there.
+    /// The machine is read last, because its counts begin at that reading.
     fn before(&self, suspended: &Suspended) -> Before<'a> {
         let main = suspended.main();
         Before {
@@ -211,7 +210,7 @@ impl<'a> TrialRun<'a> {
         }
     }
 
-    /// From the release of the workload to its end.
+    /// Runs the workload from its release to its end.
     fn run(&self, suspended: Suspended, sampler: &mut Sampler<'_>) -> Result<RunResult> {
         if let Some(stalls) = self.watch.stalls {
             stalls.borrow_mut().begin(suspended.keeper())?;
@@ -232,7 +231,7 @@ impl<'a> TrialRun<'a> {
         })
     }
 
-    /// Puts all readings together.
+    /// Combines all readings.
     fn observed(&self, before: Before<'_>, ran: RunResult) -> TrialObservation {
         let files_after = read_back::files(self.root, self.watch.files);
         let account = Account::of_command(&ran.end);
@@ -286,19 +285,19 @@ impl<'a> TrialRun<'a> {
     }
 }
 
-/// The memory of the main process when it was looked at last.
+/// Returns the memory of the main process at its last reading.
 fn last_rollup(account: &Account) -> Option<Rollup> {
     let exit = account.exit.as_ref().ok()?;
     exit.rollup.as_ref().ok().copied()
 }
 
-/// Waits for the end, and takes the samples that are due meanwhile.
+/// Waits for the end, and takes the samples that become due.
 fn observe(
     running: &mut Running,
     sampler: &mut Sampler<'_>,
     interrupt: &AtomicBool,
 ) -> Result<End> {
-    /// A signal may reach another thread than the one that waits.
+    /// A signal may be delivered to another thread and not end the wait.
     const LONGEST_WAIT: Duration = Duration::from_millis(100);
     let mut stopped = false;
     sampler.begin(Instant::now());

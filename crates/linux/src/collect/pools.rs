@@ -1,9 +1,9 @@
-//! Pages of the hugetlb pools that a tree of processes holds, each counted once.
+//! Counts the hugetlb pages held by a process tree, each page once.
 //!
-//! The kernel shows for each process the pages that it maps alone and those that others map too,
-//! without saying who (`Private_Hugetlb` and `Shared_Hugetlb` of smaps, fs/proc/task_mmu.c). The
-//! pools show how many pages are taken, without saying by whom. Both together give the answer where
-//! nobody else takes pages, and bounds where somebody does.
+//! For each process the kernel reports the pages that only it maps and those that others also map, without naming the
+//! others (`Private_Hugetlb` and `Shared_Hugetlb` of smaps, fs/proc/task_mmu.c). The pools show how many pages are in
+//! use, but not who uses them. Together they give the exact number if no other program takes pages, and bounds
+//! otherwise.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::machine::root::Root;
 use crate::proc::smaps_rollup::Rollup;
 use crate::sys::hugetlb::read_pools;
 
-/// Pages taken from the machine's pools before a trial.
+/// The hugetlb pages in use before a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Pools<'a> {
     root: &'a Root,
@@ -25,23 +25,23 @@ impl<'a> Pools<'a> {
         Self::since(root, taken(root))
     }
 
-    /// The same where the pools were read earlier.
+    /// Uses an earlier reading of the pools.
     pub(super) fn since(root: &'a Root, before: Option<u64>) -> Self {
         Self { root, before }
     }
 
-    /// What the processes of one sample hold, in bytes.
+    /// Returns the bytes held by the processes of one sample.
     pub(super) fn held(&self, processes: &BTreeMap<u32, Rollup>) -> u64 {
         let shares = Shares::of(processes);
         match shares.most_shared {
-            // The pools need not be asked.
+            // The pools need not be read.
             0 => shares.sum,
             _ => shares.held(self.before, taken(self.root)),
         }
     }
 }
 
-/// Bytes of all pools that are not free; `None` where the kernel does not tell.
+/// Returns the bytes in use in all pools; `None` if the kernel does not report it.
 pub(super) fn taken(root: &Root) -> Option<u64> {
     let pools = read_pools(root).ok()?;
     let taken = pools
@@ -50,14 +50,14 @@ pub(super) fn taken(root: &Root) -> Option<u64> {
     Some(taken.fold(0, u64::saturating_add))
 }
 
-/// What the processes map of the pools, in bytes.
+/// The hugetlb memory mapped by the processes, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shares {
-    /// What each maps alone.
+    /// The sum of the memory mapped by one process only.
     private: u64,
-    /// The most that one of them shares.
+    /// The largest shared memory of a single process.
     most_shared: u64,
-    /// Both of all of them: what is shared counts in each.
+    /// The sum of both over all processes: shared memory counts once per process.
     sum: u64,
 }
 
@@ -76,11 +76,11 @@ impl Shares {
         processes.values().fold(Self::default(), add)
     }
 
-    /// By how much more is taken from the pools than before, where that lies between what must
-    /// be theirs and what can be. Without the pools, what must be.
+    /// Returns the increase in used pool memory since before, limited to the range between the minimum and the maximum
+    /// that the processes can hold. Without the pools, returns the minimum.
     ///
-    /// A process that maps a page twice shares it with itself, so that even what must be theirs
-    /// may be too much; more than is taken it cannot be.
+    /// A process that maps a page twice shares it with itself, so even the minimum may be too large; but it cannot
+    /// exceed the amount in use.
     fn held(self, before: Option<u64>, now: Option<u64>) -> u64 {
         let least = self.private.saturating_add(self.most_shared);
         let (Some(before), Some(now)) = (before, now) else {
@@ -100,7 +100,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Processes with what they map alone and what they share, in MiB.
+    /// Builds processes from their private and shared memory, in MiB.
     fn of(processes: &[(u64, u64)]) -> BTreeMap<u32, Rollup> {
         let rollup = |&(alone, shared): &(u64, u64)| Rollup {
             hugetlb_bytes: (alone + shared) * MIB,
@@ -110,7 +110,7 @@ mod tests {
         (1..).zip(processes.iter().map(rollup)).collect()
     }
 
-    /// A machine whose pools have so many pages of 2 MiB and of 32 MiB taken.
+    /// Builds a machine with this many pages of 2 MiB and of 32 MiB in use.
     fn pools(folder: &tempfile::TempDir, small: u64, large: u64) -> Root {
         for (kib, taken) in [(2048, small), (32768, large)] {
             let pool = format!("sys/kernel/mm/hugepages/hugepages-{kib}kB");
@@ -133,10 +133,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = pools(&folder, 10, 1);
         let before = Pools::before(&root);
-        // Three processes of a server: 30 pages are theirs, of which each maps some.
+        // Three processes of a server: 30 pages belong to them, and each maps some.
         pools(&folder, 40, 1);
         assert_eq!(before.held(&of(&[(4, 40), (0, 50), (0, 30)])), 60 * MIB);
-        // A larger page counts as what it is.
+        // A larger page counts with its full size.
         pools(&folder, 40, 2);
         assert_eq!(before.held(&of(&[(4, 80), (0, 60)])), 92 * MIB);
     }

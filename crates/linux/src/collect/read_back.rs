@@ -1,4 +1,4 @@
-//! Proof that the policy was in force.
+//! Evidence that the policy was applied.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use hugewise_experiment::run::trial::ProcessTree;
 use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
-/// The values in force of some settings files; those that cannot be read are left out.
+/// Returns the current values of some settings files; those that cannot be read are left out.
 pub(super) fn files(root: &Root, paths: &[String]) -> BTreeMap<String, String> {
     paths
         .iter()
@@ -17,8 +17,8 @@ pub(super) fn files(root: &Root, paths: &[String]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The memory policy of a process, where the policy sets one: of its first mapping that has none of
-/// its own, in the words of `numa_maps`.
+/// Returns the memory policy of a process, if the policy sets one: that of its first mapping without a separate one, in
+/// the format of `numa_maps`.
 pub(super) fn numa(root: &Root, expected: &Realisation, pid: u32) -> Option<String> {
     expected.numa.as_ref()?;
     let maps = root.read(format!("proc/{pid}/numa_maps")).ok()?;
@@ -27,8 +27,8 @@ pub(super) fn numa(root: &Root, expected: &Realisation, pid: u32) -> Option<Stri
     Some(shown.to_owned())
 }
 
-/// The library of the policy as it was found: its path, or nothing when it was looked for and
-/// not there; `None` when nobody asked or nobody could look.
+/// Returns the path of the policy's library as found in the process; an empty path if it was not there, and `None` if
+/// it was not searched for or could not be.
 pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<String> {
     let library = expected.preload.as_ref()?;
     let found = tree?.libraries.contains(&real(library));
@@ -39,16 +39,15 @@ pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> O
     })
 }
 
-/// Whether the largest process has mapped the library that advises memory; `None` when nobody
-/// asked or nobody could look. The loader maps it before the C library: a process without either
-/// is static, or was looked at too early.
+/// Returns true if the largest process has mapped the library that advises memory; `None` if this was not checked or
+/// could not be. The loader maps it before the C library: a process without either is static, or was read too early.
 pub(super) fn library(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<bool> {
     let library = expected.library.as_ref()?;
     let mapped = &tree?.largest.libraries;
     (!mapped.is_empty()).then(|| mapped.contains(&real(library)))
 }
 
-/// Where a link leads, which is what the kernel shows.
+/// Resolves symbolic links, because the kernel shows the target.
 fn real(library: &str) -> String {
     let path = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
     path.display().to_string()

@@ -1,4 +1,4 @@
-//! One reading for every metric of the table, from all evidence.
+//! Derives one reading for every metric of the table from all evidence.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::seconds_of_ticks;
 use crate::spawn::ExitReading;
 
-/// Everything that was observed in one trial.
+/// All observations of one trial.
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) account: &'a Account,
@@ -36,14 +36,14 @@ pub(super) struct Evidence<'a> {
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
     pub(super) stalls: &'a Seconds,
-    /// How the subject was driven, where it is a server.
+    /// How the subject was driven, if it is a server.
     pub(super) driven: Option<ServiceEvidence>,
 }
 
 pub(super) type Value = Result<f64, Missing>;
 
 impl Evidence<'_> {
-    /// One reading for every metric of the table and for every watched folio size.
+    /// Returns one reading for every metric of the table and for every watched folio size.
     pub(super) fn readings(&self, sizes: &[u64]) -> BTreeMap<String, Reading> {
         let mut values = self.folios(sizes);
         values.extend(Id::all().map(|id| (id.to_string(), self.value(id))));
@@ -53,7 +53,7 @@ impl Evidence<'_> {
             .collect()
     }
 
-    /// Where each reading comes from.
+    /// Selects the source of each reading.
     fn value(&self, id: Id) -> Value {
         let usage = &self.account.usage;
         let seconds = |ns: u64| Ok(ns as f64 / 1e9);
@@ -132,7 +132,7 @@ impl Evidence<'_> {
         self.driven.as_ref().ok_or(Missing::NotAsked)
     }
 
-    /// Processor time as a share of the wall time.
+    /// Returns processor time as a share of the wall time.
     fn by_wall(&self, cpu_ns: u64) -> f64 {
         cpu_ns as f64 / self.account.wall_ns as f64
     }
@@ -162,8 +162,8 @@ impl Evidence<'_> {
         Ok(bytes as f64)
     }
 
-    /// The largest of the samples and the exit reading. Without samples the exit reading alone
-    /// stands for the tree only when the main process had no children.
+    /// Returns the maximum of the samples and the exit reading. Without samples, the exit reading represents the tree
+    /// only if the main process had no children.
     fn peak(&self, bytes: fn(&Rollup) -> u64) -> Value {
         let sampled = (self.samples.count > 0).then(|| bytes(&self.samples.peak));
         let childless = self.exit().is_ok_and(|exit| !exit.had_children);
@@ -176,7 +176,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// When the memory of a program was in; that of a server was in before its load.
+    /// Returns when the memory of a program was populated; that of a server was populated before its load.
     fn arrival(&self) -> Result<Arrival, Missing> {
         if self.driven.is_some() {
             return Err(Missing::NotAsked);
@@ -202,8 +202,8 @@ impl Evidence<'_> {
         self.samples.trouble.clone().unwrap_or(Missing::TooShort)
     }
 
-    /// `ru_maxrss` is true above the floor that exec hands down. Below it, `VmHWM` at exit is,
-    /// which covers the main process: of the tree only when there were no children.
+    /// `ru_maxrss` is valid above the floor inherited through exec. Below it, `VmHWM` at exit is, which covers the main
+    /// process: of the tree only when there were no children.
     fn peak_rss(&self) -> Result<u64, Missing> {
         let floor = self.account.floor_bytes;
         let inherited = self.account.usage.peak_rss_bytes;
@@ -213,7 +213,7 @@ impl Evidence<'_> {
             .copied();
         let childless = exit.is_some_and(|exit| !exit.had_children);
         match at_exit {
-            // The counters behind ru_maxrss lag a little; VmHWM is summed up exactly.
+            // The counters behind ru_maxrss lag a little; VmHWM is an exact sum.
             Some(exact) if exact.max(inherited) > floor => Ok(exact.max(inherited)),
             Some(exact) if childless => Ok(exact),
             None if inherited > floor => Ok(inherited),
@@ -228,7 +228,7 @@ impl Evidence<'_> {
             .map_or(sampled, |one| sampled.max(one as f64)))
     }
 
-    /// Of one process it would be a worse `peak_rss_bytes`: sampled, and less what it shares.
+    /// For one process it would be a worse `peak_rss_bytes`: sampled, and without the shared part.
     fn peak_tree_pss(&self) -> Value {
         match self.samples.processes {
             0 => Err(self.no_samples()),
@@ -245,7 +245,7 @@ impl Evidence<'_> {
         Ok(seconds_of_ticks(ticks))
     }
 
-    /// Not below zero: the machine counts in ticks, the tree in nanoseconds.
+    /// Not negative: the machine counts in ticks, the tree in nanoseconds.
     fn other_busy(&self) -> Value {
         let own = self.after.own_cpu_ns.saturating_sub(self.before.own_cpu_ns);
         let known = own + self.account.aside_cpu_ns + self.account.usage.cpu_ns();
@@ -278,7 +278,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// The growth of a counter of `/proc/vmstat`.
+    /// Returns the growth of a counter of `/proc/vmstat`.
     fn growth(&self, counter: Counter) -> Value {
         let (before, after) = (self.before.events.as_ref(), self.after.events.as_ref());
         let (before, after) = (before.map_err(Clone::clone)?, after.map_err(Clone::clone)?);
@@ -288,13 +288,13 @@ impl Evidence<'_> {
         Ok(now.saturating_sub(counter.total(before).unwrap_or(0)) as f64)
     }
 
-    /// How long any task of the machine waited for a disk.
+    /// Returns the time during which some task of the machine waited for a disk.
     fn io_wait_seconds(&self) -> Option<f64> {
         let (before, after) = self.before.io_wait_us.zip(self.after.io_wait_us)?;
         Some(Duration::from_micros(after.saturating_sub(before)).as_secs_f64())
     }
 
-    /// What the marks are judged by.
+    /// Returns the facts from which the marks are derived.
     pub(super) fn circumstances<'b>(
         &self,
         expected: &'b Realisation,

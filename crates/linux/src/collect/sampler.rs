@@ -15,28 +15,28 @@ use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
 use crate::proc::tree_usage::TreeUsage;
 
-/// Share of the elapsed time that sampling may take of one processor in the long run.
+/// The share of one processor that sampling may use in the long run.
 pub const BUDGET: f64 = 0.005;
-/// What it may take besides, earned evenly over [`HEAD_START`]: a program of a tenth of a second
-/// would else be seen once, and its huge pages perhaps not at all.
+/// An additional allowance, earned evenly over [`HEAD_START`]: otherwise a program that runs a tenth of a second would
+/// be sampled once, and its huge pages might be missed.
 pub const EXTRA: Duration = Duration::from_millis(3);
-/// The time in which the extra is earned.
+/// The time in which the additional allowance is earned.
 pub const HEAD_START: Duration = Duration::from_millis(200);
 /// The shortest time between two samples.
 pub const SHORTEST: Duration = Duration::from_millis(1);
 /// The time between two samples in the long run.
 pub const LONGEST: Duration = Duration::from_millis(100);
-/// By how much the time between samples grows with each: dense at the start, where programs
-/// build up their memory, sparse later.
+/// The factor by which the time between samples grows: samples are dense at the start, when programs build up their
+/// memory, and sparse later.
 const GROWTH: f64 = 1.1;
-/// What the first sample is taken to cost, before any was taken.
+/// The assumed cost of the first sample.
 const FIRST_COST: Duration = Duration::from_micros(50);
 
-/// When samples are due, as a pure calculation.
+/// Computes when samples are due.
 ///
-/// Reading a process walks its page tables under its mmap lock: 13 ms a GiB of small pages and
-/// 0.1 ms a GiB of huge ones (4 GiB, medians of 50 readings of smaps_rollup, Linux 6.18, a KVM
-/// guest on an AMD EPYC). So the cost that was seen decides how soon there may be another sample.
+/// Reading a process walks its page tables under its mmap lock. This takes 13 ms per GiB of small pages and 0.1 ms per
+/// GiB of huge pages (4 GiB, medians of 50 readings of smaps_rollup, Linux 6.18, a KVM guest on an AMD EPYC). So the
+/// measured cost decides how soon the next sample may follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     interval: Duration,
@@ -53,19 +53,19 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// When the next sample is due, since the beginning.
+    /// Returns when the next sample is due, since the beginning.
     #[must_use]
     pub fn due(&self) -> Duration {
         self.due
     }
 
-    /// A sample was taken at `now` that cost `last`; all of them cost `spent` so far.
+    /// Records a sample at `now` with the cost `last`; `spent` is the cost of all samples so far.
     pub fn took(&mut self, now: Duration, spent: Duration, last: Duration) {
         self.interval = self.interval.mul_f64(GROWTH).min(LONGEST);
         self.due = Self::earliest(spent, last).max(now.saturating_add(self.interval));
     }
 
-    /// The time at which what was spent and one more sample are within the allowance.
+    /// Returns the time at which the allowance covers `spent` and one more sample.
     fn earliest(spent: Duration, next: Duration) -> Duration {
         let cost = spent.saturating_add(next);
         let at_once = BUDGET + EXTRA.div_duration_f64(HEAD_START);
@@ -82,27 +82,27 @@ impl Pace {
 /// Summary of the samples of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct TrialSamples {
-    /// How many there are.
+    /// The number of samples.
     pub count: u64,
-    /// The largest sum over the tree, each field for itself.
+    /// The largest sum over the tree, separately for each field.
     pub peak: Rollup,
-    /// The most processes that one of them saw.
+    /// The largest number of processes in a sample.
     pub processes: usize,
     /// Time-weighted means over the trial, by field; `None` without samples.
     pub mean: Option<Mean>,
-    /// What processes shared after a fork.
+    /// Memory shared after a fork.
     pub sharing: Sharing,
     /// Largest growth of `nr_anon` by folio size in KiB, in folios.
     pub folio_growth: BTreeMap<u64, u64>,
-    /// Processor time that sampling and waiting took, in seconds.
+    /// Processor time spent on sampling and waiting, in seconds.
     pub cost_seconds: f64,
-    /// From the release until the end was known, in seconds.
+    /// Time from the release until the end was detected, in seconds.
     pub span_seconds: f64,
-    /// TrialSamples in which the tree was larger than before.
+    /// Samples in which the tree was larger than ever before.
     pub arrivals: Arrivals,
-    /// The processes themselves.
+    /// Readings of the processes.
     pub looks: Looks,
-    /// Why nothing could be read, where something was tried.
+    /// The reason if no attempt to read succeeded.
     pub trouble: Option<Missing>,
 }
 
@@ -122,7 +122,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Adds the area between two neighbouring samples, by the trapezoid rule.
+    /// Adds the area between two successive samples, by the trapezoid rule.
     fn add(&mut self, from: Rollup, to: Rollup, seconds: f64) {
         let area = |from: u64, to: u64| (from as f64 + to as f64) / 2.0 * seconds;
         self.rss += area(from.rss_bytes, to.rss_bytes);
@@ -150,22 +150,21 @@ pub struct Sampler<'a> {
     pools: Pools<'a>,
     begun: Instant,
     cpu_at_start: Duration,
-    /// Processor time of this thread from which on it counts as cost, and up to which; `None`
-    /// while it still counts.
+    /// The range of this thread's processor time that counts as cost; the end is `None` while it still counts.
     cost_from: Duration,
     cost_to: Option<Duration>,
     pace: Pace,
     /// Folio sizes with their `nr_anon` before the trial.
     folios_before: BTreeMap<u64, u64>,
     last: (f64, Rollup),
-    /// Processes in the last sample.
+    /// The number of processes in the last sample.
     processes: usize,
     area: Mean,
     samples: TrialSamples,
 }
 
 impl<'a> Sampler<'a> {
-    /// A sampler for a tree; `pools` were looked at before it was there.
+    /// Creates a sampler for a tree; `pools` must have been read before the tree existed.
     #[must_use]
     pub fn new(root: &'a Root, sizes: &[u64], pools: Pools<'a>) -> Self {
         let gauges = sizes
@@ -187,25 +186,25 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The workload was released at `now`: times count from here.
+    /// Starts the clock: the workload was released at `now`.
     pub fn begin(&mut self, now: Instant) {
         self.begun = now;
         self.cpu_at_start = thread_cpu();
         self.cost_from = self.cpu_at_start;
     }
 
-    /// A server's load begins. TrialSamples before it disturb nothing that is measured.
+    /// Records that a server's load begins. Samples taken before it do not disturb the measurement.
     pub fn load_begins(&mut self) {
         self.cost_from = thread_cpu();
     }
 
-    /// A server's load has ended. TrialSamples after it disturb nothing that is measured.
+    /// Records that a server's load has ended. Samples taken after it do not disturb the measurement.
     pub fn load_ended(&mut self) {
         self.cost_to = Some(thread_cpu());
         self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
     }
 
-    /// How long until a sample is due.
+    /// Returns the time until a sample is due.
     #[must_use]
     pub fn until_due(&self) -> Duration {
         self.pace.due().saturating_sub(self.begun.elapsed())
@@ -228,13 +227,13 @@ impl<'a> Sampler<'a> {
         self.pace.took(now, spent, after.saturating_sub(before));
     }
 
-    /// How many samples there are, and the last of them.
+    /// Returns the number of samples, and the last one.
     pub(super) fn latest(&self) -> Option<(u64, Rollup)> {
         let count = self.samples.count;
         (count > 0).then_some((count, self.last.1))
     }
 
-    /// How many processes the last sample saw.
+    /// Returns the number of processes in the last sample.
     pub(super) fn processes(&self) -> usize {
         self.processes
     }
@@ -248,7 +247,7 @@ impl<'a> Sampler<'a> {
         self.last = (now, sum);
     }
 
-    /// The tree's sum; `None` when there was nothing to read.
+    /// Returns the tree's sum; `None` if nothing could be read.
     fn sum(&mut self, tree: &BTreeSet<u32>) -> Option<Rollup> {
         let mut readable = BTreeMap::new();
         for &pid in tree {
@@ -256,7 +255,7 @@ impl<'a> Sampler<'a> {
                 Ok(rollup) => {
                     readable.insert(pid, rollup);
                 }
-                // Processes end at any time; only a refusal is worth telling.
+                // Processes end at any time; only a refusal is worth reporting.
                 Err(error) if error.kind == Kind::NotPermitted => {
                     self.samples.trouble = Some(error.into_missing("CAP_SYS_PTRACE"));
                 }
@@ -284,8 +283,8 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Ends the sampling. The last reading of the main process is one more point when it was
-    /// the only process in the last sample; else the last sample stands to the end.
+    /// Ends the sampling. If the main process was the only one in the last sample, its last reading is one more point;
+    /// otherwise the last sample counts until the end.
     #[must_use]
     pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> TrialSamples {
         let span = span.as_secs_f64();
@@ -310,7 +309,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What sampling may have cost after this time.
+    /// Returns the sampling cost allowed after this time.
     fn allowance(elapsed: Duration) -> Duration {
         let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
         elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
@@ -324,7 +323,7 @@ mod tests {
             let mut expected = FIRST_COST;
             for cost in costs.into_iter().map(Duration::from_micros) {
                 let now = pace.due();
-                // What one sample costs is known only afterwards; what was foreseen fits.
+                // The cost of one sample is known only afterwards; the estimate was within the allowance.
                 let foreseen = (spent + expected).as_secs_f64();
                 prop_assert!(foreseen <= allowance(now).as_secs_f64() * 1.000_001);
                 spent += cost;

@@ -1,4 +1,4 @@
-//! Memory that processes share after a fork, and how much of it writes made their own.
+//! Measures the memory that processes share after a fork, and how much of it was copied by writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,26 +6,26 @@ use hugewise_base::missing::Missing;
 
 use crate::proc::smaps_rollup::Rollup;
 
-/// Anonymous memory that several processes of a tree share, from sample to sample.
+/// Anonymous memory shared by several processes of a tree, from sample to sample.
 ///
-/// A page that n processes share is counted n times in their sizes and once in their shares, so
-/// the difference of both is what is shared. A copy makes that less by a page, and the sum of the
-/// shares more by one. So does no other single thing: new memory leaves the difference alone, and
-/// what is given back leaves the shares. While both happen, the smaller of the two is believed.
+/// A page shared by n processes counts n times in their resident sizes and once in their proportional shares, so the
+/// difference is the shared memory. A copy reduces the difference by one page, and increases the sum of the shares by
+/// one. Nothing else does both: new memory does not change the difference, and freed memory does not increase the
+/// shares. If both happen, the smaller of the two changes is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// The largest amount that was shared.
+    /// The largest shared amount.
     shared_peak: u64,
-    /// The largest amount that was copied while the same processes were there; `None` before two
-    /// samples saw the same processes share memory.
+    /// The largest amount copied while the processes stayed the same; `None` until two samples have seen the same
+    /// processes share memory.
     copied: Option<u64>,
-    /// Whether the kernel told the shares of every process that was read.
+    /// True if the kernel did not report the share of some process.
     untold: bool,
-    /// The processes of the last sample, and the moment at which they shared most.
+    /// The processes of the last sample, and the moment of their largest sharing.
     since: Option<(BTreeSet<u32>, Point)>,
 }
 
-/// What the processes of one sample hold.
+/// The memory of the processes in one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point {
     shared: u64,
@@ -33,7 +33,7 @@ struct Point {
 }
 
 impl Sharing {
-    /// Adds a sample: the processes that could be read.
+    /// Adds a sample of the readable processes.
     pub(super) fn add(&mut self, processes: &BTreeMap<u32, Rollup>) {
         let Some(sum) = processes.values().copied().reduce(Rollup::plus) else {
             return;
@@ -58,12 +58,12 @@ impl Sharing {
         self.shared_peak = self.shared_peak.max(shared);
     }
 
-    /// The largest amount that was shared, in bytes.
+    /// Returns the largest shared amount, in bytes.
     pub(super) fn shared_peak(&self) -> Result<u64, Missing> {
         self.told(Some(self.shared_peak))
     }
 
-    /// The largest amount that was seen to be copied, in bytes.
+    /// Returns the largest observed copied amount, in bytes.
     pub(super) fn copied(&self) -> Result<u64, Missing> {
         self.told(self.copied)
     }
@@ -84,7 +84,7 @@ impl Sharing {
 mod tests {
     use super::*;
 
-    /// Processes with their anonymous memory and their shares of it.
+    /// Builds processes from their anonymous memory and their shares of it.
     fn of(processes: &[(u32, u64, u64)]) -> BTreeMap<u32, Rollup> {
         let rollup = |anon_bytes, share| Rollup {
             anon_bytes,
@@ -127,12 +127,12 @@ mod tests {
             after(&[forked, &[(1, 140, 90), (2, 100, 50)]]),
             (100, Some(0))
         );
-        // The child gives back 40 that it shared.
+        // The child frees 40 that it shared.
         assert_eq!(
             after(&[forked, &[(1, 100, 70), (2, 60, 30)]]),
             (100, Some(0))
         );
-        // It gives back 40, and 10 of the rest are copied.
+        // It frees 40, and 10 of the rest are copied.
         assert_eq!(
             after(&[forked, &[(1, 100, 75), (2, 60, 35)]]),
             (100, Some(10))

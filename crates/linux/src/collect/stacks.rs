@@ -1,7 +1,7 @@
-//! The stacks of a process's threads: which mappings they are, and how much of them is resident.
+//! Finds the mappings that are stacks of a process's threads, and their resident memory.
 //!
-//! The kernel marks no mapping as a thread's stack (since Linux 4.5), so the stack pointers of the
-//! threads are asked for, and the mappings in which they lie are the stacks.
+//! The kernel does not mark thread stacks (since Linux 4.5), so the stack pointers of the threads are read, and the
+//! mappings that contain them are the stacks.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,24 @@ use crate::machine::error::Kind;
 use crate::machine::root::Root;
 use crate::observe::address_space::smaps::parse_mappings;
 
-/// What the stacks of a process hold, the first thread's left out.
+/// The stack memory of a process, without its first thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stacks {
-    /// Threads whose stacks were found.
+    /// The number of threads whose stacks were found.
     pub(super) threads: u64,
     /// Resident memory of their stacks, in bytes.
     pub(super) resident: u64,
-    /// The part of it that a PMD maps.
+    /// The part of it mapped by PMDs.
     pub(super) huge: u64,
 }
 
-/// No runtime gives a thread as much. A larger mapping has grown together with what lies behind
-/// the stack, such as a heap, which is no stack's memory.
+/// No runtime uses larger stacks. A larger mapping was merged with the memory after the stack, such as a heap.
 const LARGEST: u64 = 64 << 20;
 
 /// Reads the stacks of a process's threads.
 ///
 /// # Errors
-/// The process is gone, may not be read, or said something that could not be understood.
+/// The process has ended, may not be read, or a file could not be parsed.
 pub(super) fn read_stacks(root: &Root, pid: u32) -> Result<Stacks, Missing> {
     let pointers = read_pointers(root, pid)?;
     let path = format!("proc/{pid}/smaps");
@@ -42,7 +41,7 @@ pub(super) fn read_stacks(root: &Root, pid: u32) -> Result<Stacks, Missing> {
     Ok(sum(&mappings, &pointers))
 }
 
-/// Adds up the mappings in which stack pointers lie, each once.
+/// Adds up the mappings that contain stack pointers, each once.
 fn sum(mappings: &[Mapping], pointers: &[u64]) -> Stacks {
     let mut threads: BTreeMap<usize, u64> = BTreeMap::new();
     for &pointer in pointers {
@@ -65,8 +64,8 @@ fn sum(mappings: &[Mapping], pointers: &[u64]) -> Stacks {
     stacks
 }
 
-/// The stack pointers of all threads but the first. A thread that runs right now tells none: it is
-/// asked again, and left out when it never rests.
+/// Returns the stack pointers of all threads except the first. A running thread shows none: it is read again, and left
+/// out if it never waits.
 fn read_pointers(root: &Root, pid: u32) -> Result<Vec<u64>, Missing> {
     const TRIES: usize = 5;
     let tasks = root.list(format!("proc/{pid}/task"));
@@ -83,7 +82,7 @@ fn read_pointers(root: &Root, pid: u32) -> Result<Vec<u64>, Missing> {
                     }
                     None => std::thread::yield_now(),
                 },
-                // Threads end at any time; only a refusal is worth telling.
+                // Threads end at any time; only a refusal is worth reporting.
                 Err(error) if error.kind == Kind::NotPermitted => {
                     return Err(error.into_missing("CAP_SYS_PTRACE"));
                 }
@@ -94,8 +93,8 @@ fn read_pointers(root: &Root, pid: u32) -> Result<Vec<u64>, Missing> {
     Ok(pointers)
 }
 
-/// The stack pointer in `/proc/PID/task/TID/syscall` (fs/proc/base.c): the last but one of its
-/// numbers. `None` for `running`, and for what is none.
+/// Parses the stack pointer in `/proc/PID/task/TID/syscall` (fs/proc/base.c): the last but one of its numbers. `None`
+/// for `running` and malformed lines.
 fn parse_stack_pointer(line: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(line).ok()?;
     let word = text.split_ascii_whitespace().rev().nth(1)?;
@@ -130,7 +129,7 @@ AnonHugePages:    262144 kB
                 0x7f00_001f_f000,
                 0x7f00_001f_0000,
                 0x7f00_0040_0ff0,
-                // Grown together with a heap, and nowhere.
+                // Merged with a heap, and outside of all mappings.
                 0x7f00_0800_0000,
                 0x7f00_0050_0000,
             ],

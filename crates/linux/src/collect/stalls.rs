@@ -1,4 +1,4 @@
-//! Time that the workload's threads were stalled in the kernel, by cause.
+//! Measures how long the workload's threads were stalled in the kernel, by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::bpf::{LongStall, PointWindow, Totals, Tracer};
 use crate::machine::error::Result;
 use crate::machine::root::Root;
 
-/// Each metric with the point that it sums up, and whether that point is passed so rarely that
-/// watching it costs nothing worth mentioning.
+/// Each metric with the trace point that it sums up, and whether that point is rare enough to be watched at a
+/// negligible cost.
 const CAUSES: [(MetricId, &str, Frequency); 8] = [
     (
         MetricId::DirectCompactionSeconds,
@@ -45,38 +45,38 @@ const CAUSES: [(MetricId, &str, Frequency); 8] = [
     ),
 ];
 
-/// How often a point is passed.
+/// The frequency of a trace point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frequency {
-    /// At most once for a huge page.
+    /// At most once per huge page.
     Rare,
-    /// With every such page fault, or every change of an address space.
+    /// At every such page fault, or every change of an address space.
     Often,
 }
 
-/// Selection of stalls.
+/// Selects the stalls to watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallScope {
-    /// Those that are passed rarely.
+    /// Only the rare ones.
     Rare,
-    /// All of them, although each that is passed often costs a fraction of a microsecond.
+    /// All of them, although each frequent one costs a fraction of a microsecond.
     All,
 }
 
-/// The stalls that are watched during an experiment.
+/// The stalls watched during an experiment.
 #[derive(Debug)]
 pub struct Stalls {
     tracer: Tracer,
-    /// The points that are traced, in the tracer's order.
+    /// The traced points, in the tracer's order.
     traced: Vec<String>,
-    /// Their totals when they were last read.
+    /// Their totals at the last reading.
     totals: Vec<Totals>,
     /// Why a point is not traced.
     missing: BTreeMap<String, Missing>,
 }
 
 impl Stalls {
-    /// Begins to watch. What cannot be watched says why in each trial.
+    /// Starts watching. Each trial reports why a point cannot be watched.
     ///
     /// # Errors
     /// The kernel's types could not be parsed.
@@ -88,7 +88,7 @@ impl Stalls {
             .collect();
         let mut chosen: Vec<Point> = points();
         chosen.retain(|point| names.contains(&*point.name));
-        // Until a trial begins, only our own tree counts, in which nothing of this happens.
+        // Until a trial begins, only the tree of this process counts, which causes none of these events.
         let own = Some(std::process::id());
         let long = Duration::from_nanos(LONG_NS);
         let (tracer, missing) = Tracer::start_with_long_stalls(root, &chosen, own, long)?;
@@ -101,7 +101,7 @@ impl Stalls {
         })
     }
 
-    /// A trial begins: from here on the tree below `keeper` counts.
+    /// Begins a trial: from now on the tree below `keeper` counts.
     ///
     /// # Errors
     /// The kernel failed.
@@ -110,8 +110,8 @@ impl Stalls {
         self.tracer.window().map(drop)
     }
 
-    /// Stalls since the last call, of which the first begins a timeline: sums by metric, and the
-    /// long ones one by one.
+    /// Returns the stalls since the last call: sums by metric, and the individual long ones; the first call starts a
+    /// timeline.
     ///
     /// # Errors
     /// The kernel failed.
@@ -134,14 +134,14 @@ impl Stalls {
         Ok(ticks)
     }
 
-    /// Why nothing at all is timed, where that is so.
+    /// Returns the reason if nothing at all is timed.
     pub(super) fn nothing(&self) -> Option<Missing> {
         let untraced = self.traced.is_empty();
         let why = || self.missing.values().next().cloned();
         untraced.then(|| why().unwrap_or(Missing::NotAsked))
     }
 
-    /// The trial has ended: seconds of each cause, or why they are not known.
+    /// Ends a trial; returns the seconds of each cause, or why they are unknown.
     ///
     /// # Errors
     /// The kernel failed.
@@ -172,15 +172,15 @@ impl Stalls {
 pub(super) struct Tick {
     /// Its metric.
     pub(super) metric: MetricId,
-    /// Time in it, of those that ended.
+    /// The total time of the stalls that ended.
     pub(super) total_ns: u64,
-    /// Those that were long.
+    /// The long stalls.
     pub(super) long: Vec<LongStall>,
-    /// Long stalls for which there was no room.
+    /// The number of long stalls lost because the queue was full.
     pub(super) dropped: u64,
 }
 
-/// A sum from which something was left out is no sum.
+/// An incomplete sum is not reported.
 fn seconds(window: &PointWindow) -> std::result::Result<f64, Missing> {
     let lost = window.losses.no_room + window.losses.missed;
     if lost > 0 {
@@ -196,7 +196,7 @@ fn seconds(window: &PointWindow) -> std::result::Result<f64, Missing> {
 pub(super) struct Seconds(BTreeMap<MetricId, std::result::Result<f64, Missing>>);
 
 impl Seconds {
-    /// The reading of a metric; one that there is none of where nothing was traced for it.
+    /// Returns the reading of a metric; a missing value if nothing was traced for it.
     pub(super) fn of(&self, metric: MetricId) -> std::result::Result<f64, Missing> {
         let reading = self.0.get(&metric).cloned();
         reading.unwrap_or(Err(Missing::NotAsked))

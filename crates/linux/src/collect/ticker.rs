@@ -1,8 +1,7 @@
-//! Readings about once a second while a service is under load.
+//! Takes readings about once a second while a service is under load.
 //!
-//! What is huge, and what several processes share, is taken from the samples that are taken
-//! anyway: reading it walks page tables, and a second in which that would have been too dear has
-//! none. The rest is counters.
+//! Huge and shared memory are taken from the regular samples: reading them walks page tables, and a second in which
+//! that would have been too expensive has no value. The rest is counters.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -33,14 +32,14 @@ pub(super) struct Ticker<'a> {
     begun: Instant,
     due: Duration,
     usage: UsageObserver<'a>,
-    /// Of how many samples the last second knew.
+    /// The number of samples at the last second.
     samples: u64,
     seen: TrialSeconds,
     trouble: Option<Error>,
 }
 
 impl<'a> Ticker<'a> {
-    /// The load is about to be released.
+    /// Starts before the release of the load.
     pub(super) fn begin(
         root: &'a Root,
         keeper: u32,
@@ -49,7 +48,7 @@ impl<'a> Ticker<'a> {
     ) -> Result<Self> {
         let untraced = match stalls {
             Some(stalls) => {
-                // What came before the load belongs to no second.
+                // Stalls before the load belong to no second.
                 stalls.borrow_mut().tick()?;
                 stalls.borrow().nothing()
             }
@@ -88,7 +87,7 @@ impl<'a> Ticker<'a> {
         self.samples = sample.map_or(self.samples, |(count, _)| count);
         let rollup = sample.map(|(_, rollup)| rollup);
         let processes = tree::read_descendants(self.root, self.keeper);
-        // Of one process its counter; of several, which may share memory, what the samples say.
+        // One process has a counter; for several, which may share memory, the samples are used.
         let resident_bytes = match processes.len() {
             0 | 1 => read_resident(self.root, &processes, self.page_bytes),
             _ => rollup
@@ -114,7 +113,7 @@ impl<'a> Ticker<'a> {
         self.due = next_look(now, EACH, cost);
     }
 
-    /// The load has ended: the rest of its last second, and the whole.
+    /// Ends with the load: adds the rest of its last second, and returns all seconds.
     ///
     /// # Errors
     /// The kernel failed.
@@ -128,8 +127,7 @@ impl<'a> Ticker<'a> {
         }
     }
 
-    /// What is left of a trial after its last second is none by itself: rates over a moment would
-    /// mean nothing.
+    /// Merges the remainder after the last second into it: rates over a short moment have no meaning.
     fn unite_the_last(&mut self) {
         let seconds = &mut self.seen.timeline.seconds;
         if let [.., before, last] = seconds.as_slice()

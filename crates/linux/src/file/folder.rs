@@ -1,4 +1,4 @@
-//! A folder that a user named, in which files are made.
+//! A directory named by a user, for new files.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use rustix::io::Errno;
 use super::rights::Rights;
 use crate::machine::clock::since_1970;
 
-/// Names to try, if one is taken.
+/// The number of names to try before giving up.
 const ATTEMPTS: usize = 8;
 
-/// An open folder. New files appear in it, wherever its path leads by then.
+/// An open directory. New files are created in it even if its path leads elsewhere later.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
@@ -25,10 +25,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder.
+    /// Opens a directory.
     ///
     /// # Errors
-    /// There is none, or the user may not enter it.
+    /// It does not exist, or the user may not enter it.
     pub fn open(path: &Path, rights: &Rights) -> io::Result<Self> {
         let fd = rights.lend(|| Ok(openat(CWD, path, FLAGS, Mode::empty())?))?;
         Ok(Self {
@@ -38,10 +38,10 @@ impl Folder {
         })
     }
 
-    /// Makes a new folder, and opens it.
+    /// Creates a directory, and opens it.
     ///
     /// # Errors
-    /// Something has its name, or the user may not make one there.
+    /// The name exists, or the user may not create it.
     pub fn make(path: &Path, rights: &Rights) -> io::Result<Self> {
         let (above, name) = super::sheet::parted(path)?;
         let above = Self::open(&above, rights)?;
@@ -57,25 +57,25 @@ impl Folder {
         })
     }
 
-    /// Makes a folder and those above it, if they are missing, and opens it.
+    /// Creates a directory and its missing parents, and opens it.
     ///
     /// # Errors
-    /// The user may not make one there.
+    /// The user may not create a directory there.
     pub fn make_all(path: &Path, rights: &Rights) -> io::Result<Self> {
         rights.lend(|| fs::create_dir_all(path))?;
         Self::open(path, rights)
     }
 
-    /// Returns its path, as the user named it.
+    /// Returns its path, as named by the user.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a new file.
+    /// Creates a file.
     ///
     /// # Errors
-    /// Something has its name, or the user may not make one.
+    /// The name exists, or the user may not create it.
     pub fn create(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.rights.lend(|| Ok(self.create_new(name.as_ref())?))
     }
@@ -85,10 +85,10 @@ impl Folder {
         openat(&self.fd, name, new, Mode::from(0o666)).map(File::from)
     }
 
-    /// Opens an old file, to read and to write it. Does not follow a link.
+    /// Opens an existing file for reading and writing. Does not follow a link.
     ///
     /// # Errors
-    /// It is not there, is no regular file, or may not be written.
+    /// It does not exist, is not a regular file, or may not be written.
     pub fn open_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.rights.lend(|| {
             let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -105,11 +105,11 @@ impl Folder {
         })
     }
 
-    /// Puts a file in its place at once, with this mode whatever the umask: a reader sees the old one or the new one. Whatever has the
-    /// name is replaced and not followed.
+    /// Replaces a file atomically, with this mode regardless of the umask: a reader sees either the old or the new one.
+    /// Whatever has the name is replaced and not followed.
     ///
     /// # Errors
-    /// The disk is full, a folder has the name, or the user may not write here.
+    /// The disk is full, the name is that of a directory, or the user may not write here.
     pub fn replace(&self, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         self.rights.lend(|| {
             let (unfinished, mut file) = self.create_unfinished(name)?;
@@ -124,7 +124,7 @@ impl Folder {
         })
     }
 
-    /// Makes a file under a name that nobody could take in advance.
+    /// Creates a file under an unpredictable name.
     fn create_unfinished(&self, name: &str) -> io::Result<(String, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mut last = Errno::EXIST;
@@ -147,7 +147,7 @@ impl Folder {
         Err(last.into())
     }
 
-    /// Removes the unfinished files of killed writers of a file, if they are ours.
+    /// Removes the unfinished files of killed writers of a file, if this user owns them.
     pub fn sweep(&self, name: &str) {
         let start = unfinished(name);
         let _ = self.rights.lend(|| {
@@ -176,16 +176,16 @@ impl Folder {
             .collect())
     }
 
-    /// Removes a file. A link is removed itself.
+    /// Removes a file. A link is removed, not its target.
     ///
     /// # Errors
-    /// It is not there, or the user may not remove it.
+    /// It does not exist, or the user may not remove it.
     pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
         self.rights
             .lend(|| Ok(unlinkat(&self.fd, name.as_ref(), AtFlags::empty())?))
     }
 
-    /// Returns true if a name leads to this file.
+    /// Returns true if a name refers to this file.
     #[must_use]
     pub fn has(&self, name: impl AsRef<Path>, file: &File) -> bool {
         let found = self
@@ -202,13 +202,14 @@ impl AsFd for Folder {
     }
 }
 
-/// The folder need not be readable.
+/// The directory need not be readable.
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Names of a folder to look at, at most.
+/// The maximum number of names read in a directory.
 const MOST_NAMES: usize = 10_000;
 
-/// Returns the begin of the names of unfinished files. Such a name has another end than the file, so that nobody takes it for the file.
+/// Returns the prefix of the names of unfinished files. The suffix differs from that of the file, so that no one
+/// confuses them.
 fn unfinished(name: &str) -> String {
     format!("{name}.new-")
 }

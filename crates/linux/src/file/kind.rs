@@ -18,13 +18,13 @@ pub(super) fn hold(path: &Path) -> io::Result<File> {
     hold_at(CWD, path, OFlags::empty())
 }
 
-/// Returns a handle of a name in a folder; with [`OFlags::NOFOLLOW`] that of a link itself.
+/// Opens a handle of a name in a directory; with [`OFlags::NOFOLLOW`] that of a link, not of its target.
 pub(super) fn hold_at(folder: BorrowedFd<'_>, name: &Path, more: OFlags) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | more;
     Ok(File::from(openat(folder, name, flags, Mode::empty())?))
 }
 
-/// Opens the file of a handle, whatever has its name by now.
+/// Opens the file of a handle, even if another file has its name now.
 pub(super) fn open_held(held: &File, flags: OFlags) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
     let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;

@@ -1,8 +1,8 @@
-//! Files that somebody names, or that belong to somebody else.
+//! Files named by others, or owned by other users.
 //!
-//! Their folders may be another user's, who changes them at any moment, also between two calls of ours. So the kernel decides by the
-//! rights of that user (`rights`). Opening neither blocks nor acts (`read`). Results have descriptors before the first trial
-//! (`sheet`, `folder`).
+//! Another user may own their directories, and can change them at any moment, even between two system calls of this
+//! program. So the kernel checks access with the rights of that user (`rights`). Opening neither blocks nor has side
+//! effects (`read`). Output files are opened before the first trial (`sheet`, `folder`).
 
 pub mod folder;
 mod kind;

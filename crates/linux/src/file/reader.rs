@@ -1,4 +1,4 @@
-//! Reading many files for somebody who chose them, and how many and how long they are.
+//! Reads many files chosen by another user, with limits for their number and size.
 
 use std::cell::Cell;
 use std::fs;
@@ -11,7 +11,7 @@ use super::read::{open_regular, read_within};
 use super::rights::Rights;
 use crate::machine::root::sorted_names;
 
-/// Names of a folder to look at, at most.
+/// The maximum number of names read in a directory.
 const MOST_NAMES: usize = 10_000;
 
 /// A reader with limits for all files together.
@@ -32,7 +32,7 @@ pub struct Found {
 }
 
 impl Reader {
-    /// One that reads at most so many files and bytes with these rights.
+    /// Creates a reader with these rights, and a limit for the number of files and for their total size.
     #[must_use]
     pub fn new(rights: Rights, files: u32, bytes: u64) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Reader {
         })
     }
 
-    /// The names in a folder, sorted; of a folder with more than 10,000 some.
+    /// Returns the names in a directory, sorted; only some of them if there are more than 10,000.
     ///
     /// # Errors
     /// It is not there, or this user may not list it.

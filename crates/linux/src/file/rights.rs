@@ -25,13 +25,13 @@ struct User {
 }
 
 impl Rights {
-    /// Returns those of this process.
+    /// Returns the rights of this process.
     #[must_use]
     pub fn own() -> Self {
         Self::default()
     }
 
-    /// Returns those of the invoking user, if there is one.
+    /// Returns the rights of the invoking user, if there is one.
     #[must_use]
     pub fn of(identity: Option<&Identity>) -> Self {
         let user = identity.map(|who| User {
@@ -42,7 +42,7 @@ impl Rights {
         Self { user }
     }
 
-    /// Returns those of the user who started a process; `None` if it is gone.
+    /// Returns the rights of the user who started a process; `None` if it has ended.
     ///
     /// Its real user counts: a set-user-ID program names files for its caller. Only root can lend rights; other users, and readers of
     /// a frozen machine, keep their own.
@@ -73,7 +73,7 @@ impl Rights {
     /// Acts with these rights, in this thread.
     ///
     /// # Errors
-    /// As `act`; or the kernel does not let this process act for somebody else.
+    /// The error of `act`, or the kernel does not let this process act for another user.
     pub fn lend<T>(&self, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match &self.user {
             Some(user) if self.are_lent() => {
@@ -141,7 +141,7 @@ impl Lent {
             .iter()
             .map(|&id| rustix::process::Gid::from_raw(id))
             .collect();
-        // A drop gives back the old ids, also after an error.
+        // Dropping the guard restores the old IDs, also after an error.
         set_thread_groups(&groups)?;
         set_file_group(user.gid);
         set_file_user(user.uid);
@@ -174,7 +174,7 @@ impl Drop for Lent {
 /// No id: the kernel changes nothing, and returns the present one.
 const NOBODY_AT_ALL: u32 = u32::MAX;
 
-/// Sets the user whose rights this thread has to files; returns who it was.
+/// Sets the user for this thread's file access; returns the previous one.
 fn set_file_user(uid: u32) -> u32 {
     // SAFETY: setfsuid takes any number, and concerns only this thread.
     unsafe { libc::setfsuid(uid) }.cast_unsigned()

@@ -1,4 +1,4 @@
-//! A file that a user named to be written.
+//! An output file named by a user.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, Write};
@@ -14,27 +14,27 @@ use super::folder::Folder;
 use super::kind::{given, hold_at, is_open_for, open_held, refused};
 use super::rights::Rights;
 
-/// Links that lead to links end here.
+/// The maximum number of links followed.
 const MOST_LINKS: usize = 8;
 
-/// Attempts at a name that somebody changes at the same time.
+/// The number of attempts if another process changes the name at the same time.
 const ATTEMPTS: usize = 8;
 
-/// The file, open; what it holds stays until [`Sheet::replace`].
+/// The open file; its content stays until [`Sheet::replace`].
 #[derive(Debug)]
 pub struct Sheet {
     file: File,
-    /// Its folder and name; `/dev/fd/N` has none.
+    /// Its directory and name; `None` for `/dev/fd/N`.
     place: Option<(Folder, PathBuf)>,
 }
 
 impl Sheet {
-    /// Opens a file to be written later, or makes it. The folder is kept too.
+    /// Opens or creates a file to be written later. Its directory is kept open too.
     ///
-    /// Follows a link only of the user of these rights, or of root: nobody else chooses the file.
+    /// Follows a link only if its owner is the user of these rights, or root: nobody else can select the file.
     ///
     /// # Errors
-    /// It may not be written, is a link of somebody else, a folder, a block device, or a pipe that nobody reads.
+    /// It may not be written, or is a link of another user, a directory, a block device, or a pipe without a reader.
     pub fn open(path: &Path, rights: &Rights) -> io::Result<Self> {
         if let Some(fd) = given(path) {
             return match is_open_for(&fd, OFlags::WRONLY) {
@@ -54,18 +54,18 @@ impl Sheet {
         })
     }
 
-    /// Writes these bytes in place of its old content.
+    /// Replaces its content by these bytes.
     ///
     /// # Errors
-    /// The disk is full, or somebody removed the file and another cannot be made.
+    /// The disk is full, or the file was removed and cannot be created again.
     pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         self.begin()?.write_all(bytes)
     }
 
-    /// Empties it, and returns it for writing piece by piece.
+    /// Empties it, and returns it for incremental writing.
     ///
     /// # Errors
-    /// As [`Sheet::replace`].
+    /// The same as for [`Sheet::replace`].
     pub fn begin(&self) -> io::Result<File> {
         let Some((folder, name)) = &self.place else {
             return self.file.try_clone();
@@ -75,7 +75,7 @@ impl Sheet {
             return self.file.try_clone();
         }
         let mut file = match found.nlink() {
-            // The trial removed it, and its name may belong to a planted link.
+            // The trial removed it, and its name may now be that of a planted link.
             0 => {
                 let _ = folder.remove(name);
                 folder.create(name)?
@@ -88,7 +88,7 @@ impl Sheet {
     }
 }
 
-/// The folder of a path and the name in it.
+/// Splits a path into its directory and its name.
 pub(super) fn parted(path: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let is_folder = path.as_os_str().as_bytes().ends_with(b"/");
     let name = path.file_name().filter(|_| !is_folder);
@@ -106,7 +106,7 @@ fn open_in(folder: BorrowedFd<'_>, name: &Path, rights: &Rights, links: usize) -
             Ok(held) => held,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match make(folder, name) {
-                    // Somebody was faster.
+                    // Another process created it first.
                     Err(Errno::EXIST) => continue,
                     made => return Ok(made?),
                 }
@@ -122,13 +122,13 @@ fn open_in(folder: BorrowedFd<'_>, name: &Path, rights: &Rights, links: usize) -
     Err(refused("it is removed and made again and again"))
 }
 
-/// Makes a new file.
+/// Creates a file.
 fn make(folder: BorrowedFd<'_>, name: &Path) -> Result<File, Errno> {
     let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(folder, name, new, Mode::from(0o666)).map(File::from)
 }
 
-/// Follows a link of a trusted owner.
+/// Follows a link with a trusted owner.
 fn follow(
     folder: BorrowedFd<'_>,
     link: &File,
@@ -161,7 +161,7 @@ fn follow(
     open_in(above.as_fd(), &name, rights, links - 1)
 }
 
-/// Opens what is there.
+/// Opens an existing file.
 fn open_found(held: &File, found: &Metadata) -> io::Result<File> {
     let kind = found.file_type();
     if kind.is_dir() {

@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Time since 1970 (UTC); nothing on a machine whose clock stands before that.
+/// Returns the time since 1970 (UTC); 0 if the clock is earlier.
 #[must_use]
 pub fn since_1970() -> Duration {
     SystemTime::now()
@@ -10,40 +10,39 @@ pub fn since_1970() -> Duration {
         .unwrap_or_default()
 }
 
-/// Milliseconds since 1970 (UTC).
+/// Returns milliseconds since 1970 (UTC).
 #[must_use]
 pub fn unix_ms() -> u64 {
     u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A duration in nanoseconds; the largest number where it is longer (584 years).
+/// Converts a duration to nanoseconds; saturates after 584 years.
 #[must_use]
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Processor time that this process has used so far, all its threads, in nanoseconds.
+/// Returns the processor time used by all threads of this process so far, in nanoseconds.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {
     read_ns(ClockId::ProcessCPUTime)
 }
 
-/// Processor time that this thread has used so far.
+/// Returns the processor time used by this thread so far.
 #[must_use]
 pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read_ns(ClockId::ThreadCPUTime))
 }
 
-/// When the next reading of a periodic observer is due. It reads every `each`, but a reading at
-/// `now` that cost `cost` of processor time delays the next one, so that reading takes at most
-/// 0.5 % of a processor.
+/// Returns when the next reading of a periodic observer is due. It reads every `each`, but a reading at `now` that cost
+/// `cost` of processor time delays the next one, so that reading takes at most 0.5 % of a processor.
 #[must_use]
 pub fn next_look(now: Duration, each: Duration, cost: Duration) -> Duration {
     const DEAR: u32 = 200;
     now + each.max(cost * DEAR)
 }
 
-/// The monotonic clock, in nanoseconds. BPF programs and perf records use the same clock.
+/// Returns the monotonic clock, in nanoseconds. BPF programs and perf records use the same clock.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read_ns(ClockId::Monotonic)
@@ -55,8 +54,8 @@ fn read_ns(clock: ClockId) -> u64 {
     part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
 }
 
-/// The monotonic clock and its offset from the time since 1970, in nanoseconds: the closest of
-/// several paired readings.
+/// Returns the monotonic clock and its offset from the time since 1970, in nanoseconds: the closest of several paired
+/// readings.
 #[must_use]
 pub fn monotonic_and_offset() -> (u64, u64) {
     const LOOKS: usize = 5;

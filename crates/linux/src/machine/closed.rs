@@ -1,7 +1,7 @@
-//! Whether stdout was closed when this program was started.
+//! Detects whether stdout was closed when this program was started.
 //!
-//! The standard library opens `/dev/null` in the place of a closed stdin, stdout or stderr before `main`, and takes a
-//! write to a closed stdout for one that succeeds. So it is looked at before, as a constructor of the program.
+//! The standard library opens `/dev/null` in place of a closed stdin, stdout or stderr before `main`, and treats a
+//! write to a closed stdout as successful. So this constructor checks stdout earlier.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,14 +13,14 @@ extern "C" fn note() {
     STDOUT_CLOSED.store(flags == -1, Relaxed);
 }
 
-/// The C library calls what stands in this section, with or without arguments, before `main`.
+/// The C library calls the functions in this section, with or without arguments, before `main`.
 // SAFETY: the section holds pointers to functions of the C calling convention, and this is one. It needs nothing that the
 // standard library prepares.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = note;
 
-/// Returns whether nobody can read what is printed.
+/// Returns true if the output of this program goes nowhere.
 #[must_use]
 pub fn stdout_was_closed() -> bool {
     STDOUT_CLOSED.load(Relaxed)

@@ -1,4 +1,4 @@
-//! How many files this process may have open.
+//! The limit of open files of this process.
 
 use std::fs::File;
 use std::io;
@@ -8,16 +8,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors for the start of a keeper: two sockets, four ends of pipes, and some of the standard library.
+/// The descriptors needed to start a keeper: two sockets, four pipe ends, and some of the standard library.
 const START: usize = 12;
 
-/// Descriptors kept for the start of a keeper, so that counters do not take the last ones.
+/// Descriptors reserved for starting a keeper, so that counters cannot use the last ones.
 static ROOM: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 /// The limit that this process was started with.
 static GIVEN: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises the limit as far as possible: each counter takes a descriptor. Programs that hugewise starts get the old limit.
+/// Raises the limit as far as possible, because each counter needs a descriptor. Programs started by hugewise get the
+/// original limit.
 pub fn raise() {
     let given = GIVEN.get_or_init(|| getrlimit(Resource::Nofile));
     let raised = Rlimit {
@@ -28,7 +29,7 @@ pub fn raise() {
     fill();
 }
 
-/// Holds as many as a start takes, but at most a quarter of all.
+/// Reserves as many as a start needs, but at most a quarter of the limit.
 fn fill() {
     let most = GIVEN.get().and_then(|given| given.maximum);
     let most = most.map_or(START, |most| usize::try_from(most / 4).unwrap_or(START));
@@ -41,12 +42,12 @@ fn fill() {
     }
 }
 
-/// Room for a start, until this is dropped.
+/// Free descriptors for a start, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Room(());
 
 impl Room {
-    /// Gives the descriptors free that were held for it.
+    /// Releases the reserved descriptors.
     pub(crate) fn make() -> Self {
         let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
         room.clear();
@@ -62,12 +63,12 @@ impl Drop for Room {
     }
 }
 
-/// The limit that programs get, where it is not the one that is in force.
+/// Returns the limit for started programs, if it differs from the current one.
 pub(crate) fn given() -> Option<u64> {
     GIVEN.get().and_then(|given| given.current)
 }
 
-/// Has a program start with the limit that we were given.
+/// Makes a program start with the original limit of this process.
 pub(crate) fn give_back(command: &mut Command) {
     let Some(given) = given() else { return };
     // SAFETY: the closure allocates nothing and makes system calls only.
@@ -79,7 +80,7 @@ pub(crate) fn give_back(command: &mut Command) {
     }
 }
 
-/// Lowers the limit of this process. Makes system calls only. One that is refused leaves more, which does no harm.
+/// Lowers the limit of this process. Makes system calls only. A refusal leaves a higher limit, which does no harm.
 pub(crate) fn lower(current: u64) {
     let now = getrlimit(Resource::Nofile);
     let given = Rlimit {
@@ -89,7 +90,7 @@ pub(crate) fn lower(current: u64) {
     let _ = setrlimit(Resource::Nofile, given);
 }
 
-/// What to do where too many files are open; nothing for another error.
+/// Returns advice if too many files are open; empty for other errors.
 #[must_use]
 pub fn hint(error: &io::Error) -> &'static str {
     match error.raw_os_error() {

@@ -5,17 +5,17 @@ use hugewise_base::missing::Missing;
 
 use super::descriptors::hint;
 
-/// The result of a contact with the kernel.
+/// The result of an operation on the kernel.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure of a contact with the kernel: its kind, the action and the path.
+/// A failed operation on the kernel: the kind of failure, the action and the path.
 #[derive(Debug, thiserror::Error)]
 pub struct Error {
     /// The kind, for callers that handle it.
     pub kind: Kind,
-    /// What was being done, as a participle phrase: `reading`, `writing`, `locking`.
+    /// The action, as a participle phrase: `reading`, `writing`, `locking`.
     pub doing: String,
-    /// The file it was done to, where there is one.
+    /// The affected file, if any.
     pub path: Option<PathBuf>,
     /// The kernel's error.
     #[source]
@@ -26,15 +26,15 @@ pub struct Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// The kernel refused for lack of privilege.
+    /// The kernel refused because a privilege is missing.
     NotPermitted,
-    /// The file or the feature is not there.
+    /// The file or the feature does not exist.
     NotFound,
-    /// The content could not be understood; the text says line and field.
+    /// The content could not be parsed; the text has the line and the field.
     Malformed(String),
     /// Another experiment holds the machine.
     Busy {
-        /// Its process, where it could be found out.
+        /// Its PID, if known.
         holder: Option<u32>,
     },
     /// Anything else.
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Error {
-    /// An error of a system call on a path.
+    /// Creates an error for a system call on a path.
     #[must_use]
     pub fn io(doing: &str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
@@ -58,7 +58,7 @@ impl Error {
         }
     }
 
-    /// Content that could not be understood.
+    /// Creates an error for content that could not be parsed.
     #[must_use]
     pub fn malformed(path: &Path, what: impl Into<String>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Error {
         }
     }
 
-    /// Whether it failed because the file, or the process that it is about, is not there.
+    /// Returns true if the file or the process does not exist.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         let source = self.source.as_ref();
@@ -77,7 +77,7 @@ impl Error {
             || source.is_some_and(|source| source.raw_os_error() == Some(libc::ESRCH))
     }
 
-    /// The failure as a missing reading. `grant` is the least privilege that would have helped.
+    /// Converts the failure to a missing reading. `grant` is the smallest privilege that would have helped.
     #[must_use]
     pub fn into_missing(self, grant: &str) -> Missing {
         match self.kind {
@@ -109,7 +109,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The name of an error number that madvise(2) can give; of others the number.
+/// Returns the name of an error number of madvise(2), or the number.
 pub(crate) fn name_of_number(error: i32) -> String {
     let name = match error {
         libc::EAGAIN => "EAGAIN",

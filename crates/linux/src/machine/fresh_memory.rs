@@ -1,22 +1,22 @@
-//! Fresh memory of our own, whose pages are known: nothing has touched it.
+//! Fresh memory of this process, with known pages: nothing has touched it.
 
 use std::{io, ptr};
 
-/// Memory that is given back when it is dropped.
+/// Memory unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct FreshMemory {
     start: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone.
+// SAFETY: the mapping belongs to this value only.
 unsafe impl Send for FreshMemory {}
 
 impl FreshMemory {
-    /// Maps so many bytes.
+    /// Maps this many bytes.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of the kernel.
     pub(crate) fn new(bytes: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -31,7 +31,7 @@ impl FreshMemory {
         })
     }
 
-    /// The first place in it that is a multiple of `to`.
+    /// Returns the first address in it that is a multiple of `to`.
     pub(crate) fn aligned(&self, to: usize) -> *mut u8 {
         let offset = (self.start as usize).next_multiple_of(to) - self.start as usize;
         self.start.wrapping_add(offset)

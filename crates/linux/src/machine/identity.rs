@@ -23,29 +23,28 @@ pub struct Identity {
     pub name: String,
 }
 
-/// The effective user id of this process.
+/// Returns the effective user ID of this process.
 #[must_use]
 pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether the program runs as root.
+/// Returns true if the program runs as root.
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether this process may make files in a folder.
+/// Returns true if this process may create files in a directory.
 #[must_use]
 pub fn may_write(folder: &Path) -> bool {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
     accessat(CWD, folder, wanted, AtFlags::EACCESS).is_ok()
 }
 
-/// Everything that a login of this user would set: ids, supplementary groups, home and name.
+/// Returns everything that a login of this user would set: IDs, supplementary groups, home and name.
 ///
-/// The name service is asked (getpwuid_r), because a user of a directory server is not in
-/// `/etc/passwd`.
+/// Uses the name service (getpwuid_r), because a user of a directory server is not in `/etc/passwd`.
 ///
 /// # Errors
 /// There is no such user, or the name service failed.

@@ -1,7 +1,7 @@
 //! Locks of the whole machine: `flock` on files.
 //!
-//! Anybody who can open a file can lock it; the error names the holder. The file stays behind:
-//! removing it would let two processes lock two files of one name.
+//! Anyone who can open a file can lock it; the error names the holder. The file is never removed: otherwise two
+//! processes could lock two files of the same name.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -14,10 +14,10 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 
-/// Name of the file in its folder.
+/// Name of the file in its directory.
 pub const LOCK_FILE: &str = "hugewise.lock";
 
-/// How often a file that vanishes while it is being opened is tried again.
+/// The number of attempts to open a file that disappears at the same time.
 const ATTEMPTS: usize = 8;
 
 /// The lock, held until this is dropped or the process ends. Children do not inherit it.
@@ -28,14 +28,14 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// The file that is locked.
+    /// Returns the locked file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Who can open a lock, and so hold it.
+/// The users who can open a lock, and so hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Every user.
@@ -44,23 +44,22 @@ pub(super) enum Access {
     Owner = 0o600,
 }
 
-/// The folder for the lock of this machine: `/run/lock`, or `/tmp` where there is none.
+/// Returns the directory for the lock of this machine: `/run/lock`, or `/tmp` if it does not exist.
 #[must_use]
 pub fn default_dir() -> PathBuf {
     let run = Path::new("/run/lock");
     if run.is_dir() { run } else { Path::new("/tmp") }.to_owned()
 }
 
-/// Takes the lock in `dir` that every user can take, without waiting for it.
+/// Takes the lock in `dir` available to every user, without waiting for it.
 ///
 /// # Errors
-/// [`Kind::Busy`] where another process has it. What stands under the name is not a regular
-/// file, or cannot be opened.
+/// [`Kind::Busy`] if another process holds it. The name is not that of a regular file, or the file cannot be opened.
 pub fn hold(dir: &Path) -> Result<Hold> {
     hold_file(dir.join(LOCK_FILE), Access::All)
 }
 
-/// Takes the lock that is a file, without waiting for it.
+/// Takes the lock on a file, without waiting for it.
 pub(super) fn hold_file(path: PathBuf, access: Access) -> Result<Hold> {
     for _ in 0..ATTEMPTS {
         let Some(file) = open_or_create(&path, access)? else {
@@ -75,11 +74,10 @@ pub(super) fn hold_file(path: PathBuf, access: Access) -> Result<Hold> {
     Err(other(&path, "it is removed and created again and again"))
 }
 
-/// Opens the file, or creates it where there is none; `None` when somebody was faster.
+/// Opens the file, or creates it if it does not exist; `None` if another process created it first.
 ///
-/// In a sticky folder of everybody's, `O_CREAT` on another user's file is refused
-/// (`fs.protected_regular`), and a planted link must not be followed: so it is opened without
-/// creating, or created with `O_EXCL`.
+/// In a world-writable sticky directory, `O_CREAT` on another user's file is refused (`fs.protected_regular`), and a
+/// planted link must not be followed. So the file is opened without creating, or created with `O_EXCL`.
 fn open_or_create(path: &Path, access: Access) -> Result<Option<File>> {
     // Without O_NONBLOCK a planted FIFO would hang the program.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -101,7 +99,7 @@ fn open_or_create(path: &Path, access: Access) -> Result<Option<File>> {
     }
 }
 
-/// Whatever the umask, those who may must be able to open it.
+/// Regardless of the umask, permitted users must be able to open it.
 fn with_mode(file: File, path: &Path, mode: u32) -> Result<File> {
     file.set_permissions(Permissions::from_mode(mode))
         .map_err(|error| Error::io("setting the mode of", path, error))?;
@@ -133,7 +131,7 @@ fn take(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// Whether the name still leads to the locked file.
+/// Returns true if the name still refers to the locked file.
 fn still_has_its_name(file: &File, path: &Path) -> bool {
     let identity = |found: io::Result<Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
     identity(path.symlink_metadata()) == identity(file.metadata())
@@ -148,10 +146,10 @@ fn other(path: &Path, what: &str) -> Error {
     }
 }
 
-/// The process that holds one of root's locks, which need not be readable.
+/// Returns the process that holds one of root's locks, which need not be readable.
 pub(super) fn holder_of(path: &Path) -> Option<u32> {
     let found = path.symlink_metadata().ok()?;
-    // Whoever can put a file or a link there chooses who seems to hold it.
+    // Anyone who can put a file or a link there can choose the apparent holder.
     let is_roots = found.is_file() && found.uid() == 0;
     is_roots.then(|| holder(&Root::real(), &found)).flatten()
 }
@@ -165,10 +163,10 @@ fn holder(root: &Root, metadata: &Metadata) -> Option<u32> {
     parse_holder(&root.read("proc/locks").ok()?, device, metadata.ino())
 }
 
-/// The process that holds a `flock` on the inode, from `/proc/locks`
-/// (`lock_get_status`, fs/locks.c): `1: FLOCK  ADVISORY  WRITE 4711 00:19:1017 0 EOF`.
+/// Returns the process that holds a `flock` on the inode, from `/proc/locks` (`lock_get_status`, fs/locks.c):
+/// `1: FLOCK  ADVISORY  WRITE 4711 00:19:1017 0 EOF`.
 ///
-/// `None` too where the holder is in another process namespace, which reads as 0 or −1.
+/// Also `None` if the holder is in another PID namespace, which appears as 0 or −1.
 #[must_use]
 pub fn parse_holder(locks: &[u8], device: (u32, u32), inode: u64) -> Option<u32> {
     let file = format!("{:02x}:{:02x}:{inode}", device.0, device.1);

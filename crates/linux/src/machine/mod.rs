@@ -4,7 +4,7 @@
 pub mod clock;
 
 pub mod closed;
-/// How many files may be open.
+/// The limit of open files.
 pub mod descriptors;
 
 /// Errors: the kind, the action and the path.
@@ -17,10 +17,10 @@ pub mod identity;
 pub mod lock;
 pub mod number;
 
-/// A process that is not our child.
+/// A process that need not be a child of this one.
 pub mod process;
 
-/// Rights that the program gives up.
+/// Drops privileges of the program.
 pub mod rights;
 
 /// The machine as files, real or frozen.
@@ -29,7 +29,7 @@ pub mod root;
 /// Signal disposition and sender.
 pub mod signal;
 
-/// Whose turn it is on the machine.
+/// Coordinates the experiments on the machine.
 pub mod turn;
 
 /// The terminal at stdout.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 
-/// The number in a file, with or without a newline.
+/// Parses the number in a file, with or without a newline.
 ///
 /// # Errors
 /// A sentence that quotes the content.
@@ -19,13 +19,13 @@ pub fn parse(content: &[u8]) -> std::result::Result<u64, String> {
 /// Reads the number in a file.
 ///
 /// # Errors
-/// The file is not there, may not be read, or holds something else.
+/// The file does not exist, may not be read, or contains something else.
 pub fn read(root: &Root, path: impl AsRef<Path>) -> Result<u64> {
     let content = root.read(&path)?;
     parse(&content).map_err(|what| Error::malformed(&root.path(&path), what))
 }
 
-/// At most 40 printable characters of a content that was not understood.
+/// Returns at most 40 printable characters of content that could not be parsed.
 #[must_use]
 pub fn shorten(text: &str) -> String {
     let trimmed = text.trim();

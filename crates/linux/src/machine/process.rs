@@ -10,8 +10,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::error::{Error, Kind, Result};
 use super::root::Root;
 
-/// A process that is not our child, held by a descriptor (pidfd_open(2), Linux 5.3): a process
-/// that gets its number later is not taken for it.
+/// A process held by a descriptor (pidfd_open(2), Linux 5.3), which need not be a child: a later process with the same
+/// PID is not mistaken for it.
 #[derive(Debug)]
 pub struct HeldProcess {
     pidfd: OwnedFd,
@@ -21,8 +21,8 @@ impl HeldProcess {
     /// Opens a process.
     ///
     /// # Errors
-    /// There is no such process ([`Kind::NotFound`]), or the number is that of a thread, or the
-    /// kernel has no pidfd_open(2).
+    /// No such process exists ([`Kind::NotFound`]), or the number is that of a thread, or the kernel has no
+    /// pidfd_open(2).
     pub fn open(pid: u32) -> Result<Self> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pidfd = number
@@ -33,13 +33,13 @@ impl HeldProcess {
             .map_err(|errno| not_opened(pid, errno))
     }
 
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.wait_for_end(Duration::ZERO)
     }
 
-    /// Waits until it ends, `limit` at most; whether it has ended. A signal ends the wait early.
+    /// Waits until it ends, but at most `limit`; returns true if it has ended. A signal ends the wait early.
     #[must_use]
     pub fn wait_for_end(&self, limit: Duration) -> bool {
         let mut polled = [PollFd::new(&self.pidfd, PollFlags::IN)];
@@ -65,7 +65,7 @@ fn not_opened(pid: u32, errno: Errno) -> Error {
     );
     match errno {
         Errno::SRCH => error.kind = Kind::NotFound,
-        // What pidfd_open(2) says of a thread that is not the first of its process.
+        // pidfd_open(2) returns these errors for a thread other than the first of its process.
         Errno::INVAL | Errno::NOENT => {
             error.kind = Kind::Other("it is a thread, not a process".to_owned());
             error.source = None;
@@ -75,8 +75,8 @@ fn not_opened(pid: u32, errno: Errno) -> Error {
     error
 }
 
-/// Whether the process numbers that we see are those of the whole machine: in a container they
-/// often are not. The number is that of the first namespace (include/linux/proc_ns.h).
+/// Returns true if the visible PIDs are those of the whole machine, which is often false in a container. The number is
+/// that of the initial namespace (include/linux/proc_ns.h).
 #[must_use]
 pub fn numbers_are_global(root: &Root) -> bool {
     const FIRST: &str = "pid:[4026531836]";

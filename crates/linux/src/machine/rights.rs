@@ -1,4 +1,4 @@
-//! Rights that a program gives up.
+//! Drops privileges of the program.
 
 use rustix::io::Errno;
 use rustix::thread::{
@@ -7,7 +7,7 @@ use rustix::thread::{
 
 use crate::machine::error::{Error, Kind, Result};
 
-/// What a thread may still need.
+/// A privilege that a thread may still need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// Reading the page tables of other users' processes.
@@ -16,7 +16,7 @@ pub enum Right {
     OtherFiles,
     /// Acting for other users.
     OtherUsers,
-    /// Reading the maps of BPF programs that run.
+    /// Reading the maps of running BPF programs.
     BpfMaps,
     /// Listening on a port below 1024.
     LowPort,
@@ -29,17 +29,17 @@ impl Right {
             Self::OtherFiles => CapabilitySet::DAC_READ_SEARCH,
             Self::OtherUsers => CapabilitySet::SETUID | CapabilitySet::SETGID,
             Self::LowPort => CapabilitySet::NET_BIND_SERVICE,
-            // Before Linux 5.19 reading a map needed the right to make one.
+            // Before Linux 5.19, reading a map needed the privilege to create one.
             Self::BpfMaps => CapabilitySet::BPF,
         }
     }
 }
 
-/// Gives up all capabilities of this thread, and of those that it starts later, but for `needed`;
-/// programs that it executes get none back. A user without capabilities loses nothing.
+/// Drops all capabilities except `needed` in this thread and the threads that it starts later; executed programs do not
+/// regain them. A user without capabilities loses nothing.
 ///
 /// # Errors
-/// The kernel refuses, which it does not do to a thread that gives up rights.
+/// The kernel refuses, which does not happen when a thread drops capabilities.
 pub fn keep_only(needed: &[Right]) -> Result<()> {
     let failed = |error: Errno| Error {
         kind: Kind::Other(String::new()),
@@ -65,7 +65,7 @@ pub fn keep_only(needed: &[Right]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// In a thread of its own: the others keep their rights.
+    /// In a separate thread: the others keep their capabilities.
     #[test]
     fn a_thread_keeps_what_it_needs_and_nothing_else() {
         let kept = std::thread::spawn(|| {

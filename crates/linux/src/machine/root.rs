@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use crate::machine::error::{Error, Result};
 
-/// The machine as files: the real one at `/`, or a frozen one in a folder.
+/// The machine as files: the real one at `/`, or a frozen one in a directory.
 ///
-/// Readers take a `Root` and paths relative to it (`proc/meminfo`, `sys/kernel/mm/…`), so every
-/// test can run against a machine that was captured elsewhere.
+/// Readers take a `Root` and paths relative to it (`proc/meminfo`, `sys/kernel/mm/…`), so every test can use a machine
+/// captured elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
 }
 
 impl Root {
-    /// The running machine.
+    /// Returns the running machine.
     #[must_use]
     pub fn real() -> Self {
         Self {
@@ -22,19 +22,19 @@ impl Root {
         }
     }
 
-    /// A machine in a folder that holds `proc/` and `sys/`.
+    /// Returns a machine in a directory that contains `proc/` and `sys/`.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Whether this is the running machine: only then do system calls speak of it.
+    /// Returns true for the running machine: only then do system calls describe it.
     #[must_use]
     pub fn is_real(&self) -> bool {
         self.path == Path::new("/")
     }
 
-    /// The path of a file, given relative to the root.
+    /// Returns the path of a file, given relative to the root.
     #[must_use]
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         debug_assert!(
@@ -45,29 +45,29 @@ impl Root {
         self.path.join(relative)
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     ///
     /// # Errors
-    /// The file is not there, may not be read, or the kernel failed.
+    /// The file does not exist, may not be read, or the kernel failed.
     pub fn read(&self, relative: impl AsRef<Path>) -> Result<Vec<u8>> {
         let path = self.path(relative);
         fs::read(&path).map_err(|error| Error::io("reading", &path, error))
     }
 
-    /// The text of a small file, trimmed; bytes that are not UTF-8 are replaced.
+    /// Returns the text of a small file, trimmed; bytes other than UTF-8 are replaced.
     ///
     /// # Errors
-    /// As [`Root::read`].
+    /// The same as for [`Root::read`].
     pub fn read_trimmed(&self, relative: impl AsRef<Path>) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.read(relative)?)
             .trim()
             .to_owned())
     }
 
-    /// The names in a folder, sorted; names that are not UTF-8 are left out.
+    /// Returns the names in a directory, sorted; names other than UTF-8 are left out.
     ///
     /// # Errors
-    /// The folder is not there or may not be read.
+    /// The directory does not exist or may not be read.
     pub fn list(&self, relative: impl AsRef<Path>) -> Result<Vec<String>> {
         let path = self.path(relative);
         let entries = fs::read_dir(&path).map_err(|error| Error::io("listing", &path, error))?;
@@ -75,7 +75,7 @@ impl Root {
     }
 }
 
-/// Returns the names of the entries of a folder, sorted; names that are not UTF-8 are left out.
+/// Returns the names of directory entries, sorted; names other than UTF-8 are left out.
 pub(crate) fn sorted_names(entries: impl Iterator<Item = io::Result<fs::DirEntry>>) -> Vec<String> {
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -84,7 +84,7 @@ pub(crate) fn sorted_names(entries: impl Iterator<Item = io::Result<fs::DirEntry
     names
 }
 
-/// A machine made of these files, which is gone with the folder.
+/// Creates a machine from these files, which is removed with the directory.
 #[cfg(test)]
 pub(crate) fn machine_of(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -4,8 +4,7 @@ use std::ptr;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 
-/// Whether this process ignores a signal, because whoever started it asked for that: `nohup`
-/// does so with SIGHUP.
+/// Returns true if this process ignores a signal since its start, as `nohup` arranges for SIGHUP.
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: sigaction is a plain structure for which zeroes are valid.
@@ -15,7 +14,7 @@ pub fn is_ignored(signal: i32) -> bool {
     status == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Whether a Ctrl-C at the terminal reaches our process group, and so our children with us.
+/// Returns true if a Ctrl-C at the terminal reaches this process group, and so its children too.
 #[must_use]
 pub fn come_from_terminal() -> bool {
     let Ok(terminal) = File::open("/dev/tty") else {

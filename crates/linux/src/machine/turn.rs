@@ -1,12 +1,13 @@
-//! Whose turn it is: one experiment at a time, and one program that changes settings.
+//! Coordinates programs on the machine: one experiment at a time, and one program that changes settings.
 //!
-//! Three locks. *Everybody's* lies where every user can open it, so one user's experiment and
-//! another's keep apart; whoever holds it for ever stops other users, but not root. Root's own two
-//! lie where only root can open them: *measuring*, and *settings*, which a program that runs under
-//! changed settings (`exec --system`) keeps while others may measure without changing any.
+//! Three locks. *Everybody's* lock is accessible to every user, so that experiments of different users exclude each
+//! other; a user who holds it for ever stops other users, but not root. Root's two locks are accessible only to root:
+//! *measuring*, and *settings*. A program run under changed settings (`exec --system`) holds the latter, while others
+//! may measure without changing settings.
 //!
-//! Root asks its own two alone, and takes everybody's only so that others see its turn. Who holds everybody's tells nothing: an
-//! ordinary user may have a program of root hold it, such as one that is set-user-ID, or put a link to another lock in its place.
+//! Root checks only its own two locks, and takes everybody's only so that others can see it. The holder of everybody's
+//! lock proves nothing: an ordinary user can make a program of root hold it, such as a set-user-ID program, or replace
+//! it by a link to another lock.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -16,42 +17,42 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::identity;
 use crate::machine::lock::{self, Access, Hold, holder_of};
 
-/// The folder of root's locks.
+/// The directory of root's locks.
 const OWN_DIR: &str = "/run/hugewise";
 
-/// What somebody wants the machine for.
+/// The intended use of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To measure under the settings that are in force.
+    /// Measuring under the current settings.
     Measure,
-    /// To change settings, and perhaps to measure.
+    /// Changing settings, and perhaps measuring.
     Change,
 }
 
 /// The machine, for one experiment.
 #[derive(Debug)]
 pub struct Turn {
-    /// Nobody else measures as long as these live.
+    /// These locks exclude other measurements.
     pub measuring: Vec<Hold>,
-    /// Nobody else changes settings as long as this lives.
+    /// This lock excludes other changes of settings.
     pub settings: Settings,
-    /// An ordinary user's process that holds everybody's lock, which does not stop root.
+    /// The PID of an ordinary user's process that holds everybody's lock, which does not stop root.
     pub beside: Option<u32>,
 }
 
-/// Who may change the machine's settings.
+/// The program that may change the machine's settings.
 #[derive(Debug)]
 pub enum Settings {
-    /// We.
+    /// This one.
     Ours(Hold),
-    /// A process that changed them and runs on.
+    /// A running process that has changed them.
     HeldBy(u32),
 }
 
 /// Takes the machine without waiting for it.
 ///
 /// # Errors
-/// [`Kind::Busy`] where another process has it; a lock cannot be opened.
+/// [`Kind::Busy`] if another process has it; a lock cannot be opened.
 pub fn take(purpose: Purpose) -> Result<Turn> {
     match has_own_locks() {
         true => take_as_root(purpose),
@@ -61,7 +62,7 @@ pub fn take(purpose: Purpose) -> Result<Turn> {
 
 fn take_as_user(purpose: Purpose) -> Result<Turn> {
     let everybodys = lock::hold(&lock::default_dir())?;
-    // Root may measure without everybody's lock, where a user held it first.
+    // Root may measure without everybody's lock, if a user took it first.
     if let Some(holder) = holder_of(&own("measuring")) {
         return Err(busy(Some(holder), &own("measuring")));
     }
@@ -89,7 +90,7 @@ fn take_as_root(purpose: Purpose) -> Result<Turn> {
         }
         Err(error) => match error.kind {
             Kind::Busy { holder } => holder,
-            // Whatever a user planted there does not stop root.
+            // A lock planted by a user does not stop root.
             _ => None,
         },
     };
@@ -107,10 +108,10 @@ fn take_as_root(purpose: Purpose) -> Result<Turn> {
     })
 }
 
-/// Takes the lock of the settings alone, to put back what a killed process changed.
+/// Takes only the lock of the settings, to restore the changes of a killed process.
 ///
 /// # Errors
-/// As [`take`].
+/// The same as for [`take`].
 pub fn take_settings() -> Result<Hold> {
     match has_own_locks() {
         true => hold_own("settings"),
@@ -118,7 +119,7 @@ pub fn take_settings() -> Result<Hold> {
     }
 }
 
-/// The process that changed settings and still runs.
+/// Returns the running process that has changed settings.
 #[must_use]
 pub fn settings_holder() -> Option<u32> {
     holder_of(&own("settings"))
@@ -133,19 +134,19 @@ fn hold_own(name: &str) -> Result<Hold> {
     lock::hold_file(own(name), Access::Owner)
 }
 
-/// Whether we are root and there is a place for root's locks, which is made. The folder is open,
-/// so that everybody can see who holds them.
+/// Returns true if this process is root and the directory for root's locks exists; creates it if necessary. Everybody
+/// may read the directory, to see who holds the locks.
 fn has_own_locks() -> bool {
     let folder = Path::new(OWN_DIR);
     let make = || {
         DirBuilder::new().mode(0o755).create(folder)?;
         fs::set_permissions(folder, Permissions::from_mode(0o755))
     };
-    // Somebody may have been faster.
+    // Another process may have created it first.
     identity::is_root() && (is_of_root_alone(folder) || make().is_ok() || is_of_root_alone(folder))
 }
 
-/// Whether a folder is one in which root alone makes files.
+/// Returns true if only root can create files in a directory.
 fn is_of_root_alone(folder: &Path) -> bool {
     const OTHERS: u32 = 0o022;
     let found = folder.symlink_metadata();

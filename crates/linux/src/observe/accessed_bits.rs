@@ -1,4 +1,4 @@
-//! Accessed bits of page table entries, which the processor sets.
+//! The accessed bits of page table entries, set by the processor.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,14 +10,14 @@ use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 use crate::probe::frozen::expand;
 
-/// Clears the bits of all pages of a process (`/proc/PID/clear_refs`, value 1,
-/// fs/proc/task_mmu.c), so that `Referenced` of smaps tells afterwards what was used since.
+/// Clears the bits of all pages of a process (`/proc/PID/clear_refs`, value 1, fs/proc/task_mmu.c), so that
+/// `Referenced` of smaps later shows the memory used since.
 ///
-/// It changes no content. But the kernel chooses by these bits what to reclaim: until they are
-/// set again, memory that is used rarely looks as if it were not.
+/// This changes no content. But the kernel uses these bits for reclaim: until they are set again, rarely used memory
+/// looks unused.
 ///
 /// # Errors
-/// The process is gone or belongs to another user.
+/// The process has ended or belongs to another user.
 pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
     let path = root.path(format!("proc/{pid}/clear_refs"));
     OpenOptions::new()
@@ -30,10 +30,10 @@ pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
 const DAMON: &str = "sys/kernel/mm/damon/admin/kdamonds";
 const IDLE_PAGES: &str = "sys/kernel/mm/page_idle/bitmap";
 
-/// Why the kernel's other two monitors of accesses are not available, and what would help. DAMON
-/// samples regions of addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle page
-/// tracking keeps a bit for each frame (Documentation/admin-guide/mm/idle_page_tracking.rst). Both
-/// change the kernel's state while they watch: they are looked for, and not started.
+/// Returns why the kernel's other two access monitors are not available, and how to get them. DAMON samples regions of
+/// addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle page tracking keeps a bit for each frame
+/// (Documentation/admin-guide/mm/idle_page_tracking.rst). Both change the kernel's state while they run, so they are
+/// only detected, not started.
 #[must_use]
 pub fn read_used_where(root: &Root) -> UsedWhere {
     UsedWhere {
@@ -42,7 +42,7 @@ pub fn read_used_where(root: &Root) -> UsedWhere {
     }
 }
 
-/// Only a context lists the operations that are available, and there is none until one is made.
+/// A context lists the available operations, and none exists until one is created.
 fn damon(root: &Root) -> Missing {
     if !root.path(DAMON).exists() {
         return absent("DAMON (CONFIG_DAMON_SYSFS and CONFIG_DAMON_VADDR, Linux 5.18)");

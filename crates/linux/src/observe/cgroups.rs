@@ -1,4 +1,4 @@
-//! The cgroups below the mount of version 2, with what their memory controllers say.
+//! The cgroups below the mount of cgroup v2, with the values of their memory controllers.
 
 use std::fs;
 
@@ -10,13 +10,12 @@ use crate::machine::root::Root;
 use crate::proc::mounts::parse_mounts;
 use crate::proc::vmstat::parse_vmstat;
 
-/// Deeper levels belong to the group above them.
+/// Deeper levels are counted in their ancestor at this level.
 const LEVELS: usize = 5;
-/// So many groups are read at most.
+/// The maximum number of groups read.
 const MOST: usize = 200;
 
-/// Reads the groups whose paths are `wanted`, parents before children; none where there is no
-/// version 2.
+/// Reads the groups whose paths are `wanted`, parents before children; empty without cgroup v2.
 ///
 /// # Errors
 /// The mounts cannot be read.
@@ -35,7 +34,7 @@ pub fn read_cgroups(root: &Root, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Cg
     Ok(walk.groups)
 }
 
-/// A walk through the groups.
+/// A traversal of the group hierarchy.
 struct Walk<'a> {
     root: &'a Root,
     mount: &'a str,
@@ -44,7 +43,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A group and those below it. One that goes meanwhile is left out.
+    /// Reads a group and its descendants. A group that is removed during the traversal is skipped.
     fn read_below(&mut self, path: &str, levels: usize) {
         if self.groups.len() >= MOST {
             return;

@@ -1,4 +1,4 @@
-//! The huge page state of the machine, from files that walk no page tables.
+//! The huge page state of the machine, from files that need no walk of page tables.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -27,7 +27,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// For the machine below `root`. Looks once through all processes, for khugepaged.
+    /// Creates a collector for the machine below `root`. Searches all processes once, for khugepaged.
     #[must_use]
     pub fn new(root: Root) -> Self {
         Self {
@@ -62,13 +62,12 @@ impl Collector {
     }
 }
 
-/// A reading with the time that it took. `grant` is the least right that would help where the
-/// kernel refuses.
+/// Takes a reading, and the time that it took. `grant` is the smallest privilege that helps if the kernel refuses.
 pub fn collected<T>(grant: &str, read: impl FnOnce() -> Result<T>) -> Collected<T> {
     timed(|| read().map_err(|error| error.into_missing(grant)))
 }
 
-/// A fact with the time that it took.
+/// Reads a fact, and the time that it took.
 pub fn timed<T>(read: impl FnOnce() -> Fact<T>) -> Collected<T> {
     let began = Instant::now();
     Collected {
@@ -77,7 +76,7 @@ pub fn timed<T>(read: impl FnOnce() -> Fact<T>) -> Collected<T> {
     }
 }
 
-/// Whichever files a size has, so that a counter of a newer kernel needs no newer program.
+/// Reads all files of each size, so that counters of newer kernels appear without a new release.
 fn read_sizes(root: &Root) -> Result<BTreeMap<u64, BTreeMap<String, u64>>> {
     let mut sizes = BTreeMap::new();
     for folder in root.list(THP_DIR)? {
@@ -135,7 +134,7 @@ mod tests {
         );
     }
 
-    /// The budget of a plain host, whatever runs on it.
+    /// The series budget of a plain host, whatever is running on it.
     #[test]
     fn this_machine_has_at_most_three_hundred_series() {
         let sample = Collector::new(Root::real()).sample();

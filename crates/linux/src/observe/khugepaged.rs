@@ -5,15 +5,15 @@ use hugewise_base::missing::{Fact, Missing};
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 
-/// The thread, if it was found: there is none in a container of its own process numbers, nor
-/// without transparent huge pages.
+/// The thread, if it was found. It does not exist in a container with its own PID namespace, nor without transparent
+/// huge pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Khugepaged {
     pid: Option<u32>,
 }
 
 impl Khugepaged {
-    /// Looks for it among all processes.
+    /// Searches all processes for it.
     pub(super) fn find(root: &Root) -> Self {
         let names = root.list("proc").unwrap_or_default();
         let pid = names.iter().find_map(|name| {
@@ -24,8 +24,7 @@ impl Khugepaged {
         Self { pid }
     }
 
-    /// Its time on a processor since boot, in nanoseconds: the first number of
-    /// `/proc/PID/schedstat`.
+    /// Returns its time on a processor since boot, in nanoseconds: the first number of `/proc/PID/schedstat`.
     pub(super) fn cpu_ns(self, root: &Root) -> Fact<u64> {
         let absent = || Missing::not_supported("the kernel thread khugepaged");
         let pid = self.pid.ok_or_else(absent)?;

@@ -1,4 +1,4 @@
-//! Observing processes that run, beside or instead of trials.
+//! Observes running processes, outside of trials.
 
 /// Accessed bits of page table entries: which memory a process uses.
 pub mod accessed_bits;
@@ -6,7 +6,7 @@ pub mod accessed_bits;
 /// One address space: its process, its mappings and how their pages are mapped.
 pub mod address_space;
 
-/// What runs, in which version, and what it was told.
+/// Identifies running applications, their versions and their settings.
 #[cfg(feature = "advise")]
 pub mod application;
 
@@ -14,7 +14,7 @@ pub mod application;
 #[cfg(feature = "monitor")]
 pub mod cgroups;
 
-/// Making the memory of a running process huge.
+/// Collapses the memory of a running process into huge pages.
 pub mod collapse;
 
 /// The huge page state of the machine, for a monitoring system.
@@ -24,7 +24,7 @@ pub mod export;
 /// Page faults of a program, one by one.
 pub mod faults;
 
-/// The kernel thread that makes huge pages later.
+/// The kernel thread that collapses small pages into huge pages.
 mod khugepaged;
 
 /// Memory accesses of a command, one by one.
@@ -35,7 +35,7 @@ pub mod memory_trace;
 #[cfg(feature = "monitor")]
 mod processes;
 
-/// Groups of processes, with the reasons of their small memory.
+/// Groups of processes, and why their memory is not huge.
 #[cfg(feature = "monitor")]
 pub mod process_groups;
 

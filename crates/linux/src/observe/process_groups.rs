@@ -1,5 +1,5 @@
-//! Groups of processes by the user's rules, and why their memory is small. Only a walk of page
-//! tables tells the reasons: it is made for one process at a time, and each has its rest.
+//! Groups processes by the user's rules, and reports why their memory is not huge. Finding the reasons takes a walk of
+//! page tables. Only one process is walked at a time, and each has a rest in between.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -16,34 +16,34 @@ use crate::machine::root::Root;
 use crate::probe::read_page_bytes;
 use crate::sys::thp::read_pmd_bytes;
 
-/// No process is looked at twice within this time.
+/// The shortest time between two walks of one process.
 const REST: Duration = Duration::from_secs(60);
-/// Processes are listed anew after this time: a list reads a file of every process of the machine.
+/// The interval at which processes are listed again: a list reads a file of every process of the machine.
 const LIST: Duration = Duration::from_secs(5);
 
-/// Looks at the processes of groups, one at a time.
+/// Walks the processes of groups, one at a time.
 #[derive(Debug)]
 pub struct GroupReader {
     root: Root,
     page_bytes: u64,
     rules: Vec<GroupRule>,
     lister: Lister,
-    /// The members of all groups: the place of the rule, and the process.
+    /// The members of all groups: the index of the rule, and the process.
     members: Vec<(usize, Process)>,
-    /// When they were listed.
+    /// The time of the last listing.
     listed: Option<Instant>,
     looks: HashMap<(u32, u64), Look>,
     cpu: Duration,
 }
 
-/// The last look at a process.
+/// The last walk of a process.
 #[derive(Clone, Debug)]
 struct Look {
     at: Instant,
     found: Found,
 }
 
-/// What a look shows.
+/// The result of a walk.
 #[derive(Clone, Debug)]
 enum Found {
     Read(Box<ProcessSummary>),
@@ -51,20 +51,20 @@ enum Found {
     Nothing,
 }
 
-/// A step of the reader.
+/// The result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Processor time that it took.
+    /// Processor time used by the step.
     pub cpu: Duration,
-    /// Whether a process was looked at: others may wait for theirs.
+    /// True if a process was walked: others may still be waiting for a walk.
     pub looked: bool,
 }
 
 impl GroupReader {
-    /// A reader of these groups. A process belongs to the first whose rule fits.
+    /// Creates a reader of these groups. A process belongs to the first group whose rule matches.
     ///
     /// # Errors
-    /// The size of a page of a frozen machine cannot be read.
+    /// The page size of a frozen machine cannot be read.
     pub fn new(root: Root, rules: Vec<GroupRule>) -> Result<Self> {
         let page_bytes = read_page_bytes(&root)?;
         Ok(Self {
@@ -79,7 +79,7 @@ impl GroupReader {
         })
     }
 
-    /// Looks at the process that has waited longest, if one is due; lists them anew now and then.
+    /// Walks the process that has waited longest, if one is due; lists the processes again at intervals.
     pub fn step(&mut self) -> Step {
         let before = thread_cpu();
         let now = Instant::now();
@@ -121,8 +121,8 @@ impl GroupReader {
         self.looks = kept;
     }
 
-    /// The place of a member that was never looked at, the largest first, or whose look is the
-    /// oldest.
+    /// Returns the index of the next member: first those never walked, the largest first, then the one with the oldest
+    /// walk.
     fn due(&self, now: Instant) -> Option<usize> {
         let last = |place: usize| self.looks.get(&self.members[place].1.identity());
         let size = |place: usize| self.members[place].1.resident_bytes;
@@ -148,12 +148,12 @@ impl GroupReader {
         match read_space(&self.root, pid, self.page_bytes, huge, Depth::Pages) {
             Ok(space) => Found::Read(Box::new(Inspection::in_short(space, settings).summary)),
             Err(ReadError::NotPermitted) => Found::Refused,
-            // It is gone, or changed too fast: the next list knows.
+            // It has ended, or changed too fast: the next list will show.
             Err(_) => Found::Nothing,
         }
     }
 
-    /// What is known of each group.
+    /// Returns the results of each group.
     #[must_use]
     pub fn groups(&self) -> ProcessGroups {
         let named = |rule: &GroupRule| ProcessGroup {
@@ -182,7 +182,7 @@ fn add(group: &mut ProcessGroup, process: &Process, look: Option<&Look>) {
         None if process.resident_bytes > LARGE => Knowledge::Large,
         None | Some(Found::Nothing) => Knowledge::Waiting,
         Some(Found::Refused) => Knowledge::Refused,
-        // Its mappings were read, and its page tables were not.
+        // Its mappings were read, but not its page tables.
         Some(Found::Read(found)) if found.could_be_huge.is_none() => Knowledge::Refused,
         Some(Found::Read(_)) => Knowledge::Read,
     };

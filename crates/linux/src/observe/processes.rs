@@ -1,4 +1,4 @@
-//! The processes that have memory, from one small file each.
+//! The processes with memory, from one small file each.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use hugewise_monitor::watch::{HugeMemory, Process};
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 
-/// A process with more memory, in bytes, is looked at only when somebody selects it: a look holds
-/// the lock of its address space.
+/// A process with more memory, in bytes, is walked only if a user selects it: a walk holds the lock of its address
+/// space.
 pub(super) const LARGE: u64 = 64 * GIB;
 
 /// Lists processes.
 #[derive(Debug)]
 pub(super) struct Lister {
     page_bytes: u64,
-    /// Threads of the kernel, which have no memory: on many machines they are the most. They are
-    /// read once each, while their number stays in the list.
+    /// Kernel threads, which have no memory and are the majority of processes on many machines. Each is read once, as
+    /// long as its PID stays in the list.
     kernel_threads: BTreeSet<u32>,
 }
 
 impl Lister {
-    /// For a machine with base pages of this size.
+    /// Creates a lister for a machine with base pages of this size.
     pub(super) fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
@@ -30,8 +30,8 @@ impl Lister {
         }
     }
 
-    /// All processes with memory; nothing is known yet of how much of it is huge. Who comes and
-    /// goes meanwhile is in or not.
+    /// Returns all processes with memory; how much of it is huge is not known yet. A process that starts or ends during
+    /// the listing may or may not be included.
     pub(super) fn list(&mut self, root: &Root) -> Vec<Process> {
         let names = root.list("proc").unwrap_or_default();
         let pids: BTreeSet<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();

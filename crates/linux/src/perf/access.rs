@@ -7,14 +7,14 @@ pub(crate) const SAMPLE_DATA_PAGE_SIZE: u64 = 1 << 22;
 /// `PERF_FORMAT_LOST` (Linux 6.0).
 pub(crate) const FORMAT_LOST: u64 = 1 << 4;
 
-/// What the kernel lets samples contain.
+/// The data that the kernel allows in samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleAccess {
-    /// Kernel mode and physical addresses too, or user mode alone.
+    /// All modes with physical addresses, or user mode only.
     pub modes: Modes,
     /// The size of the page that maps the address.
     pub page_size: bool,
-    /// The count of samples that found the ring full.
+    /// The number of samples lost because the ring was full.
     pub lost: bool,
 }
 
@@ -26,14 +26,14 @@ impl SampleAccess {
         lost: true,
     };
 
-    /// The next smaller one after this refusal.
+    /// Returns the next smaller access after this refusal.
     fn below(self, error: &io::Error) -> Option<Self> {
         match error.raw_os_error()? {
             libc::EACCES | libc::EPERM if self.modes == Modes::All => Some(Self {
                 modes: Modes::User,
                 ..self
             }),
-            // Younger first: the count came with Linux 6.0, the page size with 5.11.
+            // The newest feature first: the lost count came with Linux 6.0, the page size with 5.11.
             libc::EINVAL if self.lost => Some(Self {
                 lost: false,
                 ..self
@@ -46,10 +46,10 @@ impl SampleAccess {
         }
     }
 
-    /// The largest access from this one down that `attempt` is granted.
+    /// Returns the largest access, starting with this one, with which `attempt` succeeds.
     ///
     /// # Errors
-    /// None is granted: the smallest that was tried, and its refusal.
+    /// No access is granted: the smallest that was tried, and its refusal.
     pub(crate) fn negotiate(
         mut self,
         attempt: impl Fn(Self) -> io::Result<()>,

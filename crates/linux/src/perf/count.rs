@@ -1,8 +1,7 @@
-//! Groups that take turns on one target.
+//! Multiplexes groups of counters on one target.
 //!
-//! There are fewer counters than events worth counting. The kernel would share them out by
-//! itself and stretch what it saw; here one group counts at a time, each says for how long, and
-//! nothing is stretched.
+//! There are fewer counters than interesting events. The kernel would multiplex them and extrapolate. Here one group
+//! counts at a time, each reports its time, and nothing is extrapolated.
 
 use std::io;
 
@@ -21,11 +20,11 @@ pub use target::CountScope;
 /// The plan of a count.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In which modes.
+    /// The permitted modes.
     pub permitted: Permitted,
     /// The groups of each source.
     pub sources: Vec<SourceGroups>,
-    /// Events that were requested and cannot be counted.
+    /// Requested events that cannot be counted.
     pub refused: Vec<Refused>,
 }
 
@@ -41,21 +40,21 @@ pub struct SourceGroups {
 }
 
 impl Plan {
-    /// How many turns it takes until every group has counted.
+    /// Returns the number of turns until every group has counted.
     #[must_use]
     pub fn turns(&self) -> usize {
         let groups = self.sources.iter().map(|source| source.groups.len());
         groups.max().unwrap_or(0)
     }
 
-    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has
-    /// several turns in a round: its processors never idle while others are counted.
+    /// Returns true if a group counts in a turn. If a source has fewer groups than another, each has several turns in a
+    /// round, so that its processors are never idle while others count.
     fn has_turn(&self, set: &Set, turn: usize) -> bool {
         let groups = self.sources[set.source].groups.len().max(1);
         set.group == turn % groups
     }
 
-    /// The sources as a recording names them.
+    /// Returns the sources as named in a recording.
     #[must_use]
     pub fn pmus(&self) -> Vec<Pmu> {
         let kinds = |group: &Vec<Chosen>| group.iter().map(|event| event.kind.clone()).collect();
@@ -67,7 +66,7 @@ impl Plan {
         self.sources.iter().map(pmu).collect()
     }
 
-    /// The same with only one of its groups of each source: what one trial can count.
+    /// Returns the plan with only one group of each source, which is the maximum for one trial.
     #[must_use]
     pub fn only(&self, turn: usize) -> Self {
         let mut plan = self.clone();
@@ -84,12 +83,12 @@ impl Plan {
     }
 }
 
-/// Groups that take turns.
+/// Multiplexed groups.
 pub struct Counters {
     plan: Plan,
     sets: Vec<Set>,
     turn: usize,
-    /// What was counted since it was last collected.
+    /// Counts since the last collection.
     pending: Vec<Count>,
 }
 
@@ -115,10 +114,10 @@ struct Member {
 }
 
 impl Counters {
-    /// Opens every group on the target; the first has its turn.
+    /// Opens every group on the target; the first one has its turn.
     ///
     /// # Errors
-    /// The target is gone, or it may not be observed.
+    /// The target has ended, or it may not be observed.
     pub fn attach(
         opener: &dyn PerfOpen,
         plan: Plan,
@@ -152,25 +151,25 @@ impl Counters {
         Ok(counters)
     }
 
-    /// What is counted.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Gives the counters to the next group.
+    /// Passes the counters to the next group.
     pub fn next_turn(&mut self) {
         if self.plan.turns() < 2 {
             return;
         }
-        // What cannot be switched or read says so when it is collected.
+        // Errors of switching and reading are reported when the counts are collected.
         let _ = self.switch(Switch::Off);
         self.read();
         self.turn = (self.turn + 1) % self.plan.turns();
         let _ = self.switch(Switch::On);
     }
 
-    /// What was counted since the last call. A group whose turn did not come says so.
+    /// Returns the counts since the last call. A group without a turn is reported as missing.
     pub fn collect(&mut self) -> Vec<Count> {
         self.read();
         let mut counts = std::mem::take(&mut self.pending);
@@ -198,7 +197,7 @@ impl Counters {
         Ok(())
     }
 
-    /// Takes the growth of the groups whose turn it is.
+    /// Adds the growth of the active groups.
     fn read(&mut self) {
         let (plan, turn) = (&self.plan, self.turn);
         for set in self.sets.iter_mut().filter(|set| plan.has_turn(set, turn)) {
@@ -231,7 +230,7 @@ fn count(planned: &SourceGroups, set: &Set, event: &Chosen, tally: Tally) -> Cou
 }
 
 impl Member {
-    /// How much each event has grown since it was last read.
+    /// Returns the growth of each event since its last reading.
     fn grown(&mut self, events: &[Chosen]) -> Vec<Tally> {
         let now = match self.open.read() {
             Ok(now) => now,
@@ -248,8 +247,8 @@ impl Member {
     }
 }
 
-/// The growth of one counter. One that goes backwards is a fault of the kernel or of the
-/// hypervisor, and what it says is nothing.
+/// Returns the growth of one counter. A decrease is an error of the kernel or the hypervisor, and makes the value
+/// invalid.
 fn growth(before: RawCount, now: RawCount, event: &str) -> Tally {
     let parts = (
         now.value.checked_sub(before.value),

@@ -1,8 +1,7 @@
-//! Permitted modes, and events that fit the counters together.
+//! Determines the permitted modes, and which events fit the counters together.
 //!
-//! How many counters there are is not asked but tried: the watchdog, another program or the
-//! hypervisor may hold some, and the kernel then opens a group all the same and never puts it
-//! on the hardware.
+//! The number of counters is found by trying. The watchdog, another program or the hypervisor may occupy some, and the
+//! kernel still opens a group but never schedules it.
 
 use std::io;
 
@@ -21,32 +20,32 @@ mod permitted;
 
 pub use permitted::{Permitted, missing, permitted};
 
-/// An event that is counted.
+/// A countable event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// What it counts.
+    /// The meaning of its count.
     pub kind: String,
     /// Its name in the processor's table.
     pub event: String,
-    /// How the kernel is asked for it.
+    /// Its code for the kernel.
     pub code: Code,
 }
 
 /// The groups of one event source.
 #[derive(Clone, Debug, Default)]
 pub struct Fitted {
-    /// Groups that fit, in the order of their turns; never empty ones.
+    /// Groups that fit, in the order of their turns; none is empty.
     pub groups: Vec<Vec<Chosen>>,
-    /// Events that were requested and cannot be counted.
+    /// Requested events that cannot be counted.
     pub refused: Vec<Refused>,
 }
 
-/// The general events of a source, by which all others are measured.
+/// Returns the general events of a source, the reference for all others.
 #[must_use]
 pub fn general(source: &Source) -> [Chosen; 2] {
     const CPU_CYCLES: u64 = 0;
     const RETIRED: u64 = 1;
-    /// Numbers that the architecture fixes (PMUv3): CPU_CYCLES, INST_RETIRED.
+    /// Numbers fixed by the architecture (PMUv3): CPU_CYCLES, INST_RETIRED.
     const ARM: [u64; 2] = [0x11, 0x08];
     let is_arm = source
         .family
@@ -56,7 +55,7 @@ pub fn general(source: &Source) -> [Chosen; 2] {
             source: HARDWARE,
             config: general,
         },
-        // Of several sources one is named by its number in the upper half (Linux 5.13).
+        // One of several sources is selected by its number in the upper half (Linux 5.13).
         (false, false) => Code {
             source: HARDWARE,
             config: (u64::from(source.number) << 32) | general,
@@ -77,8 +76,8 @@ pub fn general(source: &Source) -> [Chosen; 2] {
     })
 }
 
-/// Puts the wanted events of a source into as few groups as fit, each with the general events,
-/// so that every ratio can be made within a group.
+/// Distributes the wanted events of a source over as few groups as possible, each with the general events, so that
+/// every ratio can be computed within a group.
 #[must_use]
 pub fn fit(
     opener: &dyn PerfOpen,
@@ -117,7 +116,7 @@ pub fn fit(
     }
 }
 
-/// Events that mean something only together: those of loads and of stores are added up.
+/// Groups events that have a meaning only together: those of loads and of stores are added up.
 fn units(events: Vec<Chosen>) -> Vec<Vec<Chosen>> {
     let subject = |event: &Chosen| {
         let kind = event.kind.strip_prefix("dtlb_load_");
@@ -138,7 +137,7 @@ fn units(events: Vec<Chosen>) -> Vec<Vec<Chosen>> {
     units
 }
 
-/// Groups that are being filled, one after the other.
+/// Groups being filled, one after the other.
 struct Filling<'a> {
     attempt: &'a Attempt<'a>,
     base: Vec<Chosen>,
@@ -147,8 +146,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// All groups; the last of them, too, where it holds more than what every group does, or
-    /// where it is all there is.
+    /// Returns all groups; includes the last one only if it contains more than the general events, or is the only one.
     fn groups(self) -> Vec<Vec<Chosen>> {
         let mut groups = self.full;
         if self.current.len() > self.base.len() || groups.is_empty() {
@@ -158,8 +156,8 @@ impl Filling<'_> {
         groups
     }
 
-    /// Adds events to the group that is being filled, or begins the next one with them; where
-    /// even a fresh group cannot hold them together, each for itself.
+    /// Adds events to the current group, or starts the next one with them; if even an empty group cannot contain them
+    /// together, adds them separately.
     fn place(&mut self, unit: Vec<Chosen>) {
         if unit.is_empty() || self.add(&unit) {
             return;
@@ -187,7 +185,7 @@ impl Filling<'_> {
         fits
     }
 
-    /// So few counters that not even the general events fit beside it: one of them, or none.
+    /// Handles so few counters that the general events do not fit together with it: uses one of them, or none.
     fn alone(&mut self, event: &Chosen) {
         let smaller = self.base.iter().map(|one| vec![one.clone(), event.clone()]);
         let fits = smaller
@@ -197,7 +195,7 @@ impl Filling<'_> {
     }
 }
 
-/// The events in the order in which they are worth a counter.
+/// Returns the events in descending order of importance.
 fn chosen(source: &Source, wanted: &[&Event]) -> Vec<Chosen> {
     let Some(family) = source.family else {
         return Vec::new();
@@ -231,7 +229,7 @@ fn refused(event: &Chosen, why: Fit, permitted: Permitted, grants: &Grants) -> R
             Fit::Refused(code) => {
                 let error = io::Error::from_raw_os_error(code);
                 match missing(&error, permitted.mode, grants) {
-                    // That there is a PMU is known by now.
+                    // It is already known that there is a PMU.
                     Missing::NoHardware => Missing::not_supported("this event on this processor"),
                     Missing::Unreadable { .. } if code == libc::EINVAL => {
                         Missing::not_supported("this event on this processor")

@@ -3,11 +3,11 @@ use hugewise_observe::faults::Event;
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 
-/// Where brk(2) begins in a process that has just become another program. The kernel announces
-/// the first such mapping as memory without a name, because at that moment it is not yet part
-/// of what it calls the heap (`vma_is_initial_heap`, include/linux/mm.h).
+/// Returns the start of the brk(2) heap of a process that has just executed a program. The kernel announces the first
+/// such mapping as unnamed memory, because at that moment it does not count as the heap yet (`vma_is_initial_heap`,
+/// include/linux/mm.h).
 ///
-/// `None` where the process is gone already, or not that far yet.
+/// `None` if the process has ended already, or has no heap yet.
 pub(crate) fn after_exec(event: &Event) -> Option<Event> {
     let Event::Exec { time_ns, pid, .. } = event else {
         return None;

@@ -1,34 +1,32 @@
-//! perf_event_open(2): events of the hardware and of the kernel, counted, or written into rings.
+//! perf_event_open(2): hardware and kernel events, counted, or written into rings.
 //!
-//! What can go wrong here goes wrong in silence: a group that is too large opens and never
-//! counts, a counter that shares the hardware counts a part, a refusal of permission hides that
-//! there is nothing to permit, a full ring drops what comes. So counters are opened through one
-//! trait with one method, [`PerfOpen`](crate::perf::open::PerfOpen), in whose place tests put a
-//! kernel made of a table; groups are tried before they are trusted
-//! ([`fit`](crate::perf::fit)); what is read is judged by the times that come with it
-//! ([`count`](crate::perf::count)); and rings are held against what was counted.
+//! Many errors here are silent: a group that is too large opens but never counts, a multiplexed counter counts only
+//! part of the time, a missing permission hides a missing feature, and a full ring drops records. So counters are
+//! opened through one trait with one method, [`PerfOpen`](crate::perf::open::PerfOpen), which tests implement with a
+//! simulated kernel. Groups are tried before they are used ([`fit`](crate::perf::fit)), readings are checked against
+//! their times ([`count`](crate::perf::count)), and rings are compared with counts.
 
 pub mod events;
 pub mod fit;
 pub mod open;
 
-/// What the kernel lets samples contain, found out by trying.
+/// The data that the kernel allows in samples, determined by trying.
 pub mod access;
 pub mod count;
 
-/// Where the heap of a process begins.
+/// The start address of the heap of a process.
 pub(crate) mod heap;
 
-/// Events of several rings in order of time.
+/// Sorts the events of several rings by time.
 pub(crate) mod order;
 
-/// A ring that the kernel fills and this program empties.
+/// A ring filled by the kernel and emptied by this program.
 pub mod ring;
 
-/// Records of the ring as values.
+/// Parses records of the ring.
 pub mod sample;
 
-/// Addresses inside files as functions and lines.
+/// Converts addresses in files to functions and lines.
 pub mod symbols;
 
 #[cfg(test)]

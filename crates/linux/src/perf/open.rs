@@ -1,4 +1,4 @@
-//! Opening groups of events: the one contact with perf_event_open(2).
+//! Opens groups of events: the only use of perf_event_open(2) for counting.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use perf_event::{Builder, Counter, ReadFormat};
 
 use crate::machine::clock;
 
-/// An event as the kernel is asked for it.
+/// The code of an event for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code {
     /// `perf_event_attr.type`: the number of the event source.
@@ -31,11 +31,11 @@ pub const RAW: u32 = 4;
 pub enum CountTarget {
     /// The calling thread.
     Caller,
-    /// One thread, and all that it will start.
+    /// One thread, and all its future children.
     Task(u32),
-    /// One processor, whatever runs there.
+    /// Everything on one processor.
     Cpu(u32),
-    /// What runs of a cgroup on one processor.
+    /// The processes of a cgroup on one processor.
     Cgroup(Arc<File>, u32),
 }
 
@@ -48,68 +48,68 @@ pub enum CountFrom {
     AtExec,
 }
 
-/// Whether a mode that leaves virtual machines out says so to the kernel. Some event sources
-/// do not know the question, and there nothing runs as a guest.
+/// Selects whether `exclude_guest` is set in a mode without guests. Some event sources do not support it; they never
+/// count guests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guests {
     /// `exclude_guest` is set.
     Excluded,
-    /// The kernel is not asked.
+    /// `exclude_guest` is not set.
     Unasked,
 }
 
-/// A group of events that are on the hardware together or not at all.
+/// A group of events that are scheduled together or not at all.
 #[derive(Clone, Debug)]
 pub struct GroupRequest<'a> {
-    /// The events; the first leads.
+    /// The events; the first is the leader.
     pub events: &'a [Code],
     /// Its target.
     pub observed: CountTarget,
-    /// In which modes.
+    /// The counted modes.
     pub mode: Mode,
-    /// Whether virtual machines are left out by name.
+    /// The handling of guests.
     pub guests: Guests,
-    /// When it begins.
+    /// The start of counting.
     pub start: CountFrom,
 }
 
 /// A group that could not be opened.
 #[derive(Debug)]
 pub struct GroupRefusal {
-    /// Which of its events was refused, by its place.
+    /// The index of the refused event.
     pub event: usize,
     /// The kernel's error.
     pub error: io::Error,
 }
 
-/// A counter's value with its times: the value means nothing where `running_ns` is 0, and covers a
-/// part of the time where that is less than `enabled_ns`.
+/// A counter's value with its times: the value is invalid if `running_ns` is 0, and covers only part of the time if
+/// `running_ns` is less than `enabled_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawCount {
-    /// Events since the group was opened.
+    /// The number of events since the group was opened.
     pub value: u64,
-    /// Time switched on while the target ran, in nanoseconds.
+    /// Time enabled while the target ran, in nanoseconds.
     pub enabled_ns: u64,
-    /// Time on the hardware, in nanoseconds.
+    /// Time scheduled on the hardware, in nanoseconds.
     pub running_ns: u64,
 }
 
 /// An open group.
 pub trait EventGroup {
-    /// Switches all events of the group at once.
+    /// Enables or disables all events of the group at once.
     ///
     /// # Errors
     /// The kernel's error.
     fn switch(&mut self, to: Switch) -> io::Result<()>;
 
-    /// What each event says, in the order of the request.
+    /// Returns the count of each event, in the order of the request.
     ///
     /// # Errors
     /// The kernel's error.
     fn read(&mut self) -> io::Result<Vec<RawCount>>;
 }
 
-/// Whether a group is switched on.
+/// The two states of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// On.
@@ -118,12 +118,12 @@ pub enum Switch {
     Off,
 }
 
-/// The ability to open groups.
+/// Opens groups.
 pub trait PerfOpen {
-    /// Opens one group, switched off.
+    /// Opens one group, disabled.
     ///
     /// # Errors
-    /// Which event was refused and why. Nothing stays open.
+    /// The refused event and the reason. No descriptor stays open.
     fn open(&self, request: &GroupRequest<'_>) -> Result<Box<dyn EventGroup>, GroupRefusal>;
 }
 
@@ -146,8 +146,8 @@ impl PerfOpen for KernelCounters {
     }
 }
 
-/// Members are switched on from the start and the leader alone is switched: where a group is
-/// switched member by member, the kernel (Linux 6.12 and 6.18) lost most counts of page faults.
+/// Members are enabled from the start, and only the leader is switched: if a group is enabled member by member, the
+/// kernel (Linux 6.12 and 6.18) loses most counts of page faults.
 fn builder<'a>(request: &'a GroupRequest<'_>, event: usize, code: Code) -> Builder<'a> {
     let leads = event == 0;
     let mut builder = Builder::new(Raw::new(code.config));
@@ -177,8 +177,8 @@ fn builder<'a>(request: &'a GroupRequest<'_>, event: usize, code: Code) -> Build
     builder
 }
 
-/// Has an event tell of mappings, execs, births and ends besides its samples. One event of a ring
-/// is enough, and a second would tell everything twice.
+/// Makes an event report mappings, execs, forks and exits in addition to its samples. One event per ring is enough; a
+/// second one would duplicate the reports.
 pub(crate) fn announce(builder: &mut Builder<'_>) {
     builder
         .mmap(true)
@@ -189,8 +189,8 @@ pub(crate) fn announce(builder: &mut Builder<'_>) {
         .task(true);
 }
 
-/// Open counters, the leader first; each is read by itself, because kernels before 6.13 refuse to
-/// read a whole group that is inherited. They are dropped last to first.
+/// Open counters, the leader first; each is read separately, because kernels before 6.13 refuse to read a whole
+/// inherited group. They are dropped last to first.
 #[derive(Debug)]
 struct Counters(Vec<Counter>);
 

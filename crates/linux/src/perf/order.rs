@@ -1,23 +1,21 @@
 use hugewise_observe::faults;
 
-/// Events of several rings, put in order of time.
+/// Sorts the events of several rings by time.
 ///
-/// A ring is in order, two are not: a thread that moves to another processor begins a fault in
-/// one ring and ends it in another. What was written before one pass over all rings began has
-/// been read when the next pass is over, so that everything up to the beginning of the pass
-/// before may be given out. (One pass more than it seems to need: a record gets its time
-/// a moment before it can be read.)
+/// One ring is in order, but several are not: a thread that moves to another processor begins a fault in one ring and
+/// ends it in another. Records written before one pass over all rings began have been read when the next pass is over.
+/// So all events up to the start of the previous pass can be passed on. (This waits one pass longer than seems
+/// necessary: a record gets its time a moment before it becomes readable.)
 #[derive(Debug)]
 pub(crate) struct Order<E> {
     held: Vec<E>,
-    /// When the pass before began, in nanoseconds of the monotonic clock.
+    /// When the previous pass began, in nanoseconds of the monotonic clock.
     horizon_ns: u64,
 }
 
-/// Something that happened at a time.
+/// An event with a time.
 pub(crate) trait Timed {
-    /// When, where it has a time. Losses have none, and their place among the others means
-    /// nothing.
+    /// Returns its time, if it has one. Losses have none, and their position among the others has no meaning.
     fn time_ns(&self) -> Option<u64>;
 }
 
@@ -37,7 +35,7 @@ impl<E> Default for Order<E> {
 }
 
 impl<E: Timed> Order<E> {
-    /// Starts with what was known before.
+    /// Starts with the events known before.
     pub(crate) fn begin(&mut self, known: Vec<E>) {
         self.held = known;
     }
@@ -46,7 +44,7 @@ impl<E: Timed> Order<E> {
         self.held.extend(event);
     }
 
-    /// Gives out what is old enough; the pass over the rings began at `pass_ns`.
+    /// Passes on the events old enough; the pass over the rings began at `pass_ns`.
     pub(crate) fn release(&mut self, pass_ns: u64, take: impl FnMut(E)) {
         let horizon = std::mem::replace(&mut self.horizon_ns, pass_ns);
         self.sort();

@@ -8,26 +8,25 @@ pub(crate) const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 /// Length of `struct perf_event_header`: type (4), misc (2), size (2).
 pub const HEADER_BYTES: usize = 8;
 
-/// Where `data_head` lies in `struct perf_event_mmap_page` (linux/perf_event.h): behind one
-/// KiB that is kept for what older kernels did not have.
+/// The offset of `data_head` in `struct perf_event_mmap_page` (linux/perf_event.h): after one KiB reserved for
+/// extensions.
 const HEAD_AT: usize = 1024;
-/// Where `data_tail` lies.
+/// The offset of `data_tail`.
 const TAIL_AT: usize = 1032;
-/// Where `aux_tail` lies.
+/// The offset of `aux_tail`.
 #[cfg(feature = "tlb")]
 const AUX_TAIL_AT: usize = 1064;
-/// Where `aux_offset` lies.
+/// The offset of `aux_offset`.
 #[cfg(feature = "tlb")]
 const AUX_OFFSET_AT: usize = 1072;
-/// Where `aux_size` lies.
+/// The offset of `aux_size`.
 #[cfg(feature = "tlb")]
 const AUX_SIZE_AT: usize = 1080;
 
-/// The ring of one event, mapped: the kernel writes records, we read them.
+/// The mapped ring of one event: the kernel writes records, and this process reads them.
 ///
-/// A ring that nobody empties fills up, and what then happens is not in it: no
-/// `PERF_RECORD_LOST` comes unless there is room for one later. Only the counters'
-/// `PERF_FORMAT_LOST` reports every loss.
+/// An unread ring fills up, and does not contain the loss: `PERF_RECORD_LOST` is written only if there is space for it
+/// later. Only the counters' `PERF_FORMAT_LOST` reports every loss.
 #[derive(Debug)]
 pub struct Ring {
     page: *mut u8,
@@ -35,15 +34,15 @@ pub struct Ring {
     data_bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and is only touched through it.
+// SAFETY: the mapping belongs to this value only and is only touched through it.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps a ring of `data_bytes`, which is a power of two of pages, on an event.
+    /// Maps a ring of `data_bytes`, a power of two of pages, on an event.
     ///
     /// # Errors
-    /// The kernel's: `EPERM` when more memory is asked for than the user may lock
-    /// (`kernel.perf_event_mlock_kb` for each processor, and `RLIMIT_MEMLOCK`).
+    /// The error of the kernel: `EPERM` if the size exceeds the memory that the user may lock
+    /// (`kernel.perf_event_mlock_kb` per processor, and `RLIMIT_MEMLOCK`).
     pub fn map(event: BorrowedFd<'_>, page_bytes: usize, data_bytes: usize) -> io::Result<Self> {
         let length = page_bytes + data_bytes;
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -60,13 +59,13 @@ impl Ring {
         })
     }
 
-    /// Room for records, in bytes.
+    /// Returns the capacity for records, in bytes.
     #[must_use]
     pub fn data_bytes(&self) -> usize {
         self.data_bytes
     }
 
-    /// Gives every record that is there to `take`, whole, and then makes room for more.
+    /// Passes every available record to `take`, whole, and then frees its space.
     pub fn drain(&mut self, mut take: impl FnMut(&[u8])) {
         let head = self.position(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.position(TAIL_AT).load(Ordering::Relaxed);
@@ -76,7 +75,7 @@ impl Ring {
             self.copy(tail, &mut header);
             let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
             if size < HEADER_BYTES || size as u64 > head - tail {
-                // Not a record: the kernel never does this. What is left is given up.
+                // Not a record: the kernel never writes this. The remaining data is dropped.
                 tail = head;
                 break;
             }
@@ -95,8 +94,7 @@ impl Ring {
         self.position(TAIL_AT).store(tail, Ordering::Release);
     }
 
-    /// Says where behind the ring an AUX area of `bytes` is going to be mapped; where that is, as
-    /// an offset for mmap(2).
+    /// Announces that an AUX area of `bytes` will be mapped after the ring; returns its offset for mmap(2).
     #[cfg(feature = "tlb")]
     pub(crate) fn announce_aux(&mut self, bytes: usize) -> usize {
         let offset = self.page_bytes + self.data_bytes;
@@ -107,7 +105,7 @@ impl Ring {
         offset
     }
 
-    /// Gives everything of the AUX area before a position back to the kernel.
+    /// Releases the AUX area before a position to the kernel.
     #[cfg(feature = "tlb")]
     pub(crate) fn release_aux(&mut self, position: u64) {
         self.position(AUX_TAIL_AT)
@@ -115,7 +113,7 @@ impl Ring {
     }
 
     fn offset(&self, position: u64) -> usize {
-        // The remainder is smaller than `data_bytes`, which is a `usize`.
+        // The remainder is less than `data_bytes`, a `usize`.
         usize::try_from(position % self.data_bytes as u64).unwrap_or(0)
     }
 
@@ -124,12 +122,12 @@ impl Ring {
         unsafe { self.page.add(self.page_bytes) }
     }
 
-    /// Copies from a position that may run over the end of the ring.
+    /// Copies from a position; the data may wrap around the end of the ring.
     fn copy(&self, position: u64, to: &mut [u8]) {
         let at = self.offset(position);
         let first = to.len().min(self.data_bytes - at);
-        // SAFETY: both parts lie within the data, `to` is at most as long as a record, and the
-        // kernel does not write between tail and head.
+        // SAFETY: both parts are within the data, `to` is at most as long as a record, and the kernel does not write
+        // between tail and head.
         unsafe {
             ptr::copy_nonoverlapping(self.data().add(at), to.as_mut_ptr(), first);
             ptr::copy_nonoverlapping(self.data(), to.as_mut_ptr().add(first), to.len() - first);

@@ -10,7 +10,7 @@ const RECORD_MMAP2: u32 = 10;
 const RECORD_AUX: u32 = 11;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
-/// What a sample of an event carries beyond identity, thread, time and address.
+/// The fields of an event's samples beyond identity, thread, time and address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// `PERF_SAMPLE_IP`.
@@ -36,7 +36,7 @@ pub enum Record<'a> {
     Exec {
         /// Process.
         pid: u32,
-        /// When.
+        /// Its time.
         time_ns: u64,
         /// The new name.
         name: Cow<'a, str>,
@@ -47,35 +47,35 @@ pub enum Record<'a> {
     Exit(Birth),
     /// `PERF_RECORD_LOST`, or `PERF_RECORD_LOST_SAMPLES`.
     Lost {
-        /// Records that found the ring full.
+        /// The number of records lost because the ring was full.
         count: u64,
     },
     /// `PERF_RECORD_AUX`: a piece of the AUX area is ready.
     Aux(Piece),
-    /// Anything that was not asked for.
+    /// A record not requested.
     Other,
 }
 
 /// A sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Identity of the event that was opened, `PERF_SAMPLE_IDENTIFIER`.
+    /// ID of the event, `PERF_SAMPLE_IDENTIFIER`.
     pub id: u64,
-    /// Where the instruction lies.
+    /// The instruction address.
     pub code: Option<u64>,
     /// Process.
     pub pid: u32,
     /// Thread.
     pub tid: u32,
-    /// When.
+    /// Its time.
     pub time_ns: u64,
     /// The data address.
     pub address: u64,
-    /// User mode part of the call chain, innermost first; `None` where none was asked for.
+    /// User mode part of the call chain, innermost first; `None` if none was requested.
     pub stack: Option<Vec<u64>>,
-    /// What the hardware wrote, in its own form.
+    /// The raw data of the hardware.
     pub raw: Vec<u8>,
-    /// Physical address; 0 where the kernel found no page of its own.
+    /// Physical address; 0 if the kernel found no ordinary page.
     pub physical: Option<u64>,
     /// Size of the page that maps the address.
     pub page_bytes: Option<u64>,
@@ -84,26 +84,26 @@ pub struct Sample {
 /// A piece of the AUX area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it begins, in bytes since the beginning.
+    /// Its start, in bytes since the event was opened.
     pub offset: u64,
     /// Its length in bytes.
     pub bytes: u64,
     /// `PERF_AUX_FLAG_TRUNCATED` and its like.
     pub flags: u64,
-    /// Process that ran when it was handed over.
+    /// The process running when it was handed over.
     pub pid: u32,
     /// Its thread.
     pub tid: u32,
-    /// When.
+    /// Its time.
     pub time_ns: u64,
 }
 
-/// A mapping as the kernel announces it.
+/// A mapping, as reported by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapRecord<'a> {
     /// Process.
     pub pid: u32,
-    /// When.
+    /// Its time.
     pub time_ns: u64,
     /// First address.
     pub start: u64,
@@ -111,15 +111,15 @@ pub struct MapRecord<'a> {
     pub bytes: u64,
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// `PROT_READ` and its like.
+    /// `PROT_READ` and similar flags.
     pub protection: u32,
-    /// `MAP_SHARED`, `MAP_HUGETLB` and their like.
+    /// `MAP_SHARED`, `MAP_HUGETLB` and similar flags.
     pub flags: u32,
     /// Path or `//anon`.
     pub name: Cow<'a, str>,
 }
 
-/// A thread's beginning or end.
+/// The start or end of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
     /// Process.
@@ -128,24 +128,24 @@ pub struct Birth {
     pub parent: u32,
     /// Thread.
     pub tid: u32,
-    /// When.
+    /// Its time.
     pub time_ns: u64,
 }
 
 /// Context markers in call chains are the last 4095 addresses (`PERF_CONTEXT_MAX`).
 const CONTEXT_MARKERS: u64 = (-4095_i64).cast_unsigned();
-/// `PERF_CONTEXT_USER`: what follows is user mode.
+/// `PERF_CONTEXT_USER`: the following addresses are in user mode.
 const CONTEXT_USER: u64 = (-512_i64).cast_unsigned();
 /// `PERF_RECORD_MISC_COMM_EXEC`.
 const COMM_EXEC: u16 = 1 << 13;
-/// Bytes of the trailer that `sample_id_all` adds: thread, time, identity.
+/// Length in bytes of the trailer added by `sample_id_all`: thread, time, ID.
 const TRAILER_BYTES: usize = 24;
 
-/// Parses one record, with its header. `layout` tells what the samples of an event carry, by
-/// the event's identity; `None` for one that was not opened by us.
+/// Parses one record, with its header. `layout` returns the fields in the samples of an event, given its ID; `None` for
+/// an event not opened by this process.
 ///
 /// # Errors
-/// The record is shorter than its kind requires, or its event is not known; a sentence.
+/// The record is too short for its type, or its event is unknown; a sentence.
 pub fn parse_record(
     bytes: &[u8],
     layout: impl Fn(u64) -> Option<Layout>,
@@ -202,7 +202,7 @@ fn optional<T>(there: bool, read: impl FnOnce() -> Result<T, String>) -> Result<
     there.then(read).transpose()
 }
 
-/// The user mode part of a call chain. Markers say in which mode the addresses behind them are.
+/// Parses the user mode part of a call chain. Markers give the mode of the addresses that follow.
 fn parse_stack(fields: &mut Fields<'_>) -> Result<Vec<u64>, String> {
     let count = fields.word("length of the call chain")?;
     let mut stack = Vec::new();
@@ -259,7 +259,7 @@ fn parse_map(mut fields: Fields<'_>) -> Result<MapRecord<'_>, String> {
     let start = fields.word("addr")?;
     let bytes = fields.word("len")?;
     let offset = fields.word("pgoff")?;
-    // Device, inode and generation, or a build id: as many bytes either way.
+    // Device, inode and generation, or a build ID: both have the same size.
     fields.take::<24>("inode")?;
     let protection = fields.half("prot")?;
     let flags = fields.half("flags")?;
@@ -276,7 +276,7 @@ fn parse_map(mut fields: Fields<'_>) -> Result<MapRecord<'_>, String> {
     })
 }
 
-/// What is left of a record.
+/// The remaining part of a record.
 struct Fields<'a> {
     left: &'a [u8],
 }
@@ -299,7 +299,7 @@ impl<'a> Fields<'a> {
         self.take(field).map(u64::from_ne_bytes)
     }
 
-    /// A length, and as many bytes; the length fills them up to a whole word with itself.
+    /// Reads a length and that many bytes; together they are padded to a whole word.
     fn raw(&mut self) -> Result<Vec<u8>, String> {
         let length = usize::try_from(self.half("raw size")?).unwrap_or(usize::MAX);
         let split = self.left.split_at_checked(length);
@@ -308,7 +308,7 @@ impl<'a> Fields<'a> {
         Ok(raw.to_vec())
     }
 
-    /// Takes the trailer off the end; the time in it.
+    /// Removes the trailer from the end; returns its time.
     fn trailing_time(&mut self) -> Result<u64, String> {
         let at = self.left.len().checked_sub(TRAILER_BYTES);
         let (body, trailer) = self
@@ -320,7 +320,7 @@ impl<'a> Fields<'a> {
         trailer.word("time")
     }
 
-    /// The rest up to a NUL.
+    /// Returns the rest up to a NUL.
     fn text(self) -> Cow<'a, str> {
         let end = self.left.iter().position(|&byte| byte == 0);
         String::from_utf8_lossy(&self.left[..end.unwrap_or(self.left.len())])

@@ -4,20 +4,20 @@ use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use hugewise_observe::faults::Symbol;
 
-/// Names of places inside files, from debug information or the symbol table.
+/// Finds the names of addresses in files, from debug information or the symbol table.
 ///
-/// Files are asked, not processes: what ran may be over. Addresses in memory that no file
-/// backs (code of a just-in-time compiler) have no name here.
+/// Reads files, not processes, because the process may have ended. Addresses in memory without a file (code of a
+/// just-in-time compiler) have no name here.
 #[derive(Debug, Default)]
 pub struct Symbols {
     with_lines: Symbolizer,
-    /// Apart, because a symbolizer keeps what it has read of a file.
+    /// Separate, because a symbolizer caches the content of a file.
     names_only: Symbolizer,
 }
 
 impl Symbols {
-    /// The functions at offsets of a file, innermost inlined one first; nothing where the file
-    /// is gone, is not an ELF file, or has no symbol there.
+    /// Returns the functions at offsets of a file, innermost inlined one first; empty if the file is gone, is not ELF,
+    /// or has no symbol there.
     #[must_use]
     pub fn look_up(&self, file: &str, offsets: &[u64]) -> Vec<Vec<Symbol>> {
         let none = vec![Vec::new(); offsets.len()];
@@ -27,7 +27,7 @@ impl Symbols {
         let whole = Elf::new(file);
         let mut table = Elf::new(file);
         table.debug_syms = false;
-        // Debug information that cannot be read, such as compressed one, does not hide the symbol table.
+        // Unreadable debug information, such as compressed sections, does not hide the symbol table.
         let found = [(&self.with_lines, whole), (&self.names_only, table)];
         let mut found = found.into_iter().filter_map(|(symbolizer, elf)| {
             let found = symbolizer.symbolize(&Source::Elf(elf), Input::FileOffset(offsets));
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Where a function is in its file; `None` without a C compiler that knows the flags.
+    /// Returns the offset of a function in its file; `None` without a C compiler that supports the flags.
     fn compiled(folder: &Path, flags: &[&str]) -> Option<(String, u64)> {
         let (source, program) = (folder.join("a.c"), folder.join("a"));
         let text = "__attribute__((noinline)) int touch_it(int x) { return 3 * x; }\n\

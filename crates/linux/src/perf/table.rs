@@ -1,4 +1,4 @@
-//! A kernel made of a table, for tests: it refuses, hides, shares and lies as real ones do.
+//! A simulated kernel for tests: it refuses, hides, multiplexes and returns wrong values as real ones do.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,29 +12,29 @@ use super::open::{
     PerfOpen, RawCount, Switch,
 };
 
-/// What the kernel has and permits.
+/// The features and permissions of the simulated kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// Counters of the hardware for events of any kind.
+    /// The number of general-purpose counters.
     pub(crate) counters: usize,
-    /// How many of them somebody else holds for good.
+    /// The number of counters permanently occupied by others.
     pub(crate) reserved: usize,
-    /// Whether cycles and instructions have counters of their own.
+    /// True if cycles and instructions have dedicated counters.
     pub(crate) fixed: bool,
-    /// Whether kernel mode may be counted.
+    /// True if kernel mode may be counted.
     pub(crate) kernel_permitted: bool,
-    /// Whether user mode may be.
+    /// True if user mode may be counted.
     pub(crate) user_permitted: bool,
-    /// Whether `exclude_guest` is understood.
+    /// True if `exclude_guest` is supported.
     pub(crate) knows_guests: bool,
-    /// Events that are not there.
+    /// Missing events.
     pub(crate) absent: Vec<Code>,
     /// Threads that have ended.
     pub(crate) ended: BTreeSet<u32>,
-    /// What an event says each time it is read; the last holds for good. An event without an
-    /// entry counts 1000 in each 1000 ns that it is on, which is one reading.
+    /// The successive readings of an event; the last one is repeated. An event without an entry counts 1000 in each
+    /// 1000 ns that it is enabled, the time of one reading.
     pub(crate) says: BTreeMap<Code, Vec<RawCount>>,
-    /// What was switched, in order: the first event of the group, and to what.
+    /// The switching operations in order: the first event of the group, and the new state.
     pub(crate) log: Rc<RefCell<Vec<(Code, Switch)>>>,
 }
 

@@ -1,4 +1,4 @@
-//! The answers of system calls, as data: what makes a frozen machine complete.
+//! The results of system calls, as data, which complete a frozen machine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 
-/// The file of a frozen machine that holds its answers.
+/// The file of a frozen machine with the results of system calls.
 pub const HOST_TOML: &str = "host.toml";
 
-/// Whether a system call was accepted, or the kernel's error number.
+/// The result of a system call: accepted, or the kernel's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Answer {
@@ -19,21 +19,21 @@ pub enum Answer {
     Accepted,
     /// It failed with this error number.
     Refused(i32),
-    /// It worked and showed nothing: a frame number of zero, a counter that never ran.
+    /// It succeeded without a result: a frame number of zero, or a counter that never ran.
     Empty,
-    /// It was not tried, because something it needs is missing.
+    /// It was not tried, because a precondition is missing.
     NotTried,
 }
 
 impl Answer {
-    /// Whether it worked.
+    /// Returns true if it succeeded.
     #[must_use]
     pub fn is_ok(self) -> bool {
         self == Self::Accepted
     }
 }
 
-/// Error numbers by name, as far as probes meet them. They differ by architecture, names do not.
+/// The error numbers that probes may encounter, by name. The numbers differ by architecture, but the names do not.
 const ERRORS: &[(&str, i32)] = &[
     ("EPERM", libc::EPERM),
     ("ENOENT", libc::ENOENT),
@@ -115,7 +115,7 @@ impl From<std::io::Result<()>> for Answer {
     }
 }
 
-/// What the program inherited from whoever started it, as far as it matters here.
+/// The relevant parts of the environment inherited by the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Environment {
@@ -130,8 +130,8 @@ pub struct Environment {
     pub program: Option<String>,
 }
 
-/// The same event asked twice: with kernel mode, and for user mode only. Without privilege the
-/// first says EACCES before the kernel has looked whether there is such an event at all.
+/// The same event requested twice: with kernel mode, and for user mode only. Without privilege the first returns EACCES
+/// before the kernel has checked whether the event exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerfAnswers {
@@ -145,7 +145,7 @@ pub struct PerfAnswers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
-    /// Where a frozen machine comes from; empty on the real one.
+    /// The origin of a frozen machine; empty on the real one.
     #[serde(default)]
     pub note: String,
     /// `uname -m`.
@@ -154,35 +154,35 @@ pub struct Answers {
     pub page_bytes: u64,
     /// Effective user id.
     pub euid: u32,
-    /// CPUID leaf `0x4000_0000`, where the processor says that there is a hypervisor.
+    /// CPUID leaf `0x4000_0000`, if the processor reports a hypervisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor_signature: Option<String>,
-    /// `PR_GET_THP_DISABLE` of this process; `None` where the kernel refused.
+    /// `PR_GET_THP_DISABLE` of this process; `None` if the kernel refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp_disable: Option<i32>,
     /// `PR_SET_THP_DISABLE` with `PR_THP_DISABLE_EXCEPT_ADVISED`, in a child.
     pub except_advised: Answer,
     /// Opening `transparent_hugepage/enabled` for writing.
     pub thp_write: Answer,
-    /// Write access to the folder of the memory cgroup.
+    /// Write access to the directory of the memory cgroup.
     pub cgroup_write: Answer,
     /// `PAGEMAP_SCAN` on this process.
     pub pagemap_scan: Answer,
-    /// A frame number in `/proc/self/pagemap`: empty where it is shown as zero.
+    /// A frame number in `/proc/self/pagemap`: empty if the kernel shows zero.
     pub frame_number: Answer,
     /// One word of `/proc/kpageflags`.
     pub page_flags: Answer,
-    /// `madvise(MADV_COLLAPSE)` on nothing.
+    /// `madvise(MADV_COLLAPSE)` on an empty range.
     pub collapse: Answer,
-    /// `process_madvise(MADV_COLLAPSE)` on nothing, in a child.
+    /// `process_madvise(MADV_COLLAPSE)` on an empty range, in a child.
     pub collapse_remote: Answer,
-    /// A huge page of our own, split by `MADV_COLD` on a part of it: empty where it stays whole.
+    /// A huge page of this process, split by `MADV_COLD` on part of it: empty if it stays whole.
     #[serde(default = "not_tried")]
     pub split: Answer,
     /// A seccomp filter and `PTRACE_TRACEME`, in a child.
     #[serde(default = "not_tried")]
     pub trace: Answer,
-    /// Where a library can be put that programs preload; empty where it cannot be.
+    /// The path at which a preload library can be installed; empty if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// `bpf(BPF_MAP_CREATE)`.
@@ -197,7 +197,7 @@ pub struct Answers {
     /// A BPF program at the entry of a kernel function, loaded and attached.
     #[serde(default = "not_tried")]
     pub fentry: Answer,
-    /// Cycles, instructions and TLB misses in one group: empty where it was never scheduled.
+    /// Cycles, instructions and TLB misses in one group: empty if it was never scheduled.
     pub counter_group: Answer,
     /// Software event: page faults.
     pub page_faults: PerfAnswers,
@@ -205,12 +205,12 @@ pub struct Answers {
     pub cycles: PerfAnswers,
     /// Hardware cache event: data TLB misses of loads.
     pub tlb_misses: PerfAnswers,
-    /// What was inherited.
+    /// The inherited environment.
     #[serde(default)]
     pub environment: Environment,
 }
 
-/// What machines say that were frozen before a question was known.
+/// The default for machines frozen before a probe existed.
 fn not_tried() -> Answer {
     Answer::NotTried
 }
@@ -218,7 +218,7 @@ fn not_tried() -> Answer {
 /// Reads the answers of a frozen machine.
 ///
 /// # Errors
-/// There is no `host.toml`, or it was not understood.
+/// `host.toml` does not exist, or could not be parsed.
 pub fn read_answers(root: &Root) -> Result<Answers> {
     let content = root.read(HOST_TOML)?;
     let text = String::from_utf8_lossy(&content);
@@ -231,7 +231,7 @@ pub fn read_answers(root: &Root) -> Result<Answers> {
     Err(Error::malformed(&root.path(HOST_TOML), what))
 }
 
-/// The text of a `host.toml`.
+/// Renders the text of a `host.toml`.
 ///
 /// # Errors
 /// The answers cannot be written as TOML.

@@ -1,5 +1,5 @@
-//! Probing the running kernel. Every probe tries the call itself and leaves nothing behind. Each
-//! costs microseconds, except those of tracing, which read the kernel's types and attach a program.
+//! Probes the running kernel. Every probe makes the real system call and leaves nothing behind. Each takes
+//! microseconds, except those of tracing, which read the kernel's types and attach a program.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -69,12 +69,12 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
     }
 }
 
-/// Where the library to preload lies, or would: nothing is written.
+/// Returns the path at which the preload library is or would be installed: nothing is written.
 fn library() -> String {
     preload::place().map_or_else(String::new, |path| path.display().to_string())
 }
 
-/// Size of a base page of the running kernel, in bytes.
+/// Returns the size of a base page of the running kernel, in bytes.
 #[must_use]
 pub(super) fn page_bytes() -> u64 {
     u64::try_from(rustix::param::page_size()).expect("a page has fewer bytes than 2^64")
@@ -89,7 +89,7 @@ fn open_for_writing(root: &Root, path: &str) -> Answer {
         .into()
 }
 
-/// Whether a child could be made in the group: asked of its folder, nothing is made.
+/// Tests whether a child group could be created, from the permissions of the directory; nothing is created.
 fn cgroup_write(root: &Root) -> Answer {
     let Ok(Some(place)) = cgroup::read_place(root) else {
         return Answer::NotTried;
@@ -102,7 +102,7 @@ fn cgroup_write(root: &Root) -> Answer {
         .into()
 }
 
-/// The word of one frame; the file opens for root only.
+/// Reads the word of one frame; only root can open the file.
 fn page_flags(root: &Root, frame: Option<u64>) -> Answer {
     let offset = frame.unwrap_or(0).saturating_mul(8);
     File::open(root.path("proc/kpageflags"))
@@ -110,7 +110,7 @@ fn page_flags(root: &Root, frame: Option<u64>) -> Answer {
         .into()
 }
 
-/// The hypervisor's signature, where the processor has one to tell.
+/// Returns the hypervisor's signature, if the processor has one.
 #[cfg(target_arch = "x86_64")]
 fn hypervisor_signature() -> Option<String> {
     use std::arch::x86_64::__cpuid;
@@ -126,7 +126,7 @@ fn hypervisor_signature() -> Option<String> {
     Some(text.trim_end_matches('\0').to_owned())
 }
 
-/// Other architectures have no such instruction; firmware tells there.
+/// Other architectures have no such instruction; firmware identifies the hypervisor there.
 #[cfg(not(target_arch = "x86_64"))]
 fn hypervisor_signature() -> Option<String> {
     None
@@ -136,7 +136,7 @@ fn hypervisor_signature() -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The bound is loose because other tests share the processors.
+    /// The bound is large because other tests share the processors.
     #[test]
     fn asking_is_quick_and_leaves_the_switch_alone() {
         let root = Root::real();

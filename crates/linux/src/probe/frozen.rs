@@ -1,11 +1,11 @@
-//! The files of a frozen machine: exactly those that readers read.
+//! The files of a frozen machine: exactly those used by readers.
 
 use hugewise_base::glob::{fits, is_pattern};
 
 use crate::machine::root::Root;
 
-/// Every file that a reader of hosts reads, relative to the root; `*` stands for any part of one
-/// name. A reader that reads more must add its file here, or frozen machines will lack it.
+/// All files used by readers of hosts, relative to the root; `*` matches any part of one name. If a reader uses another
+/// file, add it here, otherwise it is missing in frozen machines.
 pub const FROZEN: &[&str] = &[
     "proc/buddyinfo",
     "proc/cmdline",
@@ -56,7 +56,7 @@ pub const FROZEN: &[&str] = &[
     "usr/lib64/libtcmalloc_minimal.so.*",
 ];
 
-/// Files of the memory cgroup, of every level from the own one to the mount.
+/// Files of the memory cgroup, for every level from the process's group to the mount.
 pub const FROZEN_CGROUP: &[&str] = &[
     "cgroup.controllers",
     "memory.current",
@@ -65,7 +65,7 @@ pub const FROZEN_CGROUP: &[&str] = &[
     "memory.usage_in_bytes",
 ];
 
-/// The files and folders below a root that a pattern names, relative to it, sorted.
+/// Returns the files and directories that match a pattern, relative to the root, sorted.
 #[must_use]
 pub fn expand(root: &Root, pattern: &str) -> Vec<String> {
     let mut found = vec![String::new()];

@@ -1,4 +1,4 @@
-//! From answers to capabilities: what each error number proves.
+//! Derives capabilities from answers: the meaning of each error number.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::machine::error::Kind;
 use crate::machine::number;
 use crate::machine::root::Root;
 
-/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels
-/// whose last capability is smaller (before 5.8) ask for `CAP_SYS_ADMIN` instead.
+/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels whose last capability is
+/// smaller (before 5.8) require `CAP_SYS_ADMIN` instead.
 const CAP_PERFMON: u64 = 38;
 
-/// The result of a capability: a detail, or the reason for its absence.
+/// The result for a capability: a detail, or the reason for its absence.
 type Said = Support<String>;
 
-/// Judges every capability from the answers alone.
+/// Derives every capability from the answers.
 pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Feature, Said> {
     let grants = Grants::read(root);
     Feature::ALL
@@ -66,13 +66,13 @@ fn judge(feature: Feature, root: &Root, answers: &Answers, host: &Host, grants: 
         Feature::PageFlags => simple(answers.page_flags, "/proc/kpageflags", "root"),
         Feature::Bpf => bpf(answers, grants),
         Feature::Btf => simple(answers.btf, "/sys/kernel/btf/vmlinux", "root"),
-        // Whatever perf_event_paranoid says (kernel/events/core.c, perf_kprobe_event_init).
+        // Regardless of perf_event_paranoid (kernel/events/core.c, perf_kprobe_event_init).
         Feature::Kprobe => simple(answers.kprobe, "kprobes", grants.perf),
         Feature::Fentry => fentry(answers, grants),
     }
 }
 
-/// The grants as this machine names them.
+/// The grants, as named on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Grants {
     perf: &'static str,
@@ -81,7 +81,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Reads what they depend on: the capabilities that the kernel knows, and how strict it is.
+    /// Reads the capabilities known to the kernel, and its restrictions, on which the grants depend.
     #[must_use]
     pub fn read(root: &Root) -> Self {
         let last = number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON + 1);
@@ -97,7 +97,7 @@ impl Grants {
         }
     }
 
-    /// Of a kernel about which nothing is known.
+    /// Returns the grants for an unknown kernel.
     #[cfg(test)]
     pub(crate) fn unknown() -> Self {
         Self {
@@ -107,8 +107,8 @@ impl Grants {
         }
     }
 
-    /// For user mode of one's own processes. At 3 and more, a patch of some distributions shuts
-    /// out even that.
+    /// Returns the grant for user mode of the user's own processes. At 3 and more, a patch of some distributions
+    /// refuses even that.
     #[must_use]
     pub fn perf_user(&self) -> String {
         match self.paranoid {
@@ -122,7 +122,7 @@ impl Grants {
         }
     }
 
-    /// For kernel mode of one's own processes.
+    /// Returns the grant for kernel mode of the user's own processes.
     #[must_use]
     pub fn perf_kernel(&self) -> String {
         match self.paranoid {
@@ -136,7 +136,7 @@ impl Grants {
         }
     }
 
-    /// For all processes of a machine or a cgroup.
+    /// Returns the grant for all processes of a machine or a cgroup.
     #[must_use]
     pub fn perf_machine(&self) -> String {
         match self.paranoid {
@@ -151,7 +151,7 @@ impl Grants {
     }
 }
 
-/// `/proc/sys/kernel/perf_event_paranoid`, −1 to 4; `None` without perf.
+/// Reads `/proc/sys/kernel/perf_event_paranoid`, −1 to 4; `None` without perf.
 pub(super) fn read_paranoid(root: &Root) -> Option<i64> {
     root.read_trimmed("proc/sys/kernel/perf_event_paranoid")
         .ok()?
@@ -183,9 +183,8 @@ fn unknown(answer: Answer, what: &str) -> Said {
     }
 }
 
-/// A call that the kernel either knows or not, and permits or not. EINVAL is "I do not know this
-/// request" for all calls that are judged here: they are made with arguments that are valid
-/// where the request is known.
+/// Evaluates a call that the kernel either supports or not, and permits or not. EINVAL means that the request is
+/// unknown, because all these calls pass arguments that would be valid for a known request.
 fn simple(answer: Answer, what: &str, grant: &str) -> Said {
     match answer {
         Answer::Accepted => yes(""),
@@ -197,7 +196,7 @@ fn simple(answer: Answer, what: &str, grant: &str) -> Said {
     }
 }
 
-/// Both directions of a switch, and the scan without which nothing can be put back.
+/// Evaluates both directions of a switch, and the scan required to restore the state.
 fn switchback(answers: &Answers) -> Said {
     let scan = || {
         simple(
@@ -224,7 +223,7 @@ fn switchback(answers: &Answers) -> Said {
     }
 }
 
-/// What forbids ptrace of one's own children: `yama` from 2 on, else a filter of calls.
+/// Returns what forbids ptrace of child processes: `yama` at 2 and above, otherwise a system call filter.
 fn grant_of_ptrace(root: &Root) -> String {
     match number::read(root, "proc/sys/kernel/yama/ptrace_scope") {
         Ok(scope) if scope > 1 => format!("kernel.yama.ptrace_scope below 2 (now {scope})"),
@@ -264,7 +263,7 @@ fn process_policy(answers: &Answers) -> Said {
     }
 }
 
-/// An event without hardware needs permission alone.
+/// An event without hardware needs only permission.
 fn perf(answer: Answer, grant: &str) -> Said {
     match answer {
         Answer::Accepted => yes(""),
@@ -274,7 +273,7 @@ fn perf(answer: Answer, grant: &str) -> Said {
     }
 }
 
-/// A kernel that permits both scopes permits the smaller one.
+/// A kernel that permits both modes also permits user mode.
 fn faults_user(answers: PerfAnswers, grants: &Grants) -> Said {
     let answer = if answers.kernel.is_ok() {
         answers.kernel
@@ -284,8 +283,8 @@ fn faults_user(answers: PerfAnswers, grants: &Grants) -> Said {
     perf(answer, &grants.perf_user())
 }
 
-/// EACCES with kernel mode says nothing about the hardware: the kernel checks permission before
-/// it looks for the event. Only the answer for user mode tells, unless that is refused too.
+/// EACCES with kernel mode does not show whether the hardware exists: the kernel checks permission before it looks for
+/// the event. Only the answer for user mode shows it, unless that is refused too.
 fn hardware(answers: PerfAnswers, grants: &Grants) -> Said {
     if answers.kernel.is_ok() {
         return yes("");
@@ -296,13 +295,13 @@ fn hardware(answers: PerfAnswers, grants: &Grants) -> Said {
             no(Missing::NoHardware)
         }
         Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted(grants.perf_user()),
-        // The kernel knows the event, and this processor cannot count it.
+        // The kernel has the event, but this processor cannot count it.
         Answer::Refused(libc::EINVAL) => not_supported("this event on this processor"),
         other => unknown(other, "perf_event_open"),
     }
 }
 
-/// ENOENT means no event of this name; whether there is a PMU at all is what cycles told.
+/// ENOENT means that no event has this name; the answer for cycles shows whether there is a PMU.
 fn tlb_misses(answers: &Answers, grants: &Grants) -> Said {
     let said = hardware(answers.tlb_misses, grants);
     let has_pmu = hardware(answers.cycles, grants).is_yes();
@@ -356,7 +355,8 @@ fn frame_numbers(answer: Answer) -> Said {
     }
 }
 
-/// EINVAL for the map would be our own mistake; for the program it is a kernel without that kind.
+/// EINVAL for the map would be an error of this program; for the program it means that the kernel does not support the
+/// type.
 fn bpf(answers: &Answers, grants: &Grants) -> Said {
     let both = [answers.bpf_map, answers.bpf_program];
     match both.into_iter().find(|answer| !answer.is_ok()) {
@@ -365,12 +365,12 @@ fn bpf(answers: &Answers, grants: &Grants) -> Said {
     }
 }
 
-/// The kernel's own "not supported" (include/linux/errno.h): it is not among those of the C
-/// library, and an architecture that cannot attach such a program answers with it.
+/// The kernel's internal "not supported" (include/linux/errno.h): the C library does not define it, and an architecture
+/// that cannot attach such a program returns it.
 const ENOTSUPP: i32 = 524;
 
-/// EPERM where programs load and this one does not is a locked-down kernel, which no capability
-/// opens; where none loads it says nothing of this one.
+/// If other programs load, EPERM here means a locked-down kernel, which no capability unlocks; if none loads, it shows
+/// nothing about this one.
 fn fentry(answers: &Answers, grants: &Grants) -> Said {
     let what = "BPF programs at functions (fentry)";
     match answers.fentry {

@@ -1,18 +1,18 @@
-//! The C library and the allocators that dynamically linked programs find here.
+//! Finds the C library and the allocators available to dynamically linked programs.
 
 use std::collections::BTreeMap;
 
 use crate::machine::root::Root;
 
-/// What is preloaded for each value of `malloc=`, as the beginning of the file's name.
+/// The library to preload for each value of `malloc=`, as a prefix of the file name.
 const ALLOCATORS: [(&str, &str); 3] = [
     ("jemalloc", "libjemalloc.so."),
     ("mimalloc", "libmimalloc.so."),
     ("tcmalloc", "libtcmalloc_minimal.so."),
 ];
 
-/// The version of the system's glibc, taken from the banner inside `libc.so.6`. Asking our own
-/// process would answer for the library that we were built with, or for none at all (musl).
+/// Reads the version of the system's glibc from the banner in `libc.so.6`. Asking our own process would answer for the
+/// library that we were built with, or for none at all (musl).
 #[must_use]
 pub fn find_glibc(root: &Root, arch: &str) -> Option<(u32, u32)> {
     folders(root, arch)
@@ -36,7 +36,7 @@ pub fn parse_glibc_banner(content: &[u8]) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Allocators by their policy value, with the path to preload.
+/// Returns allocators by their policy value, with the path to preload.
 #[must_use]
 pub fn find_allocators(root: &Root, arch: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
@@ -52,8 +52,8 @@ pub fn find_allocators(root: &Root, arch: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The folders of libraries of the machine's own architecture, without those for others: a
-/// 32-bit library cannot be preloaded into a 64-bit program.
+/// Returns the library directories of the machine's architecture, without those for others: a 32-bit library cannot be
+/// preloaded into a 64-bit program.
 fn folders(root: &Root, arch: &str) -> Vec<String> {
     let multiarch = root.list("usr/lib").unwrap_or_default();
     let start = format!("{arch}-linux-gnu");

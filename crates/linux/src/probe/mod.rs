@@ -1,9 +1,9 @@
-//! The machine and its capabilities. Facts only, no decisions.
+//! The machine and its capabilities, as facts without decisions.
 //!
-//! System calls are asked first, all of them, and their answers kept as plain data
-//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files below
-//! a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
-//! `host.toml` with the answers, and nothing else differs between it and the real one.
+//! All system calls come first, and their results are kept as plain data ([`Answers`](crate::probe::Answers));
+//! everything else is derived from those results and from files below a [`Root`](crate::machine::root::Root). So a
+//! frozen machine is a directory of files and a `host.toml` with the results, and does not differ from the real one
+//! otherwise.
 
 use hugewise_base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_observe::doctor::{Examination, Facts};
@@ -26,10 +26,10 @@ mod ladder;
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
 pub use ladder::Grants;
 
-/// The answers of a machine: probed on the running one, else read from its `host.toml`.
+/// Returns the answers of a machine: probed on the running one, otherwise read from its `host.toml`.
 ///
 /// # Errors
-/// A frozen machine has no `host.toml`, or it was not understood.
+/// A frozen machine has no `host.toml`, or it could not be parsed.
 pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
     if root.is_real() {
         return Ok(ask::ask(root, environment));
@@ -37,11 +37,11 @@ pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
     answers::read_answers(root)
 }
 
-/// The same without the probes of kernel tracing, which take longer than all others together and
-/// matter to `doctor` alone.
+/// Does the same without the probes of kernel tracing, which take longer than all others together and matter only to
+/// `doctor`.
 ///
 /// # Errors
-/// As [`answers()`].
+/// The same as for [`answers()`].
 pub fn answers_without_tracing(root: &Root, environment: Environment) -> Result<Answers> {
     if root.is_real() {
         return Ok(ask::ask_without_tracing(root, environment));
@@ -52,8 +52,8 @@ pub fn answers_without_tracing(root: &Root, environment: Environment) -> Result<
 /// Reads the facts of the machine.
 ///
 /// # Errors
-/// A file that every Linux has could not be read or understood: kernel release, memory, load,
-/// processors, membership in cgroups. What some lack is a reason inside the [`Host`].
+/// A file present on every Linux could not be read or parsed: kernel release, memory, load, processors, cgroup
+/// membership. Data missing on some machines is a reason inside the [`Host`].
 pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     let memory = meminfo::read_meminfo(root)?;
     let processor = cpuinfo::read_cpuinfo(root)?;
@@ -95,7 +95,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     })
 }
 
-/// Size of a base page of the machine, in bytes.
+/// Returns the size of a base page of the machine, in bytes.
 ///
 /// # Errors
 /// A frozen machine has no readable `host.toml`.
@@ -106,10 +106,10 @@ pub fn read_page_bytes(root: &Root) -> Result<u64> {
     Ok(answers::read_answers(root)?.page_bytes)
 }
 
-/// Reads everything that `doctor` judges.
+/// Reads all data that `doctor` evaluates.
 ///
 /// # Errors
-/// As [`host`].
+/// The same as for [`host`].
 pub fn examine(root: &Root, answers: &Answers) -> Result<Examination> {
     let host = host(root, answers)?;
     Ok(Examination {
@@ -140,8 +140,7 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
     })
 }
 
-/// An unknown value is read as "off": newer kernels may add flags, none of which forbids huge
-/// pages more than 1 does.
+/// An unknown value counts as "off": newer kernels may add flags, but none can restrict huge pages more than 1 does.
 fn thp_disable(answers: &Answers) -> ThpDisable {
     match answers.thp_disable {
         Some(1) => ThpDisable::Disabled,
@@ -150,7 +149,7 @@ fn thp_disable(answers: &Answers) -> ThpDisable {
     }
 }
 
-/// Under sudo the workload belongs to the person who called it.
+/// Under sudo the workload belongs to the invoking user.
 fn user(answers: &Answers) -> User {
     let uid = answers.euid;
     let caller = answers.environment.sudo_uid.as_deref();
@@ -164,7 +163,7 @@ fn user(answers: &Answers) -> User {
     }
 }
 
-/// Free blocks by order; none where the kernel does not show them, or not to us.
+/// Returns free blocks by order; fails if the kernel does not show them, or not to this user.
 fn free_blocks(root: &Root) -> Result<Vec<u64>> {
     match read_buddyinfo(root) {
         Err(error) if matches!(error.kind, Kind::NotFound | Kind::NotPermitted) => Ok(Vec::new()),

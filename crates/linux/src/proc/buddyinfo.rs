@@ -8,7 +8,7 @@ use crate::machine::root::Root;
 /// Parses `/proc/buddyinfo` (mm/vmstat.c): free blocks by order in each zone.
 ///
 /// # Errors
-/// A line has no node, no zone, or a count is not a number.
+/// A line has no node or no zone, or a count is not a number.
 pub fn parse_zones(bytes: &[u8]) -> Parsed<Vec<Zone>> {
     lines(bytes)
         .map(|(at, line)| parse_zone(at, &line))
@@ -35,7 +35,7 @@ fn parse_zone(at: usize, line: &str) -> Parsed<Zone> {
 /// Parses `/proc/buddyinfo`: free blocks by order, summed over nodes and zones.
 ///
 /// # Errors
-/// As [`parse_zones`].
+/// The same as for [`parse_zones`].
 pub fn parse_buddyinfo(bytes: &[u8]) -> Parsed<Vec<u64>> {
     Ok(free_blocks(&parse_zones(bytes)?))
 }
@@ -43,8 +43,7 @@ pub fn parse_buddyinfo(bytes: &[u8]) -> Parsed<Vec<u64>> {
 /// Reads `/proc/buddyinfo`, summed over nodes and zones.
 ///
 /// # Errors
-/// It is not there, may not be read (it is for root alone on some systems), or could not be
-/// understood.
+/// It does not exist, may not be read (only root can on some systems), or could not be parsed.
 pub fn read_buddyinfo(root: &Root) -> Result<Vec<u64>> {
     read(root, parse_buddyinfo)
 }
@@ -52,7 +51,7 @@ pub fn read_buddyinfo(root: &Root) -> Result<Vec<u64>> {
 /// Reads `/proc/buddyinfo`, zone by zone.
 ///
 /// # Errors
-/// As [`read_buddyinfo`].
+/// The same as for [`read_buddyinfo`].
 pub fn read_zones(root: &Root) -> Result<Vec<Zone>> {
     read(root, parse_zones)
 }

@@ -1,4 +1,4 @@
-//! `/proc/cpuinfo`, whose fields differ by architecture (arch/*/kernel/cpu/proc.c and alike).
+//! `/proc/cpuinfo`, whose fields depend on the architecture (arch/*/kernel/cpu/proc.c and similar files).
 
 use crate::machine::error::Result;
 use crate::machine::root::Root;
@@ -6,18 +6,18 @@ use crate::machine::root::Root;
 /// Processor facts from `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
-    /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part`
-    /// (arm64), `cpu` (powerpc), `uarch` (riscv); empty where there is none of them.
+    /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part` (arm64), `cpu` (powerpc),
+    /// `uarch` (riscv); empty if none of these is present.
     pub model: String,
     /// Number of processors listed.
     pub processors: u32,
-    /// Whether x86 feature flags are listed.
+    /// True if x86 feature flags are listed.
     pub has_flags: bool,
-    /// Whether `hypervisor` is among them: the machine is a guest.
+    /// True if the flags include `hypervisor`: the machine is a guest.
     pub hypervisor_flag: bool,
 }
 
-/// Parses the file; what is not understood is left out.
+/// Parses the file; unknown lines are ignored.
 #[must_use]
 pub fn parse_cpuinfo(content: &[u8]) -> CpuInfo {
     let text = String::from_utf8_lossy(content);

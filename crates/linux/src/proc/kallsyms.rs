@@ -9,22 +9,20 @@ pub struct Functions {
     names: BTreeSet<String>,
 }
 
-/// A function that was looked up.
+/// The result of a function lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionLookup {
     /// Its name in this kernel.
     pub name: String,
-    /// Whether that is its source name; otherwise the compiler cloned it, with other parameters or
-    /// a part of the body.
+    /// True if that is its source name; otherwise the compiler cloned it, with other parameters or part of the body.
     pub whole: bool,
 }
 
-/// Suffixes that compilers append to changed functions. `.cold` is not among them: that part
-/// hardly ever runs.
+/// Suffixes that compilers append to modified functions. `.cold` is not included: that part hardly ever runs.
 const CHANGED: [&str; 3] = [".constprop.", ".isra.", ".part."];
 
 impl Functions {
-    /// The first of these names that the kernel has; for each, the plain name before its clones.
+    /// Returns the first of these names that the kernel has; the plain name takes precedence over its clones.
     #[must_use]
     pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<FunctionLookup> {
         names
@@ -56,7 +54,7 @@ impl Functions {
             .take_while(move |name| name.starts_with(start))
     }
 
-    /// Suggestions for a mistyped name: names that contain it, shortest first.
+    /// Returns suggestions for a mistyped name: names that contain it, shortest first.
     #[must_use]
     pub fn like(&self, name: &str) -> Vec<&str> {
         const MOST: usize = 5;
@@ -65,7 +63,7 @@ impl Functions {
             .iter()
             .map(String::as_str)
             .filter(|found| found.contains(name) && !found.contains('.'))
-            // What lies before a function is no function (CONFIG_FUNCTION_PADDING_CFI).
+            // Padding before a function is not a function (CONFIG_FUNCTION_PADDING_CFI).
             .filter(|found| !found.starts_with("__pfx_") && !found.starts_with("__cfi_"))
             .collect();
         similar.sort_by_key(|found| found.len());
@@ -73,15 +71,15 @@ impl Functions {
         similar
     }
 
-    /// Whether there are no names, because the kernel keeps or shows none.
+    /// Returns true if there are no names, because the kernel keeps or shows none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 }
 
-/// Parses `/proc/kallsyms` (kernel/kallsyms.c): address, kind and name; lines of another form
-/// and all that is not code are left out.
+/// Parses `/proc/kallsyms` (kernel/kallsyms.c): address, kind and name; malformed lines and symbols other than code are
+/// ignored.
 #[must_use]
 pub fn parse_kallsyms(bytes: &[u8]) -> Functions {
     let lines = bytes.split(|&byte| byte == b'\n');
@@ -99,7 +97,7 @@ fn function_of(line: &[u8]) -> Option<&str> {
 /// Reads `/proc/kallsyms`; addresses may be hidden, names never are.
 ///
 /// # Errors
-/// It is not there: the kernel keeps no names (CONFIG_KALLSYMS).
+/// It does not exist: the kernel keeps no names (CONFIG_KALLSYMS).
 pub fn read_kallsyms(root: &Root) -> Result<Functions> {
     Ok(parse_kallsyms(&root.read("proc/kallsyms")?))
 }

@@ -22,7 +22,7 @@ pub fn parse_loadavg(content: &[u8]) -> std::result::Result<f64, String> {
 /// Reads the load average over one minute.
 ///
 /// # Errors
-/// The file could not be read or understood.
+/// The file could not be read or parsed.
 pub fn read_loadavg(root: &Root) -> Result<f64> {
     let content = root.read(PATH)?;
     parse_loadavg(&content).map_err(|what| Error::malformed(&root.path(PATH), what))

@@ -3,8 +3,8 @@ use hugewise_observe::faults::{Map, Sharing};
 use crate::machine::root::Root;
 use crate::proc::{self, Parsed};
 
-/// Parses `/proc/PID/maps` into mappings from before all events (time 0), with the names that
-/// perf gives: `//anon` for memory without a name.
+/// Parses `/proc/PID/maps` into mappings that precede all events (time 0), with perf's names: `//anon` for memory
+/// without a name.
 ///
 /// # Errors
 /// A line without a range; line and field.
@@ -14,7 +14,7 @@ fn parse(bytes: &[u8], pid: u32) -> Parsed<Vec<Map>> {
         .collect()
 }
 
-/// One line of it; `None` where that has no range.
+/// Parses one line of it; `None` if it has no range.
 pub(crate) fn parse_line(line: &str, pid: u32) -> Option<Map> {
     let mut rest = line;
     let range = field(&mut rest)?;
@@ -44,7 +44,7 @@ pub(crate) fn parse_line(line: &str, pid: u32) -> Option<Map> {
     })
 }
 
-/// Takes a word off the front.
+/// Removes a word from the front.
 fn field<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let (word, left) = rest
         .trim_start()
@@ -54,7 +54,7 @@ fn field<'a>(rest: &mut &'a str) -> Option<&'a str> {
     (!word.is_empty()).then_some(word)
 }
 
-/// What a process has mapped now; nothing where that may not be read.
+/// Returns the current mappings of a process; empty if they may not be read.
 pub(crate) fn read(root: &Root, pid: u32) -> Vec<Map> {
     let bytes = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     parse(&bytes, pid).unwrap_or_default()

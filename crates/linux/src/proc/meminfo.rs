@@ -8,14 +8,14 @@ use crate::machine::root::Root;
 
 const PATH: &str = "proc/meminfo";
 
-/// The fields by name: bytes where the kernel gave kB, else the bare count.
+/// The fields by name: in bytes if the kernel prints kB, otherwise the plain count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meminfo {
     fields: BTreeMap<String, u64>,
 }
 
 impl Meminfo {
-    /// One field, in bytes (or pages for the `HugePages_*` counts).
+    /// Returns one field, in bytes (or pages for the `HugePages_*` counts).
     #[must_use]
     pub fn get(&self, field: &str) -> Option<u64> {
         self.fields.get(field).copied()
@@ -25,7 +25,7 @@ impl Meminfo {
 /// Parses the file.
 ///
 /// # Errors
-/// Line and content of the first field that is no number or does not fit.
+/// Line and content of the first field that is malformed or too large.
 pub fn parse_meminfo(content: &[u8]) -> std::result::Result<Meminfo, String> {
     let text = String::from_utf8_lossy(content);
     let mut fields = BTreeMap::new();
@@ -58,13 +58,13 @@ fn parse_value(value: &str) -> Option<u64> {
 /// Reads the file.
 ///
 /// # Errors
-/// It could not be read or understood.
+/// It could not be read or parsed.
 pub fn read_meminfo(root: &Root) -> Result<Meminfo> {
     let content = root.read(PATH)?;
     parse_meminfo(&content).map_err(|what| Error::malformed(&root.path(PATH), what))
 }
 
-/// One field that every kernel has.
+/// Returns a field that every kernel has.
 ///
 /// # Errors
 /// The file lacks it.

@@ -5,9 +5,9 @@
 pub struct Mount {
     /// Device of the file system, as `major:minor`.
     pub device: (u32, u32),
-    /// The part of the file system that is shown here.
+    /// The mounted part of the file system.
     pub root: String,
-    /// Where it is shown.
+    /// The mount point.
     pub point: String,
     /// Type of the file system.
     pub kind: String,
@@ -16,7 +16,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// The value of an option such as `huge=always`.
+    /// Returns the value of an option such as `huge=always`.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options
@@ -24,14 +24,14 @@ impl Mount {
             .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Whether an option is set, such as `ro` or, for a cgroup, the name of a controller.
+    /// Returns true if an option is set, such as `ro` or, for a cgroup, the name of a controller.
     #[must_use]
     pub fn has_option(&self, name: &str) -> bool {
         self.options.split(',').any(|option| option == name)
     }
 }
 
-/// The mounts, in the order of the file; a line that is not one is left out.
+/// Parses the mounts, in the order of the file; malformed lines are ignored.
 #[must_use]
 pub fn parse_mounts(content: &[u8]) -> Vec<Mount> {
     String::from_utf8_lossy(content)
@@ -57,7 +57,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// Blanks and backslashes are written as three octal digits (`seq_escape`, fs/seq_file.c).
+/// Decodes blanks and backslashes, which are written as three octal digits (`seq_escape`, fs/seq_file.c).
 fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -13,11 +13,11 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// `/proc/PID/stat` (proc_pid_stat(5); `do_task_stat`, fs/proc/array.c).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PidStat {
-    /// `comm`: the name of the program.
+    /// `comm`: the name of the process.
     pub command: String,
     /// `state`, one letter.
     pub state: char,
-    /// `ppid`: the parent's process id.
+    /// `ppid`: the parent's PID.
     pub parent: u32,
     /// `flags`: `PF_…` of include/linux/sched.h.
     pub flags: u64,
@@ -27,22 +27,22 @@ pub struct PidStat {
     pub children: ResourceUsage,
     /// `num_threads`.
     pub threads: u64,
-    /// `starttime`: when it began, in clock ticks since boot.
+    /// `starttime`: the start time, in clock ticks since boot.
     pub started_ticks: u64,
-    /// `rss`: resident base pages without hugetlb, by counters alone.
+    /// `rss`: resident base pages without hugetlb, from counters only.
     pub resident_pages: u64,
-    /// `startstack`: address of the first thread's stack; 0 without the right to read it.
+    /// `startstack`: address of the first thread's stack; 0 without the privilege to read it.
     pub stack_address: u64,
-    /// `start_brk`: address of the heap of brk(2); 0 without the right to read it.
+    /// `start_brk`: address of the heap of brk(2); 0 without the privilege to read it.
     pub heap_address: u64,
 }
 
-/// What a process or a tree of processes has used.
+/// Resource usage of a process or a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceUsage {
     /// Faults served without I/O.
     pub minor_faults: u64,
-    /// Faults that waited for I/O.
+    /// Faults with I/O.
     pub major_faults: u64,
     /// User mode time, in clock ticks.
     pub user_ticks: u64,
@@ -51,19 +51,19 @@ pub struct ResourceUsage {
 }
 
 impl PidStat {
-    /// Whether it has ended and is not yet waited for.
+    /// Returns true if it has ended and was not reaped yet.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
-    /// Whether it is a thread of the kernel.
+    /// Returns true if it is a kernel thread.
     #[must_use]
     pub fn is_kernel_thread(&self) -> bool {
         self.flags & PF_KTHREAD != 0
     }
 
-    /// Whether it was forked and has not executed a program since.
+    /// Returns true if it was forked and has not executed a program since.
     #[must_use]
     pub fn is_forked(&self) -> bool {
         self.flags & PF_FORKNOEXEC != 0
@@ -76,11 +76,11 @@ impl PidStat {
 /// The line has too few fields, or one is not a number.
 pub fn parse_pid_stat(bytes: &[u8]) -> Parsed<PidStat> {
     let text = String::from_utf8_lossy(bytes);
-    // The name may hold blanks and parentheses: the last parenthesis ends it.
+    // The name may contain blanks and parentheses: it ends at the last parenthesis.
     let (head, tail) = text.rsplit_once(')').ok_or("line 1: no comm")?;
     let (_, command) = head.split_once('(').ok_or("line 1: no comm")?;
     let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
-    // The first field behind the name is number 3 in the manual.
+    // The first field after the name is number 3 in the manual.
     let field = |place: usize, name: &str| {
         let text = fields.get(place - 3).copied();
         number(1, name, text.ok_or_else(|| format!("line 1: no {name}"))?)
@@ -114,7 +114,7 @@ pub fn parse_pid_stat(bytes: &[u8]) -> Parsed<PidStat> {
 /// Reads `/proc/PID/stat`.
 ///
 /// # Errors
-/// The process is gone, or its line could not be understood.
+/// The process has ended, or its line could not be parsed.
 pub fn read_pid_stat(root: &Root, pid: u32) -> Result<PidStat> {
     read_from(root, &format!("proc/{pid}/stat"))
 }
@@ -122,7 +122,7 @@ pub fn read_pid_stat(root: &Root, pid: u32) -> Result<PidStat> {
 /// Reads `/proc/PID/task/TID/stat`.
 ///
 /// # Errors
-/// The thread is gone, or its line could not be understood.
+/// The thread has ended, or its line could not be parsed.
 pub fn read_thread_stat(root: &Root, pid: u32, thread: u32) -> Result<PidStat> {
     read_from(root, &format!("proc/{pid}/task/{thread}/stat"))
 }
@@ -131,7 +131,7 @@ fn read_from(root: &Root, path: &str) -> Result<PidStat> {
     parse_pid_stat(&root.read(path)?).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
-/// How long a process has run; `None` where it is gone.
+/// Returns how long a process has existed; `None` if it has ended.
 #[must_use]
 pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
     let uptime = root.read_trimmed("proc/uptime").ok()?;
@@ -140,7 +140,7 @@ pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
     Duration::try_from_secs_f64(uptime - began).ok()
 }
 
-/// A line of a process, with 0 in every field but these (by their number in the manual).
+/// Builds the line of a process, with 0 in every field except these (by their number in the manual).
 #[cfg(test)]
 pub(crate) fn line_of(pid: u32, command: &str, state: char, values: &[(usize, u64)]) -> String {
     let value = |place: usize| values.iter().find(|(at, _)| *at == place);

@@ -6,12 +6,12 @@ use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 
-/// What tasks wait for.
+/// A resource that tasks wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Memory.
     Memory,
-    /// Reads and writes of disks.
+    /// Disk reads and writes.
     Io,
 }
 
@@ -39,7 +39,7 @@ pub fn parse_pressure(bytes: &[u8]) -> Parsed<Pressure> {
 /// Reads how long tasks waited for a resource.
 ///
 /// # Errors
-/// The kernel has none, or has it switched off (`psi=0`), or it could not be understood.
+/// The kernel does not have it or has it disabled (`psi=0`), or it could not be parsed.
 pub fn read_pressure(root: &Root, resource: Resource) -> Result<Pressure> {
     let path = match resource {
         Resource::Memory => "proc/pressure/memory",

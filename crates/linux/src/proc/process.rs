@@ -11,10 +11,10 @@ use super::status::read_status;
 use super::{Parsed, kib, lines, maps};
 use crate::machine::root::Root;
 
-/// How the name of the library begins by which programs advise their own memory.
+/// The prefix of the name of the library with which programs advise their own memory.
 pub(crate) const ADVICE_LIBRARY: &str = "libhugewise-";
 
-/// How the files of libraries of note begin: C libraries, allocators, the JVM.
+/// Prefixes of the file names of relevant libraries: C libraries, allocators, the JVM.
 const NOTED: [&str; 8] = [
     "libc.so",
     "libc-2.",
@@ -26,11 +26,10 @@ const NOTED: [&str; 8] = [
     ADVICE_LIBRARY,
 ];
 
-/// Variables that decide about an allocator, besides those that switch huge pages off.
+/// Variables that affect an allocator, in addition to those that disable huge pages.
 const VARIABLES: [&str; 3] = ["LD_PRELOAD", "GLIBC_TUNABLES", "PYTHONMALLOC"];
 
-/// Reads a process without a walk of its page tables: its advice is read by [`read_advice`].
-/// `None` where it is gone.
+/// Reads a process without a walk of its page tables; [`read_advice`] reads its advice. `None` if it has ended.
 #[must_use]
 pub fn read_process(root: &Root, pid: u32, anon_bytes: u64) -> Option<Process> {
     let status = read_status(root, pid).ok()?;
@@ -47,8 +46,7 @@ pub fn read_process(root: &Root, pid: u32, anon_bytes: u64) -> Option<Process> {
     })
 }
 
-/// The command line of a process, its words with a blank between; empty for a thread of the
-/// kernel, and for a process that is gone.
+/// Returns the command line of a process, joined with blanks; empty for a kernel thread or an ended process.
 #[must_use]
 pub fn read_command_line(root: &Root, pid: u32) -> String {
     let bytes = root.read(format!("proc/{pid}/cmdline")).unwrap_or_default();
@@ -58,8 +56,8 @@ pub fn read_command_line(root: &Root, pid: u32) -> String {
     words.join(" ")
 }
 
-/// The path of the file that a process executes, where it leads to that file: in another mount
-/// namespace it may lead to another one here.
+/// Returns the path of the file that a process executes, if it leads to that file here: in another mount namespace it
+/// may lead to a different one.
 fn read_program(root: &Root, pid: u32) -> Option<String> {
     let link = root.path(format!("proc/{pid}/exe"));
     let path = fs::read_link(&link).ok()?;
@@ -68,21 +66,21 @@ fn read_program(root: &Root, pid: u32) -> Option<String> {
     is_same.then(|| path.display().to_string())
 }
 
-/// The libraries of note that a process has mapped, and those of `preload`.
+/// Returns the relevant libraries mapped by a process, and those of `preload`.
 #[must_use]
 pub fn read_libraries(root: &Root, pid: u32, preload: Option<&String>) -> BTreeSet<String> {
     let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     parse_libraries(&maps, preload.map_or("", String::as_str))
 }
 
-/// What a process advised the kernel about its anonymous memory: a walk of its page tables. `huge_page` is the size of
+/// Returns the advice of a process for its anonymous memory, with a walk of its page tables. `huge_page` is the size of
 /// a huge page, in bytes.
 #[must_use]
 pub fn read_advice(root: &Root, pid: u32, huge_page: Option<u64>) -> Option<Advice> {
     parse_advice(&root.read(format!("proc/{pid}/smaps")).ok()?, huge_page).ok()
 }
 
-/// The variables of note of `/proc/PID/environ`.
+/// Returns the relevant variables of `/proc/PID/environ`.
 #[must_use]
 pub fn parse_environment(bytes: &[u8]) -> BTreeMap<String, String> {
     let entries = bytes.split(|&byte| byte == 0).map(String::from_utf8_lossy);
@@ -95,7 +93,7 @@ pub fn parse_environment(bytes: &[u8]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The paths of libraries of note in `/proc/PID/maps`; `preload` is a list as `LD_PRELOAD` has it.
+/// Returns the paths of relevant libraries in `/proc/PID/maps`; `preload` is a list in the format of `LD_PRELOAD`.
 #[must_use]
 pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
     let preloaded = |path: &str| {
@@ -114,10 +112,10 @@ pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Anonymous memory by the flags of its mappings in `/proc/PID/smaps`, where `VmFlags` is the last
-/// line of each.
+/// Sums up anonymous memory by the flags of its mappings in `/proc/PID/smaps`, in which `VmFlags` is the last line of
+/// each.
 ///
-/// A stack is excluded memory (`nh`) above a guard that is excluded too: the C library maps both together.
+/// A stack is excluded memory (`nh`) above an excluded guard: the C library maps both together.
 ///
 /// `huge_page` is the size of a huge page, in bytes; `None` on a kernel without them.
 ///
@@ -157,12 +155,12 @@ pub fn parse_advice(bytes: &[u8], huge_page: Option<u64>) -> Parsed<Advice> {
     Ok(advice)
 }
 
-/// Returns true for memory that nothing may touch.
+/// Returns true for inaccessible memory.
 fn is_guard(mapping: &Map) -> bool {
     mapping.protection == 0
 }
 
-/// Returns the bytes of whole aligned huge pages in a private writable mapping; none of one with a file.
+/// Returns the bytes of whole aligned huge pages in a private writable mapping; 0 for a file mapping.
 fn room(mapping: &Map, huge_page: u64) -> u64 {
     const READ_AND_WRITE: u32 = 0b11;
     let has_no_file = mapping.name == "//anon" || mapping.name.starts_with('[');
@@ -205,7 +203,7 @@ VmFlags: rd mr mw me
             huge_bytes: 100 << 10,
             no_huge_bytes: 20 << 10,
             stack_bytes: 8 << 10,
-            // Two mappings of 16 bytes; one byte is no whole page.
+            // Two mappings of 16 bytes; one byte is not a whole page.
             room_bytes: Some(32),
         };
         assert_eq!(parse_advice(SMAPS, Some(16)), Ok(wanted));

@@ -1,4 +1,4 @@
-//! What of each mapping is in memory and huge, from `/proc/PID/smaps`.
+//! Resident and huge memory of each mapping, from `/proc/PID/smaps`.
 
 use super::maps;
 use crate::machine::root::Root;
@@ -9,17 +9,17 @@ pub(crate) struct MappedMemory {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) resident_bytes: u64,
-    /// Anonymous memory that a PMD maps.
+    /// Anonymous memory mapped by PMDs.
     pub(crate) huge_bytes: u64,
 }
 
-/// The mappings of a process by rising address; none where they may not be read.
+/// Returns the mappings of a process in ascending order of address; empty if they may not be read.
 pub(crate) fn read(root: &Root, pid: u32) -> Vec<MappedMemory> {
     let bytes = root.read(format!("proc/{pid}/smaps")).unwrap_or_default();
     parse(&bytes)
 }
 
-/// Lines of other fields are passed over.
+/// Lines of other fields are ignored.
 fn parse(bytes: &[u8]) -> Vec<MappedMemory> {
     let mut all: Vec<MappedMemory> = Vec::new();
     for (_, line) in super::lines(bytes) {
@@ -40,7 +40,7 @@ fn parse(bytes: &[u8]) -> Vec<MappedMemory> {
     all
 }
 
-/// A field of the form `Rss:  12 kB`, in bytes.
+/// Parses a field of the form `Rss:  12 kB`, in bytes.
 fn kib_field(line: &str) -> Option<(&str, u64)> {
     let (field, value) = line.split_once(':')?;
     let kib = value.trim().strip_suffix(" kB")?;

@@ -7,13 +7,13 @@ use crate::machine::root::Root;
 /// Memory of one process in bytes (`/proc/PID/smaps_rollup`, fs/proc/task_mmu.c, Linux 4.14).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Rollup {
-    /// `Rss`: resident memory; hugetlb and the huge zero page are not in it.
+    /// `Rss`: resident memory, without hugetlb and the huge zero page.
     pub rss_bytes: u64,
     /// `Pss`: each resident page divided by the number of processes that map it, so that the sum
     /// over processes counts shared pages once. Pages shared with other processes count in part.
     #[serde(default)]
     pub pss_bytes: u64,
-    /// `AnonHugePages`: anonymous memory that a PMD maps; smaller folios are not in it.
+    /// `AnonHugePages`: anonymous memory mapped by PMDs, without smaller folios.
     pub huge_anon_bytes: u64,
     /// `ShmemPmdMapped`.
     pub huge_shmem_bytes: u64,
@@ -21,19 +21,19 @@ pub struct Rollup {
     pub huge_file_bytes: u64,
     /// `Shared_Hugetlb` and `Private_Hugetlb`.
     pub hugetlb_bytes: u64,
-    /// `Shared_Hugetlb` alone: pages that are mapped more than once, by whomever.
+    /// Only `Shared_Hugetlb`: pages mapped more than once, by any process.
     #[serde(default)]
     pub hugetlb_shared_bytes: u64,
-    /// `Anonymous`: pages that belong to no file.
+    /// `Anonymous`: pages without a file.
     #[serde(default)]
     pub anon_bytes: u64,
-    /// `Pss_Anon` (Linux 5.4): each of these pages divided by the number of those who map it.
+    /// `Pss_Anon` (Linux 5.4): each of these pages divided by the number of its mappings.
     #[serde(default)]
     pub anon_share_bytes: Option<u64>,
 }
 
 impl Rollup {
-    /// All memory that is mapped by PMDs or larger.
+    /// Returns all memory mapped by PMDs or larger entries.
     #[must_use]
     pub fn huge_bytes(&self) -> u64 {
         let mapped = self.huge_anon_bytes.saturating_add(self.huge_shmem_bytes);
@@ -41,7 +41,7 @@ impl Rollup {
         mapped.saturating_add(self.hugetlb_bytes)
     }
 
-    /// Field by field, without overflow.
+    /// Adds field by field, without overflow.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Rollup {
         }
     }
 
-    /// The larger of both, each field for itself.
+    /// Returns the larger of both, separately for each field.
     #[must_use]
     pub fn largest(self, other: Self) -> Self {
         Self {
@@ -113,10 +113,10 @@ pub fn parse_smaps_rollup(bytes: &[u8]) -> Parsed<Rollup> {
     }
 }
 
-/// Reads it for one process.
+/// Reads the memory of one process.
 ///
 /// # Errors
-/// The process is gone, may not be read, or said something that could not be understood.
+/// The process has ended, may not be read, or its file could not be parsed.
 pub fn read_smaps_rollup(root: &Root, pid: u32) -> Result<Rollup> {
     let path = format!("proc/{pid}/smaps_rollup");
     let bytes = root.read(&path)?;

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::machine::root::Root;
 
-/// `TCP_LISTEN` (include/net/tcp_states.h) as the table writes it.
+/// `TCP_LISTEN` (include/net/tcp_states.h) in the notation of the table.
 const LISTENING: &str = "0A";
 
 /// Returns true if a process waits for TCP connections; false if its descriptors may not be read.
@@ -14,14 +14,14 @@ pub fn awaits_connections(root: &Root, pid: u32) -> bool {
     listening(root, pid).next().is_some()
 }
 
-/// Returns the TCP ports at which a process waits for connections, rising; none if its descriptors may not be read.
+/// Returns the TCP ports at which a process waits for connections, ascending; empty if its descriptors may not be read.
 #[must_use]
 pub fn listening_ports(root: &Root, pid: u32) -> Vec<u16> {
     let ports: BTreeSet<u16> = listening(root, pid).collect();
     ports.into_iter().collect()
 }
 
-/// The port of each descriptor that is a listening socket of the process's network.
+/// Returns the port of each descriptor that refers to a listening socket in the process's network namespace.
 fn listening(root: &Root, pid: u32) -> impl Iterator<Item = u16> {
     let tables = ["tcp", "tcp6"].map(|name| root.read(format!("proc/{pid}/net/{name}")));
     let tables = tables.into_iter().filter_map(Result::ok);
@@ -39,9 +39,9 @@ fn listening(root: &Root, pid: u32) -> impl Iterator<Item = u16> {
     })
 }
 
-/// The inodes and ports of the listening sockets in a table; a line that is something else has none.
+/// Parses the inodes and ports of the listening sockets in a table; malformed lines are ignored.
 fn parse_listening(table: &[u8]) -> Vec<(String, u16)> {
-    /// Columns of the own address, the state and the inode (Documentation/networking/proc_net_tcp.rst).
+    /// Columns of the local address, the state and the inode (Documentation/networking/proc_net_tcp.rst).
     const LOCAL: usize = 1;
     const STATE: usize = 3;
     const INODE: usize = 9;

@@ -57,13 +57,13 @@ pub fn parse_stat(bytes: &[u8]) -> Parsed<MachineTime> {
 /// Reads `/proc/stat`.
 ///
 /// # Errors
-/// It is not there or could not be understood.
+/// It does not exist or could not be parsed.
 pub fn read_stat(root: &Root) -> Result<MachineTime> {
     let bytes = root.read("proc/stat")?;
     parse_stat(&bytes).map_err(|what| Error::malformed(&root.path("proc/stat"), what))
 }
 
-/// Clock ticks in a second of `/proc/stat` (`_SC_CLK_TCK`; 100 wherever Linux runs).
+/// Returns the clock ticks per second in `/proc/stat` (`_SC_CLK_TCK`; 100 on all Linux machines).
 #[must_use]
 pub fn ticks_per_second() -> u64 {
     // SAFETY: sysconf has no preconditions.

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use super::Parsed;
 use crate::machine::root::Root;
 
-/// Resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): counters, no
-/// walk of page tables. hugetlb is not in it, and a few pages of each processor may be missing.
+/// Parses the resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): from counters, without a
+/// walk of page tables. hugetlb is not included, and a few pages per processor may be missing.
 ///
 /// # Errors
 /// The line has too few fields, or one is not a number.
@@ -14,8 +14,8 @@ pub fn parse_resident(bytes: &[u8]) -> Parsed<u64> {
     super::number(1, "resident", field.ok_or("line 1: too few fields")?)
 }
 
-/// Resident memory of these processes in bytes, shared pages in each; `None` where none of them
-/// could be read. `page_bytes` is the size of a base page of the machine they run on.
+/// Returns the resident memory of these processes in bytes; shared pages count in each. `None` if no process could be
+/// read. `page_bytes` is the size of a base page of their machine.
 #[must_use]
 pub fn read_resident(root: &Root, processes: &BTreeSet<u32>, page_bytes: u64) -> Option<u64> {
     let of = |pid: &u32| parse_resident(&root.read(format!("proc/{pid}/statm")).ok()?).ok();

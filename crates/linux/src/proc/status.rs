@@ -5,24 +5,24 @@ use crate::machine::root::Root;
 /// Facts about one process (`/proc/PID/status`, proc_pid_status(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// `Tgid`: the process, of which this may be a thread.
+    /// `Tgid`: the process, if this is one of its threads.
     pub process: Option<u32>,
-    /// `PPid`: the parent's process id.
+    /// `PPid`: the parent's PID.
     pub parent: Option<u32>,
     /// `Uid`: the effective user id.
     pub uid: u32,
     /// `Uid`: the real user id.
     pub real_uid: u32,
-    /// `Threads` that are left.
+    /// `Threads`: the number of remaining threads.
     pub threads: u64,
     /// `VmHWM`: the largest resident set since exec, in bytes; absent without memory.
     pub peak_rss_bytes: Option<u64>,
     /// `VmPTE`: page tables, in bytes; absent without memory.
     pub page_table_bytes: Option<u64>,
-    /// `VmRSS`: the resident set, in bytes; hugetlb is not in it. Like the next three it is absent
-    /// without memory, and may lag by some pages a processor.
+    /// `VmRSS`: the resident set in bytes, without hugetlb. Absent without memory, like the next three, and may lag by
+    /// some pages per processor.
     pub rss_bytes: Option<u64>,
-    /// `RssAnon`: resident pages that belong to no file, in bytes (Linux 4.5).
+    /// `RssAnon`: resident pages without a file, in bytes (Linux 4.5).
     pub anon_bytes: Option<u64>,
     /// `RssShmem`: resident shared memory, in bytes (Linux 4.5).
     pub shmem_bytes: Option<u64>,
@@ -30,13 +30,13 @@ pub struct Status {
     pub hugetlb_bytes: Option<u64>,
     /// `THP_enabled`: whether prctl(2) allows huge pages; absent before Linux 5.0.
     pub thp_enabled: Option<bool>,
-    /// `NoNewPrivs`: whether executing a file gives it no more rights, by its owner or capabilities.
+    /// `NoNewPrivs`: true if executing a file grants no privileges through its owner or capabilities.
     pub no_new_privileges: bool,
-    /// `Seccomp_filters`: how many filters its calls pass; absent before Linux 5.9.
+    /// `Seccomp_filters`: the number of filters applied to its calls; absent before Linux 5.9.
     pub seccomp_filters: Option<u64>,
 }
 
-/// Parses `/proc/PID/status`. `Uid` must be there; kernel threads have no `VmHWM`.
+/// Parses `/proc/PID/status`. `Uid` is required; kernel threads have no `VmHWM`.
 ///
 /// # Errors
 /// A field is not a number or `Uid` is missing.
@@ -78,7 +78,7 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
 /// Reads `/proc/PID/status`.
 ///
 /// # Errors
-/// The process is gone, or its file could not be understood.
+/// The process has ended, or its file could not be parsed.
 pub fn read_status(root: &Root, pid: u32) -> Result<Status> {
     let path = format!("proc/{pid}/status");
     parse_status(&root.read(&path)?).map_err(|what| Error::malformed(&root.path(&path), what))

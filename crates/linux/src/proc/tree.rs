@@ -4,7 +4,7 @@ use super::lines;
 use super::pid_stat::read_pid_stat;
 use crate::machine::root::Root;
 
-/// Parses `/proc/PID/task/TID/children`: process ids; words that are none are left out.
+/// Parses `/proc/PID/task/TID/children`: PIDs; malformed words are ignored.
 #[must_use]
 pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
     lines(bytes)
@@ -16,11 +16,10 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// All descendants of `ancestor`, without itself.
+/// Returns all descendants of `ancestor`, without itself.
 ///
-/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the parent (`/proc/PID/stat`) of every
-/// process. The tree may change meanwhile: who is born during the walk may be left out, and who
-/// dies too.
+/// Uses `task/*/children` (CONFIG_PROC_CHILDREN), otherwise the parent (`/proc/PID/stat`) of every process. The tree
+/// may change during the walk: processes that start or end may be missing.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
     let births = ParentLinks::read(root, ancestor);
@@ -33,13 +32,13 @@ pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
     found
 }
 
-/// The children of one process, in the same way.
+/// Returns the children of one process, in the same way.
 #[must_use]
 pub fn read_children(root: &Root, parent: u32) -> Vec<u32> {
     ParentLinks::read(root, parent).of(root, parent)
 }
 
-/// All threads of these processes.
+/// Returns all threads of these processes.
 #[must_use]
 pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
     processes
@@ -49,11 +48,11 @@ pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
         .collect()
 }
 
-/// Where the parents of processes are read.
+/// The source of the parent-child relations.
 enum ParentLinks {
-    /// In a file of each thread.
+    /// A file of each thread.
     Files,
-    /// Nowhere but in each child: pairs of child and parent.
+    /// Only the files of the children: pairs of child and parent.
     Pairs(Vec<(u32, u32)>),
 }
 

@@ -3,11 +3,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pid_stat::{PidStat, ResourceUsage, read_pid_stat};
 use crate::machine::root::Root;
 
-/// What each of some processes has used so far.
+/// The usage of each of several processes so far.
 ///
-/// Faults are read here and not by perf: its software events leave out the faults inside
-/// MADV_POPULATE and MAP_POPULATE (`mm_account_fault` has no registers then, mm/memory.c), and
-/// cost descriptors for each thread.
+/// Faults are read here instead of with perf: its software events omit the faults inside MADV_POPULATE and MAP_POPULATE
+/// (`mm_account_fault` has no registers then, mm/memory.c), and need descriptors for each thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeUsage(BTreeMap<(u32, u64), ResourceUsage>);
 
@@ -38,8 +37,8 @@ impl ResourceUsage {
 }
 
 impl TreeUsage {
-    /// Reads what each has used, with the children it has waited for. Of the `keeper` only what
-    /// its children left with it counts.
+    /// Reads the usage of each process, including the children that it has reaped. For the `keeper`, only the usage of
+    /// its reaped children counts.
     #[must_use]
     pub fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
         let pids = processes.iter().copied().chain(keeper);
@@ -52,7 +51,7 @@ impl TreeUsage {
         })
     }
 
-    /// Reads what each has used without its children.
+    /// Reads the usage of each process without its children.
     #[must_use]
     pub fn read_own(root: &Root, processes: &BTreeSet<u32>) -> Self {
         Self::of_each(root, processes.iter().copied(), |stat, _| stat.own)
@@ -70,23 +69,23 @@ impl TreeUsage {
         Self(pids.filter_map(one).collect())
     }
 
-    /// Whether no process was there to read.
+    /// Returns true if no process could be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a process of `before` has ended.
+    /// Returns true if a process of `before` has ended.
     #[must_use]
     pub fn lacks_any_of(&self, before: &Self) -> bool {
         before.0.keys().any(|key| !self.0.contains_key(key))
     }
 
-    /// What was used since `before`; `None` when nothing is left to read.
+    /// Returns the usage since `before`; `None` if no process is left.
     ///
-    /// A child that is waited for hands its account to its parent, so the sum over the tree only
-    /// grows. One that nobody waits for takes it along, and the sum falls: then those that are
-    /// gone are left out of the earlier sum, and only the last that they used is lost.
+    /// A reaped child passes its usage to its parent, so the sum over the tree only grows. The usage of an unreaped
+    /// child is lost, and the sum falls: then ended processes are removed from the earlier sum, and only their last
+    /// usage is missing.
     #[must_use]
     pub fn since(&self, before: &Self) -> Option<ResourceUsage> {
         if self.0.is_empty() {
@@ -148,7 +147,7 @@ mod tests {
     #[test]
     fn a_child_that_is_waited_for_counts_once() {
         let before = tree(&[(1, 100, 2), (2, 40, 1)]);
-        // The parent took over the 45 of its child, and has 5 more of its own.
+        // The parent inherited the 45 of its child, and used 5 more.
         let now = tree(&[(1, 100 + 45 + 5, 2 + 1)]);
         assert_eq!(now.since(&before), Some(used(10, 0)));
     }

@@ -22,7 +22,7 @@ pub fn parse_vmstat(bytes: &[u8]) -> Parsed<BTreeMap<String, u64>> {
 /// Reads `/proc/vmstat`.
 ///
 /// # Errors
-/// It is not there or could not be understood.
+/// It does not exist or could not be parsed.
 pub fn read_vmstat(root: &Root) -> Result<BTreeMap<String, u64>> {
     let bytes = root.read("proc/vmstat")?;
     parse_vmstat(&bytes).map_err(|what| Error::malformed(&root.path("proc/vmstat"), what))

@@ -1,4 +1,4 @@
-//! System calls of the keeper, each as a safe function.
+//! System calls of the keeper as safe functions.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use super::usage::Usage;
 use crate::machine::root::Root;
 use crate::proc::status::read_status;
 
-/// The number of the error that the last call of this thread left behind.
+/// Returns the error number of the last call of this thread.
 pub(super) fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
@@ -20,21 +20,20 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     Ok(result)
 }
 
-/// A session of our own: signals of the terminal no longer reach us.
+/// Starts a new session, so that signals of the terminal no longer reach this process.
 pub(super) fn new_session() {
     // SAFETY: setsid has no preconditions; it fails only for a group leader, who has a session.
     unsafe { libc::setsid() };
 }
 
-/// Inherits every orphan below this process (Linux 3.4).
+/// Makes this process inherit every orphan among its descendants (Linux 3.4).
 pub(super) fn become_subreaper() -> io::Result<()> {
     // SAFETY: prctl with plain integers.
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
 }
 
-/// Gives a descriptor that becomes readable when SIGCHLD is pending. Nothing else but SIGKILL
-/// reaches us from now on: a polite signal to everybody also reaches the measuring program,
-/// and its end is what ends the trial.
+/// Returns a descriptor that becomes readable when SIGCHLD is pending. From now on no other signal except SIGKILL
+/// reaches this process: a signal to the whole group also reaches the measuring program, whose end then ends the trial.
 pub(super) fn child_signals() -> io::Result<OwnedFd> {
     let deaf = signal_set(&[
         libc::SIGCHLD,
@@ -54,12 +53,12 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Waiting for SIGCHLD, where nobody else does.
+/// Waits for SIGCHLD in a process without a signal descriptor.
 #[derive(Debug)]
 pub(super) struct ChildSignals(libc::sigset_t);
 
 impl ChildSignals {
-    /// Holds the signal back in this thread; a child that is forked later inherits that.
+    /// Blocks the signal in this thread; children forked later inherit the blocked signal.
     pub(super) fn begin() -> Self {
         let set = signal_set(&[libc::SIGCHLD]);
         // SAFETY: the set outlives the call.
@@ -67,7 +66,7 @@ impl ChildSignals {
         Self(set)
     }
 
-    /// Returns when it comes, when another signal was caught, or when the time is over.
+    /// Returns when SIGCHLD arrives, when another signal was caught, or after `limit`.
     pub(super) fn wait(&self, limit: Duration) {
         let limit = libc::timespec {
             tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -90,7 +89,7 @@ fn signal_set(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Takes the pending SIGCHLD away.
+/// Consumes the pending SIGCHLD.
 pub(super) fn clear_signals(signals: &OwnedFd) {
     let mut buffer = [0_u8; 1024];
     // SAFETY: the buffer has room for what is asked for; the descriptor does not block.
@@ -103,7 +102,7 @@ pub(super) fn clear_signals(signals: &OwnedFd) {
     };
 }
 
-/// Waits until one of the descriptors can be read or the time is over; says which can.
+/// Waits until one of the descriptors is readable or the time is over; returns which ones are readable.
 pub(super) fn wait_readable<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
     limit: Option<Duration>,
@@ -118,8 +117,8 @@ pub(super) fn wait_readable<const N: usize>(
         tv_nsec: limit.subsec_nanos().into(),
     });
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the array and the time outlive the call; no signal mask is given. When the call
-    // is interrupted, nothing is readable, and the caller looks again.
+    // SAFETY: the array and the time outlive the call; no signal mask is given. An interrupted call reports no
+    // descriptor as readable, and the caller retries.
     let ready = unsafe {
         libc::ppoll(
             polled.as_mut_ptr(),
@@ -136,35 +135,35 @@ pub(super) fn wait_readable<const N: usize>(
 pub(super) enum Change {
     /// It stopped for its tracer; the raw status.
     Stopped { pid: i32, status: i32 },
-    /// It ended and was reaped; the raw status and what it used.
+    /// It ended and was reaped; the raw status and its resource usage.
     Ended { pid: i32, status: i32, usage: Usage },
-    /// A tracee ended that is another's child, or a thread of it: what it used is counted where
-    /// its process is reaped.
+    /// A tracee ended, but it belongs to another parent, or was only a thread: its usage is counted when its process is
+    /// reaped.
     Left { pid: i32 },
     /// Nothing has changed.
     None,
-    /// There is no child any more.
+    /// No child is left.
     NoChild,
 }
 
-/// Makes sure that the end of a child can be seen: where a sandbox refuses that, a wait would have no end.
+/// Checks that the end of a child can be observed: if a sandbox prevents that, a wait would never end.
 pub(super) fn check_waiting() -> Result<(), String> {
     match peek_change() {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(format!(
-            "waiting for it, by waitid(2): {error}; allow that call where a filter of system calls (seccomp) refuses it"
+            "waiting for it, by waitid(2): {error}; allow that call if a system call filter (seccomp) refuses it"
         )),
         _ => Ok(()),
     }
 }
 
-/// The next change of any child, without waiting.
+/// Returns the next change of any child, without waiting.
 pub(super) fn next_change() -> Change {
     let (pid, is_end) = match peek_change() {
         Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Change::NoChild,
         Err(_) | Ok(None) => return Change::None,
         Ok(Some(changed)) => changed,
     };
-    // Asked before it is reaped: afterwards its number says nothing.
+    // Checked before it is reaped: afterwards the PID may be reused.
     let is_own = !is_end || is_own_child(pid);
     let mut status = 0;
     // SAFETY: rusage is a plain structure of integers, for which zeroes are valid.
@@ -186,11 +185,11 @@ pub(super) fn next_change() -> Change {
     }
 }
 
-/// Who has changed, and whether it has ended, without taking the change away.
+/// Returns the changed process, and whether it has ended, without consuming the change.
 fn peek_change() -> io::Result<Option<(i32, bool)>> {
     // SAFETY: siginfo_t is a plain structure, for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // Stops of tracees are seen whatever is asked for; those of other children are their own affair.
+    // Stops of tracees are reported regardless of these options; stops of other children are not needed.
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the place is valid for the answer.
     checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) })?;
@@ -203,8 +202,8 @@ fn peek_change() -> io::Result<Option<(i32, bool)>> {
     Ok((pid != 0).then_some((pid, is_end)))
 }
 
-/// Whether it is a process, and a child of ours: a tracee may be a thread, or another's child. One
-/// that is there and cannot be read is taken for ours: the end of the main process must not be lost.
+/// Returns true if it is a process and a child of this one: a tracee may be a thread, or a child of another process. A
+/// process that exists but cannot be read counts as a child, because the end of the main process must not be lost.
 fn is_own_child(pid: i32) -> bool {
     let pid = pid.unsigned_abs();
     match read_status(&Root::real(), pid) {
@@ -213,21 +212,21 @@ fn is_own_child(pid: i32) -> bool {
     }
 }
 
-/// Kills a process; the error when it may not be killed.
+/// Kills a process; fails if the permission is missing.
 pub(super) fn kill(pid: i32) -> io::Result<()> {
     // SAFETY: kill has no preconditions; the callers name only children that nobody else reaps,
     // so the number cannot have passed to a stranger.
     checked(unsafe { libc::kill(pid, libc::SIGKILL) }).map(drop)
 }
 
-/// Sends a child a signal. One that it may not be sent, and one that does not exist, does
-/// nothing: whoever asked sees that the child did not end.
+/// Sends a signal to a child. An invalid signal or a missing permission has no effect: the requester sees that the
+/// child did not end.
 pub(super) fn signal(pid: i32, number: u8) {
     // SAFETY: as in `kill`.
     unsafe { libc::kill(pid, number.into()) };
 }
 
-/// Usage of this process so far.
+/// Returns the usage of this process so far.
 pub(super) fn own_usage() -> Usage {
     // SAFETY: as in `next_change`.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -236,7 +235,7 @@ pub(super) fn own_usage() -> Usage {
     Usage::of(&usage)
 }
 
-/// Copies a descriptor to another number, closed on exec.
+/// Duplicates a descriptor to a new number, with close-on-exec.
 pub(super) fn duplicate(fd: i32) -> io::Result<OwnedFd> {
     // SAFETY: duplicating a number is harmless; the new descriptor belongs to nobody else.
     unsafe {
@@ -245,8 +244,8 @@ pub(super) fn duplicate(fd: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// Makes `number` refer to what `fd` refers to.
+/// Makes descriptor `number` refer to the same file as `fd`.
 pub(super) fn put_at(fd: &impl AsRawFd, number: i32) -> io::Result<()> {
-    // SAFETY: the keeper calls it for its standard streams only, which it knows.
+    // SAFETY: the keeper calls it only for its standard streams, which it owns.
     checked(unsafe { libc::dup2(fd.as_raw_fd(), number) }).map(drop)
 }

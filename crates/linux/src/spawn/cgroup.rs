@@ -1,7 +1,7 @@
-//! A memory cgroup for one tree of processes.
+//! A memory cgroup for one process tree.
 //!
-//! Who starts the tree makes it and removes it: the keeper, so that it goes with the tree even when
-//! the measuring program was killed. What a killed keeper left, the next trial sweeps up.
+//! The process that starts the tree creates and removes the group. The keeper does so, and removes the group with the
+//! tree even if the measuring program was killed. Groups left by a killed keeper are removed by the next trial.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +20,7 @@ use crate::machine::error::Error;
 use crate::machine::root::Root;
 use crate::sys::cgroup::{MemoryController, read_place};
 
-/// Where a group will be, and its limits. Nothing is made yet.
+/// The path of a future group, and its limits. Nothing is created yet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CgroupPlan {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct CgroupPlan {
 }
 
 impl CgroupPlan {
-    /// The place of a new group of this machine, and why there is none.
+    /// Returns the path for a new group on this machine, or why there is none.
     pub(super) fn of(group: CgroupChoice) -> Result<Self, Missing> {
         let limits = match group {
             CgroupChoice::Leave => return Err(Missing::NotAsked),
@@ -51,7 +51,7 @@ impl CgroupPlan {
         })
     }
 
-    /// The file of the hard limit and that of the soft one.
+    /// Returns the file names of the hard and the soft limit.
     fn limit_files(&self) -> [(&'static str, Option<u64>); 2] {
         let max = match self.version {
             1 => "memory.limit_in_bytes",
@@ -63,7 +63,7 @@ impl CgroupPlan {
         ]
     }
 
-    /// Makes the group with its limits, and sees that they hold.
+    /// Creates the group with its limits, and verifies that the limits were accepted.
     pub(super) fn make(&self) -> Result<Cgroup, Missing> {
         fs::create_dir(&self.path).map_err(|error| refused("making", &self.path, error))?;
         let made = Cgroup {
@@ -87,23 +87,23 @@ impl CgroupPlan {
         Ok(made)
     }
 
-    /// The file by which a process joins: it writes `0`.
+    /// Opens the file through which a process joins the group by writing `0`.
     pub(super) fn door(&self) -> Result<File, String> {
         let path = self.path.join("cgroup.procs");
         let opened = File::options().write(true).open(&path);
         opened.map_err(|error| format!("opening {}: {error}", path.display()))
     }
 
-    /// Whether the tree may only run in it.
+    /// Returns true if the tree may run only in the group.
     pub(super) fn is_required(&self) -> bool {
         !self.limits.is_none()
     }
 }
 
-/// The group of a tree that is started without a keeper, where it is to have one.
+/// Creates the group of a tree started without a keeper, if one is requested.
 ///
 /// # Errors
-/// A sentence: it cannot be made, and the tree may only run in it.
+/// A sentence: the group cannot be created, and the tree may run only in it.
 pub(super) fn make(group: CgroupChoice) -> Result<Option<(CgroupPlan, Cgroup)>, String> {
     let CgroupChoice::Limit(_) = group else {
         return Ok(None);
@@ -113,7 +113,7 @@ pub(super) fn make(group: CgroupChoice) -> Result<Option<(CgroupPlan, Cgroup)>, 
     Ok(Some((plan, made)))
 }
 
-/// Why a tree that was to be limited does not start.
+/// Explains why a tree with limits was not started.
 pub(super) fn not_made(missing: &Missing) -> String {
     format!("making its cgroup: {missing}")
 }
@@ -125,8 +125,8 @@ fn own_place(root: &Root) -> Result<MemoryController, Missing> {
     })
 }
 
-/// In version 2 a group with processes has no children with controllers, so that ours must
-/// stand beside the one we are in (or below the root, which is exempt).
+/// In cgroup v2 a group with processes has no children with controllers, so the new group must be a sibling of the
+/// current one (or a child of the root, which is exempt).
 fn parent_with_memory(own: &Path) -> Result<PathBuf, Missing> {
     let parent = match own.join("cgroup.type").exists() {
         true => own.parent().unwrap_or(own),
@@ -142,8 +142,8 @@ fn parent_with_memory(own: &Path) -> Result<PathBuf, Missing> {
     })
 }
 
-/// Removes the groups of programs that were killed before they could. Best effort: a group
-/// that still has a process refuses, and an empty one does no harm.
+/// Removes the groups of killed programs. Best effort: a group that still has a process cannot be removed, and an empty
+/// one is harmless.
 fn sweep(root: &Root, parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -154,7 +154,7 @@ fn sweep(root: &Root, parent: &Path) {
     }
 }
 
-/// The process that made a group of this name, where it is one of ours.
+/// Returns the PID in the name of a group, if the name was made by this program.
 fn maker(name: &str) -> Option<u32> {
     let (pid, count) = name.strip_prefix("hugewise-")?.split_once('-')?;
     count.parse::<u32>().ok()?;
@@ -178,14 +178,14 @@ fn read_number(path: &Path) -> Result<u64, Missing> {
     })
 }
 
-/// A group that is there, from its making to its removal.
+/// An existing group, from its creation to its removal.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
 }
 
 impl Drop for Cgroup {
-    /// The tree is dead, but the kernel lets go of the last process a moment later.
+    /// The tree is dead, but the kernel removes the last process from the group a moment later.
     fn drop(&mut self) {
         const PATIENCE: Duration = Duration::from_secs(2);
         let since = Instant::now();
@@ -198,14 +198,14 @@ impl Drop for Cgroup {
     }
 }
 
-/// The group of a tree that runs or has just ended, to be read.
+/// Read access to the group of a running or just ended tree.
 #[derive(Clone, Debug)]
 pub struct TreeCgroup {
     plan: CgroupPlan,
 }
 
 impl TreeCgroup {
-    /// The group, if its tree is in one.
+    /// Returns the group, if the tree is in one.
     pub(super) fn of(plan: CgroupPlan) -> Result<Self, Missing> {
         match plan.path.is_dir() {
             true => Ok(Self { plan }),
@@ -219,7 +219,7 @@ impl TreeCgroup {
         read_number(&self.plan.path.join(file))
     }
 
-    /// The group's peak in bytes, page cache and kernel memory included.
+    /// Returns the peak of the group in bytes, including page cache and kernel memory.
     ///
     /// # Errors
     /// The kernel does not show it.
@@ -230,7 +230,7 @@ impl TreeCgroup {
         })
     }
 
-    /// Its limits as they are now, and whether they acted; `None` where none was asked for.
+    /// Returns its current limits, and whether they took effect; `None` if no limit was requested.
     #[must_use]
     pub fn read_back(&self) -> Option<TrialCgroup> {
         if !self.plan.is_required() {
@@ -263,7 +263,7 @@ impl TreeCgroup {
     }
 }
 
-/// The number behind a name at the beginning of a line.
+/// Returns the number after a name at the beginning of a line.
 fn entry(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, number) = lines.find(|(key, _)| *key == name)?;
@@ -287,7 +287,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path());
         let parent = root.path("groups");
-        // No process can have the largest number.
+        // This number exceeds every possible PID.
         let dead = format!("hugewise-{}-0", u32::MAX);
         let living = format!("hugewise-{}-0", std::process::id());
         fs::create_dir_all(root.path(format!("proc/{}", std::process::id()))).unwrap();

@@ -1,7 +1,7 @@
 //! The child between fork and exec.
 //!
-//! The keeper has one thread, but the rule of fork is kept all the same: everything is
-//! prepared in [`Settings`] and [`Image`], and from the fork on only system calls are made.
+//! The keeper has one thread, but it follows the rule for fork in multithreaded programs anyway: everything is prepared
+//! in [`Settings`] and [`Image`], and after the fork only system calls are made.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -28,7 +28,7 @@ use super::wire::Order;
 use crate::file::rights::Rights;
 use crate::machine::descriptors;
 
-/// Settings that a process applies to itself before it becomes the workload.
+/// Settings that a process applies to itself before it executes the workload.
 #[derive(Debug)]
 pub(super) struct Settings {
     prctl: ThpPrctl,
@@ -38,9 +38,9 @@ pub(super) struct Settings {
     descriptors: Option<u64>,
     cpus: Option<libc::cpu_set_t>,
     nodes: Option<Nodes>,
-    /// The door of its cgroup.
+    /// The file through which it joins its cgroup.
     cgroup: Option<File>,
-    /// Where the tree stops for its tracer.
+    /// The filter that stops the tree for its tracer.
     filter: Option<Filter>,
     sacrifice: Sacrifice,
 }
@@ -50,7 +50,8 @@ impl Settings {
     /// A sentence: the input cannot be opened, or a name contains a NUL byte.
     pub(super) fn prepare(order: &Order) -> Result<Self, String> {
         let input = PathBuf::from(std::ffi::OsString::from_vec(order.stdin.clone()));
-        // The workload may choose what it finds there in its next trial: so its user's rights decide.
+        // The workload may have replaced the file for its next trial, so it is opened with the rights of the workload's
+        // user.
         let rights = Rights::of(order.identity.as_ref());
         let stdin = rights
             .lend(|| File::open(&input))
@@ -71,20 +72,20 @@ impl Settings {
         })
     }
 
-    /// Puts everything in force in this process. Makes system calls only.
+    /// Applies all settings to this process. Makes system calls only.
     fn enter(&self, streams: Streams) -> Result<(), Failure> {
         match streams {
             Streams::Fresh => self.enter_afresh(),
             Streams::Inherited => {
-                // Rust's runtime switches it off before `main`.
-                // SAFETY: the default action is valid for every signal.
+                // Rust's runtime ignores the signal before `main`. SAFETY: the default action is valid for every
+                // signal.
                 unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
                 self.enter_as_is()
             }
         }
     }
 
-    /// As for a fresh login.
+    /// Applies the settings of a fresh login.
     fn enter_afresh(&self) -> Result<(), Failure> {
         // SAFETY: setsid has no preconditions.
         unsafe { libc::setsid() };
@@ -95,7 +96,7 @@ impl Settings {
         Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })
     }
 
-    /// The same, with the input and the signals that the process has.
+    /// Does the same, but keeps the input and the signals of the process.
     fn enter_as_is(&self) -> Result<(), Failure> {
         if let Some(count) = self.descriptors {
             descriptors::lower(count);
@@ -128,13 +129,13 @@ impl Settings {
         Step::Cgroup.check(if written == 1 { 0 } else { -1 })
     }
 
-    /// Whether it cannot go on without its parent. With a filter its calls would fail; one that
-    /// is measured is of no use any more.
+    /// Returns true if it must die with its parent. With a filter its calls would fail; if measured, its result would
+    /// be useless.
     fn dies_with_parent(&self, streams: Streams) -> bool {
         streams == Streams::Fresh || self.filter.is_some()
     }
 
-    /// Groups first: once the user is changed, they could not be.
+    /// Groups first: after the change of user they could not be set.
     fn become_user(&self) -> Result<(), Failure> {
         let Some((uid, gid, groups)) = &self.identity else {
             return Ok(());
@@ -148,11 +149,11 @@ impl Settings {
     }
 }
 
-/// Every signal as a fresh login has it, so that a workload runs alike wherever the
-/// measuring program was started from.
+/// Resets every signal to its default, as in a fresh login, so that a workload runs the same way regardless of how the
+/// measuring program was started.
 fn restore_signals() {
-    // SAFETY: the default action is valid for every signal; for those that have no other
-    // (SIGKILL, SIGSTOP, the C library's own) the call fails and changes nothing.
+    // SAFETY: the default action is valid for every signal; for those that have no other (SIGKILL, SIGSTOP, those
+    // internal to the C library) the call fails and changes nothing.
     unsafe {
         for signal in 1..=64 {
             libc::signal(signal, libc::SIG_DFL);
@@ -163,8 +164,8 @@ fn restore_signals() {
     }
 }
 
-/// Notes of the child for the keeper, in a page that both have mapped. A pipe would cost
-/// system calls, and with them faults, between the last count and exec.
+/// Notes of the child for the keeper, in a shared page. A pipe would cost system calls, and with them faults, between
+/// the last count and exec.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Note {
@@ -190,22 +191,22 @@ impl Shared {
     }
 
     fn read(&self) -> Note {
-        // SAFETY: the mapping lives as long as the process; every bit pattern is a valid note,
-        // and the child writes only before it says so or before it ends.
+        // SAFETY: the mapping lives as long as the process; every bit pattern is a valid note, and the child writes
+        // only before it signals so or before it ends.
         unsafe { self.0.read_volatile() }
     }
 }
 
-/// Whose session, signals and standard input a child has.
+/// The origin of a child's session, signals and standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
-    /// Its own, as for a fresh login.
+    /// Fresh ones, as for a new login.
     Fresh,
-    /// Ours.
+    /// Those of this process.
     Inherited,
 }
 
-/// The child, waiting for its release.
+/// The child, waiting to be released.
 #[derive(Debug)]
 pub(super) struct Child {
     pub(super) pid: i32,
@@ -214,10 +215,10 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Forks, and returns when the child stands before its exec.
+    /// Forks, and returns when the child is ready to exec.
     ///
     /// # Errors
-    /// A sentence that says which step failed.
+    /// A sentence that names the failed step.
     pub(super) fn fork(order: &Order, streams: Streams) -> Result<Self, String> {
         let settings = Settings::prepare(order)?;
         let mut image = Image::prepare(order)?;
@@ -260,20 +261,20 @@ impl Child {
         }
     }
 
-    /// Lets it become the workload. One that cannot be told is killed: it would wait for ever.
+    /// Lets it execute the workload. A child that cannot be released is killed, because it would wait for ever.
     pub(super) fn release(&self) {
         if send(self.gate.as_raw_fd()).is_err() {
             let _ = calls::kill(self.pid);
         }
     }
 
-    /// Why it did not become the workload, if it did not. Final once it is dead.
+    /// Returns why it did not execute the workload, if it did not. Final once it is dead.
     pub(super) fn failure(&self, order: &Order) -> Option<String> {
         let failure = self.shared.read().failure;
         (failure.step != 0).then(|| failure.sentence(order))
     }
 
-    /// `PR_GET_THP_DISABLE` as it was after all settings.
+    /// Returns `PR_GET_THP_DISABLE` after all settings.
     pub(super) fn thp_disable(&self) -> Option<ThpDisable> {
         match self.shared.read().thp_disable {
             0 => Some(ThpDisable::Off),
@@ -283,19 +284,19 @@ impl Child {
         }
     }
 
-    /// Its usage at the call of exec.
+    /// Returns its usage at the call of exec.
     pub(super) fn usage_before_exec(&self) -> Usage {
         Usage::of(&self.shared.read().base)
     }
 }
 
-/// Two connected ends, closed on exec.
+/// Creates two connected descriptors, closed on exec.
 fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
     let (mine, theirs) = std::os::unix::net::UnixStream::pair()?;
     Ok((mine.into(), theirs.into()))
 }
 
-/// Sends the other end a byte, or says by which number it failed. Makes system calls only.
+/// Sends one byte to the other end; returns the error number on failure. Makes system calls only.
 fn send(gate: i32) -> Result<(), i32> {
     loop {
         // SAFETY: one byte is there to be written.
@@ -307,8 +308,7 @@ fn send(gate: i32) -> Result<(), i32> {
     }
 }
 
-/// Waits for a byte of the other end; whether one came before it was closed. Makes system calls
-/// only.
+/// Waits for a byte from the other end; returns false if the other end was closed first. Makes system calls only.
 fn receive(gate: i32) -> Result<bool, i32> {
     let mut byte = 0_u8;
     loop {
@@ -321,7 +321,7 @@ fn receive(gate: i32) -> Result<bool, i32> {
     }
 }
 
-/// The life of the child. Makes system calls only, and never returns.
+/// Runs the child. Makes system calls only, and never returns.
 fn live(
     (settings, streams): (&Settings, Streams),
     image: &mut Image,
@@ -336,7 +336,7 @@ fn live(
         if let Err(failure) = settings.enter(streams) {
             give_up(note, failure);
         }
-        // Only now: a change of user clears it.
+        // Only now: a change of user clears this setting.
         if settings.dies_with_parent(streams) {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         }
@@ -346,7 +346,7 @@ fn live(
         let none: libc::c_ulong = 0;
         let disable = libc::prctl(libc::PR_GET_THP_DISABLE, none, none, none, none);
         (&raw mut (*note).thp_disable).write_volatile(disable);
-        // A dry run, so that the real one faults nothing in.
+        // A trial call, so that the real one causes no fault.
         libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);
         if let Err(errno) = send(gate) {
             let step = Step::Gate as i32;
@@ -355,7 +355,7 @@ fn live(
         if receive(gate) != Ok(true) {
             libc::_exit(127);
         }
-        // Only now there is a tracer: without one a filtered call fails.
+        // Only now, because a tracer exists: without one a filtered call fails.
         if let Some(filter) = &settings.filter
             && let Err(failure) = Step::Filter.check(filter.install())
         {
@@ -368,7 +368,7 @@ fn live(
     }
 }
 
-/// Leaves a note of what failed, and ends.
+/// Records the failed step in the note, and exits.
 ///
 /// # Safety
 /// The note is mapped and writable.
@@ -380,9 +380,9 @@ unsafe fn give_up(note: *mut Note, failure: Failure) -> ! {
     }
 }
 
-/// The same settings and the same exec, in this very process. Input and signals stay as they
-/// are, a hangup that `nohup` switched off for example; but for SIGPIPE, which Rust's runtime
-/// switches off for itself before `main`. Returns the sentence that says what failed.
+/// Applies the same settings and the same exec in this process. Input and signals stay as they are, a hangup that
+/// `nohup` switched off for example; but for SIGPIPE, which Rust's runtime switches off for itself before `main`.
+/// Returns the sentence that says what failed.
 pub(super) fn become_in_place(order: &Order, image: &mut Image) -> String {
     let settings = match Settings::prepare(order) {
         Ok(settings) => settings,

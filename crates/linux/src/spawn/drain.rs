@@ -1,4 +1,4 @@
-//! Reading what the workload prints, so that it never waits for us.
+//! Reads the output of the workload, so that the workload never blocks on a full pipe.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::calls::wait_readable;
 
-/// Whether what is read goes on to our stderr.
+/// Selects whether the output is copied to stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
     /// No.
@@ -19,10 +19,10 @@ pub enum Echo {
     Stderr,
 }
 
-/// What was read so far, as far as it is kept.
+/// The end of the output so far.
 type Tail = Arc<Mutex<VecDeque<u8>>>;
 
-/// A thread that reads a pipe to its end and keeps the last bytes of it.
+/// A thread that reads a pipe to its end and keeps the last bytes.
 #[derive(Debug)]
 pub(super) struct Drain {
     thread: JoinHandle<()>,
@@ -39,15 +39,15 @@ impl Drain {
         Ok(Self { thread, over, tail })
     }
 
-    /// What came so far, the last `most` bytes of it.
+    /// Returns the last `most` bytes of the output so far.
     pub(super) fn so_far(&self, most: usize) -> Vec<u8> {
         let tail = lock(&self.tail);
         let skipped = tail.len().saturating_sub(most);
         tail.iter().skip(skipped).copied().collect()
     }
 
-    /// What was kept. The tree is dead: whatever is still to come is in the pipe already, and
-    /// a process that could not be killed does not keep us waiting.
+    /// Returns the kept output. The tree is dead: all remaining output is in the pipe already, and a process that could
+    /// not be killed causes no wait.
     pub(super) fn finish(self) -> Vec<u8> {
         self.over.store(true, Ordering::Release);
         let _ = self.thread.join();
@@ -55,7 +55,7 @@ impl Drain {
     }
 }
 
-/// Bytes are whole whatever happened to a thread that held them.
+/// The bytes are consistent even if a thread panicked while it held the lock.
 fn lock(tail: &Tail) -> MutexGuard<'_, VecDeque<u8>> {
     tail.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,14 +18,14 @@ use super::wire::{self, Event, Order};
 use crate::machine::root::Root;
 use crate::proc::status;
 
-/// Runs this process as a keeper. To be called by `main` before anything else when the first
-/// argument is [`KEEPER_WORD`], so that its memory stays small; standard input is its socket.
+/// Runs this process as a keeper. To be called by `main` before anything else if the first argument is [`KEEPER_WORD`],
+/// so that its memory stays small; standard input is its socket.
 #[must_use]
 pub fn keeper_main() -> ExitCode {
     debug_assert!(std::env::args_os().any(|word| word == KEEPER_WORD));
     match keep() {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody is left who could be told: the socket is the only way to say anything.
+        // Errors cannot be reported: the socket is the only connection.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -50,7 +50,7 @@ fn keep() -> io::Result<()> {
         Ok(both) => both,
         Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
     };
-    // What the child inherits through exec cannot be larger than this.
+    // The part of a peak that the child inherits through exec is no larger than this.
     let floor_bytes = own_peak();
     let child = match Child::fork(&order, Streams::Fresh) {
         Ok(child) => child,
@@ -63,7 +63,7 @@ fn keep() -> io::Result<()> {
     }
     let end = keeper.run(floor_bytes)?;
     let sent = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
-    // Whoever receives the end may read the files of the trial before they go.
+    // The receiver of the end event may still read the files of the trial before they are removed.
     if scratch.is_some() || cgroup.is_some() {
         wait_for_hanging_up(&keeper.socket);
     }
@@ -71,7 +71,7 @@ fn keep() -> io::Result<()> {
     sent
 }
 
-/// Makes the cgroup of an order. One that is only to be read is left out where it cannot be made.
+/// Creates the cgroup of an order. If the group is needed only for reading and cannot be created, it is omitted.
 fn with_cgroup(mut order: Order) -> Result<(Order, Option<Cgroup>), String> {
     match order.cgroup.as_ref().map(CgroupPlan::make) {
         None => Ok((order, None)),
@@ -83,12 +83,12 @@ fn with_cgroup(mut order: Order) -> Result<(Order, Option<Cgroup>), String> {
     }
 }
 
-/// Returns when the other side has closed its socket, or is dead.
+/// Returns when the other side has closed its socket or has died.
 fn wait_for_hanging_up(mut socket: &UnixStream) {
     while socket.read(&mut [0]).is_ok_and(|count| count > 0) {}
 }
 
-/// `VmHWM` of this process; getrusage(2) would answer with what it inherited itself.
+/// Returns `VmHWM` of this process; getrusage(2) would include the inherited peak.
 fn own_peak() -> u64 {
     let bytes = Root::real().read("proc/self/status").unwrap_or_default();
     let status = status::parse_status(&bytes).ok();
@@ -97,8 +97,8 @@ fn own_peak() -> u64 {
         .unwrap_or_else(|| calls::own_usage().peak_rss_bytes)
 }
 
-/// Closes our ends of the workload's streams: whoever reads them sees their end when the last
-/// process of the tree is gone.
+/// Closes this process's ends of the workload's streams: a reader then sees end-of-file when the last process of the
+/// tree has ended.
 fn leave_output() -> io::Result<()> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     calls::put_at(&nowhere, 1)?;

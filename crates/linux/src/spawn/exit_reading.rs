@@ -1,4 +1,4 @@
-//! Readings of the main process while it is held at its end.
+//! Reads the main process while it is stopped at its end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::sys::thp::read_pmd_bytes;
 /// Optional readings of the main process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct ExitRequest {
-    /// Page sizes, where its anonymous memory is counted by folio size.
+    /// Page sizes, if its anonymous memory is to be counted by folio size.
     pub folios: Option<PageSizes>,
 }
 
@@ -32,38 +32,36 @@ pub struct ExitReading {
     pub rollup: Result<Rollup, Missing>,
     /// `VmHWM`: its largest resident set since exec.
     pub peak_rss_bytes: Result<u64, Missing>,
-    /// Whether it had waited for children of its own; unknown counts as yes.
+    /// True if it had waited for children; unknown counts as true.
     pub had_children: bool,
     /// Address space that maps the huge zero page.
     pub huge_zero_bytes: Result<u64, Missing>,
-    /// Anonymous memory by size of the folio it lies in, in KiB; memory that a PMD maps is
-    /// left out.
+    /// Anonymous memory by folio size in KiB, without memory mapped by a PMD.
     pub folio_bytes: Result<BTreeMap<u64, u64>, Missing>,
     /// Its program, libraries and advice.
     pub process: Option<Process>,
 }
 
-/// The first thread ended while others live on: what it maps then is not what the process
-/// maps at its end.
+/// The first thread ended before the others: its mappings at that time differ from those at the end of the process.
 pub(super) fn left_early() -> Missing {
     Missing::NotSupported {
         what: "the end of a process whose first thread ends before the others".to_owned(),
     }
 }
 
-/// Reads a process that runs, from outside, as it would be read at its end.
+/// Reads a running process from outside, as it would be read at its end.
 ///
 /// # Errors
-/// It is gone or may not be read.
+/// It has ended or may not be read.
 pub fn read_living(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let status = status_of(&Root::real(), pid)?;
     Ok(read_with(pid, &status, question))
 }
 
-/// Reads a process that is held at its end.
+/// Reads a process stopped at its end.
 ///
 /// # Errors
-/// It is only the first thread that ends.
+/// Only the first thread is ending.
 pub(super) fn read_exit(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let root = Root::real();
     let status = last_thread_status(&root, pid)?;
@@ -98,9 +96,8 @@ fn status_of(root: &Root, pid: u32) -> Result<Status, Missing> {
     read_status(root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE"))
 }
 
-/// The status when no other thread is left. In exit_group(2) the others are being killed and
-/// go within a moment; in an exit of the first thread alone, or in an exec of another, they
-/// stay.
+/// Returns the status when no other thread is left. In exit_group(2) the other threads are being killed and disappear
+/// within a moment. They remain if only the first thread exits, or if another thread calls exec.
 fn last_thread_status(root: &Root, pid: u32) -> Result<Status, Missing> {
     for _ in 0..20 {
         let status = status_of(root, pid)?;
@@ -112,7 +109,7 @@ fn last_thread_status(root: &Root, pid: u32) -> Result<Status, Missing> {
     Err(left_early())
 }
 
-/// Who it is, and what it advised.
+/// Reads the identity of the process, and its advice.
 fn process(root: &Root, pid: u32, rollup: &Result<Rollup, Missing>) -> Option<Process> {
     let anon_bytes = rollup.as_ref().map_or(0, |rollup| rollup.anon_bytes);
     let process = read_process(root, pid, anon_bytes)?;

@@ -1,26 +1,26 @@
-//! Filters of system calls (seccomp) that a program has besides those that it was started with.
+//! Detects additional system call filters (seccomp) that a program has installed since its start.
 
 use crate::machine::root::Root;
 use crate::proc::status::read_status;
 
-/// The number of filters of a process; `None` if the kernel does not say it (before Linux 5.9).
+/// Returns the number of filters of a process; `None` if the kernel does not report it (before Linux 5.9).
 fn count(pid: u32) -> Option<u64> {
     let status = read_status(&Root::real(), pid).ok()?;
     status.seccomp_filters
 }
 
-/// The filters that a tree is started with.
+/// The filters with which a tree is started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filters {
     /// Their number.
     first: Option<u64>,
-    /// A process of the tree may have more.
+    /// True if a process of the tree may have more.
     may_have_more: bool,
 }
 
 impl Filters {
-    /// Those of this process, which a child inherits, and the one of its tracer. More are looked for
-    /// once a process has asked for one.
+    /// Counts the filters of this process, which a child inherits, and the one of its tracer. More filters are searched
+    /// for only after a process has requested one.
     pub(super) fn with_ours() -> Self {
         Self {
             first: count(std::process::id()).map(|it| it + 1),
@@ -28,7 +28,7 @@ impl Filters {
         }
     }
 
-    /// Those of a process that runs.
+    /// Counts the filters of a running process.
     pub(super) fn of(pid: u32) -> Self {
         Self {
             first: count(pid),
@@ -36,7 +36,7 @@ impl Filters {
         }
     }
 
-    /// A process of the tree asks for one.
+    /// Records that a process of the tree requests a filter.
     pub(super) fn may_grow(&mut self) {
         self.may_have_more = true;
     }

@@ -1,7 +1,7 @@
-//! Folio sizes of anonymous memory, by `/proc/PID/pagemap` and `/proc/kpageflags`.
+//! Counts anonymous memory by folio size, from `/proc/PID/pagemap` and `/proc/kpageflags`.
 //!
-//! There is no other way to see multi-size folios of one process (they count as plain
-//! resident memory in smaps), and it needs CAP_SYS_ADMIN, because it goes by frame numbers.
+//! This is the only way to see multi-size folios of one process (smaps counts them as plain resident memory). It needs
+//! CAP_SYS_ADMIN, because it uses frame numbers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::page_scan::{FILE, HUGE, PRESENT, PageFilter, scan};
 use crate::machine::error::Error;
 
-/// The sizes that telling folios apart needs.
+/// The page sizes required to distinguish folios.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct PageSizes {
     /// A base page.
@@ -32,11 +32,10 @@ const TAIL: u64 = 1 << 16;
 pub(crate) const THP: u64 = 1 << 22;
 /// The frame number in an entry of `/proc/PID/pagemap`.
 pub(crate) const FRAME: u64 = (1 << 55) - 1;
-/// The process is held meanwhile: after this time the question is given up.
+/// The process is stopped during the count: after this time the count is abandoned.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// Bytes of present anonymous memory by folio size in KiB; single pages and what a PMD maps
-/// are left out.
+/// Returns the bytes of present anonymous memory by folio size in KiB, without single pages and PMD-mapped memory.
 pub(super) fn count(
     pagemap: &File,
     maps: &[u8],
@@ -77,7 +76,7 @@ fn pieces(region: Range<u64>, bytes: u64) -> impl Iterator<Item = Range<u64>> {
 struct Counter {
     flags: File,
     sizes: PageSizes,
-    /// The flags of the aligned block of frames that was looked at last, and its first frame.
+    /// The flags of the aligned block of frames read last, and its first frame.
     block: (u64, Vec<u64>),
     bytes: BTreeMap<u64, u64>,
 }
@@ -110,8 +109,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Pages in the folio that a frame belongs to, unless it is alone. Folios are aligned to
-    /// their size and not larger than a PMD, so the aligned block of that size holds all of it.
+    /// Returns the number of pages in the folio of a frame; `None` for a single page. Folios are aligned to their size
+    /// and not larger than a PMD range, so the aligned block of that size contains the whole folio.
     fn folio_pages(&mut self, frame: u64) -> Result<Option<u64>, Missing> {
         let per_block = (self.sizes.pmd_bytes / self.sizes.page_bytes.max(1)).max(1);
         let first = frame - frame % per_block;
@@ -128,8 +127,7 @@ impl Counter {
     }
 }
 
-/// The length of the folio around `place` in the flags of a block: its head, and the tails
-/// that follow it.
+/// Returns the length of the folio around `place` in the flags of a block: its head and the following tails.
 pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
     let here = flags.get(place)?;
     if here & THP == 0 || here & (HEAD | TAIL) == 0 {
@@ -144,24 +142,23 @@ pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
     Some(1 + tails.count() as u64)
 }
 
-/// `count` words of eight bytes from the word `first` on; fewer at the end of the file.
+/// Reads `count` words of eight bytes, starting with word `first`; fewer at the end of the file.
 pub(crate) fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
     let mut words = Words::default();
     words.read(file, first, count)?;
     Ok(words.all)
 }
 
-/// Words that were read, and the room for the next: reading millions of them must not take
-/// memory anew for each.
+/// A reusable buffer of words: reading millions of words must not allocate each time.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    /// What was read last.
+    /// The words read last.
     pub(crate) all: Vec<u64>,
     bytes: Vec<u8>,
 }
 
 impl Words {
-    /// Reads `count` words from the word `first` on; fewer at the end of the file.
+    /// Reads `count` words, starting with word `first`; fewer at the end of the file.
     pub(crate) fn read(&mut self, file: &File, first: u64, count: u64) -> std::io::Result<()> {
         self.all.clear();
         let length = usize::try_from(count * 8).unwrap_or(0);
@@ -210,8 +207,8 @@ mod tests {
         );
     }
 
-    /// A huge page whose mapping was split is still one folio: what tells it from small pages
-    /// is what tells smaller folios from them, too.
+    /// A huge page with a split mapping is still one folio, and is distinguished from small pages in the same way as
+    /// smaller folios.
     #[test]
     fn split_mappings_still_lie_in_their_folio() {
         // SAFETY: geteuid has no preconditions.
@@ -235,8 +232,8 @@ mod tests {
         let (page, huge) = (sizes.page_bytes as usize, sizes.pmd_bytes as usize);
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping of two huge pages, of which the aligned one in the middle is
-        // advised, written to, and partly protected; then all of it is unmapped.
+        // SAFETY: a fresh mapping of two huge pages, whose aligned huge page in the middle is advised, written to, and
+        // partly protected; then the whole mapping is unmapped.
         unsafe {
             let base = libc::mmap(std::ptr::null_mut(), 2 * huge, access, flags, -1, 0);
             assert_ne!(base, libc::MAP_FAILED);

@@ -9,10 +9,10 @@ use std::time::Duration;
 use crate::machine::descriptors::{Room, give_back};
 use crate::machine::identity::Identity;
 
-/// Runs a preparing or concluding command line by `/bin/sh -c`, outside of any measurement.
+/// Runs a preparing or concluding command line with `/bin/sh -c`, outside of any measurement.
 ///
-/// Both its streams go to our stderr. It is a process group of its own, which is killed when
-/// `interrupt` is set; what it leaves running on purpose, a server for example, stays.
+/// Both streams go to stderr. It gets a new process group, and the group is killed when `interrupt` is set; processes
+/// that it deliberately leaves running, such as a server, stay.
 ///
 /// # Errors
 /// A sentence: it could not be started, failed, or was interrupted.

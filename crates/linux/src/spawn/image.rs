@@ -1,4 +1,4 @@
-//! What exec needs, prepared before the fork: between fork and exec nothing may allocate.
+//! The data for exec, prepared before the fork: between fork and exec nothing may allocate.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,15 +10,15 @@ use std::ptr;
 use super::wire::Order;
 use crate::machine::identity::is_root;
 
-/// Program, arguments and environment as the kernel wants them.
+/// Program, arguments and environment in the kernel's format.
 #[derive(Debug)]
 pub(super) struct Image {
-    /// Places where the program may be, in the order of `PATH`.
+    /// Possible paths of the program, in the order of `PATH`.
     candidates: Vec<CString>,
     arguments: Pointers,
     environment: Pointers,
-    /// `/bin/sh`, a place for the script, and the arguments: for scripts without a first line
-    /// that names their interpreter, as execvp(3) runs them.
+    /// `/bin/sh`, a slot for the script, and the arguments: for scripts whose first line names no interpreter, as in
+    /// execvp(3).
     shell: Pointers,
 }
 
@@ -45,7 +45,7 @@ impl Image {
         })
     }
 
-    /// The first candidate that is a file: what exec will most likely run.
+    /// Returns the first candidate that is a file, which exec will most likely run.
     pub(super) fn likely_path(&self) -> Option<&OsStr> {
         self.candidates
             .iter()
@@ -53,7 +53,7 @@ impl Image {
             .find(|path| std::path::Path::new(path).is_file())
     }
 
-    /// Whether the command is a set-user-id or set-group-id program and we are not root
+    /// Returns true if the command is a set-user-ID or set-group-ID program and this process is not root
     /// (`LSM_UNSAFE_PTRACE`, security/commoncap.c).
     pub(super) fn would_lose_privilege(order: &Order) -> bool {
         const SET_ID: u32 = 0o6000;
@@ -63,11 +63,11 @@ impl Image {
         !is_root() && mode.is_some_and(|file| file.permissions().mode() & SET_ID != 0)
     }
 
-    /// Becomes the program; returns the error number when no candidate could be run. As with
-    /// execvp(3) a refusal anywhere on `PATH` outweighs absence, but a folder on `PATH` that may
-    /// not be searched does not: under sudo that is often a folder of root's own.
+    /// Executes the program; returns the error number if no candidate could be run. As in execvp(3), a refusal anywhere
+    /// on `PATH` takes precedence over a missing file. A directory on `PATH` that may not be searched does not: under
+    /// sudo it is often private to root.
     ///
-    /// Allocates nothing: it may be called between fork and exec.
+    /// Allocates nothing, so it can be called between fork and exec.
     pub(super) fn execute(&mut self) -> i32 {
         let mut answer = libc::ENOENT;
         for candidate in &self.candidates {
@@ -86,7 +86,7 @@ impl Image {
     }
 }
 
-/// Whether a file can be seen. Makes one system call.
+/// Returns true if a file is visible. Makes one system call.
 fn exists(path: &CStr) -> bool {
     // SAFETY: the path ends in NUL.
     unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
@@ -99,7 +99,7 @@ fn become_program(path: &CStr, arguments: &Pointers, environment: &Pointers) -> 
     super::calls::errno()
 }
 
-/// A null-terminated array of pointers, and the strings behind them.
+/// A null-terminated array of pointers, and their strings.
 #[derive(Debug)]
 struct Pointers {
     pointers: Vec<*const libc::c_char>,
@@ -108,7 +108,7 @@ struct Pointers {
 
 impl Pointers {
     fn to(strings: Vec<CString>) -> Self {
-        // The buffers of the strings stay where they are when the vector moves.
+        // The buffers of the strings do not move with the vector.
         let pointers = strings.iter().map(|string| string.as_ptr());
         Self {
             pointers: pointers.chain([ptr::null()]).collect(),
@@ -128,13 +128,13 @@ fn strings(bytes: impl Iterator<Item = Vec<u8>>) -> Result<Vec<CString>, String>
         .collect()
 }
 
-/// Our own environment with the order's variables on top.
+/// Returns the environment of this process, overridden by the order's variables.
 fn merged(order: &Order) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let own = env::vars_os().map(|(name, value)| (name.into_vec(), value.into_vec()));
     own.chain(order.environment.iter().cloned()).collect()
 }
 
-/// Where execvp(3) looks: the name itself when it has a slash, else every folder of `path`.
+/// Returns the paths that execvp(3) tries: the name if it has a slash, else the name in every directory of `path`.
 fn candidates(program: &[u8], path: Option<&[u8]>) -> Vec<Vec<u8>> {
     if program.is_empty() || program.contains(&b'/') {
         return vec![program.to_vec()];

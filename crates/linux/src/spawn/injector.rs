@@ -1,4 +1,4 @@
-//! System calls injected into the processes of a tree: by the tracer, by the collapser.
+//! Injects system calls into the processes of a tree, through the tracer or the collapser.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use super::tracee::{Options, Stop};
 use super::tracer::TreeTracer;
 use super::wire::Order;
 
-/// The one that a policy asks for.
+/// The injector required by a policy.
 #[derive(Debug)]
 pub(super) enum Injector {
-    /// Nobody.
+    /// No injector.
     None,
     /// Advises memory when it is mapped.
     Advice(Box<TreeTracer>),
-    /// Makes memory and code huge that is in use.
+    /// Collapses memory and code in use.
     Collapse(Box<Collapser>),
 }
 
 impl Injector {
-    /// For the tree of `main`.
+    /// Creates the injector for the tree of `main`.
     pub(super) fn new(order: &Order, main: i32) -> Self {
         let schedule = Schedule::new(order.collapse, order.text);
         match (TreeTracer::new(&order.tracer, main), schedule) {
@@ -31,7 +31,7 @@ impl Injector {
         }
     }
 
-    /// What a tracer of the main process must be told of from its start on.
+    /// Returns the options with which the main process must be traced from its start.
     pub(super) fn options(&self) -> Option<Options> {
         match self {
             Self::Advice(tracer) => Some(tracer.options()),
@@ -39,28 +39,28 @@ impl Injector {
         }
     }
 
-    /// The main process is traced with these options for its end.
+    /// Records that the main process is traced with these options for its end.
     pub(super) fn share(&mut self, main: i32, options: Options) {
         if let Self::Collapse(collapser) = self {
             collapser.share(main, options);
         }
     }
 
-    /// The tree begins to run.
+    /// Starts the clock when the tree begins to run.
     pub(super) fn begin(&mut self) {
         if let Self::Collapse(collapser) = self {
             collapser.begin();
         }
     }
 
-    /// Does what is due.
+    /// Does the due work.
     pub(super) fn work(&mut self) {
         if let Self::Collapse(collapser) = self {
             collapser.work();
         }
     }
 
-    /// How long nothing is to be done, unless a thread stops; `None` where only that can come.
+    /// Returns the time until the next work, unless a thread stops; `None` if only stops can follow.
     pub(super) fn patience(&self) -> Option<Duration> {
         match self {
             Self::Advice(_) | Self::None => None,
@@ -68,7 +68,7 @@ impl Injector {
         }
     }
 
-    /// Whether nothing will come any more while processes live.
+    /// Returns true if no more work will come while processes live.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Advice(_) => false,
@@ -77,7 +77,7 @@ impl Injector {
         }
     }
 
-    /// Answers a stop; `false` where that is for another to do.
+    /// Handles a stop; returns false if another part must handle it.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) -> bool {
         match self {
             Self::None => false,
@@ -89,7 +89,7 @@ impl Injector {
         }
     }
 
-    /// Forgets a thread that has ended.
+    /// Forgets an ended thread.
     pub(super) fn forget(&mut self, pid: i32) {
         match self {
             Self::None => {}
@@ -98,7 +98,7 @@ impl Injector {
         }
     }
 
-    /// What it has done so far.
+    /// Returns the results so far.
     pub(super) fn tracing(&self) -> Option<Tracing> {
         match self {
             Self::None => None,
@@ -107,7 +107,7 @@ impl Injector {
         }
     }
 
-    /// Looks at what it has done to the main process, which is held at its end.
+    /// Reads the resulting memory of the main process, stopped at its end.
     pub(super) fn look(&mut self, main: i32) {
         if let Self::Advice(tracer) = self {
             tracer.look(main);

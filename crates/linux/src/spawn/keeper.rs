@@ -1,4 +1,4 @@
-//! The keeper itself: one small process for one workload.
+//! The keeper: one small process for each workload.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -22,17 +22,17 @@ use crate::machine::clock;
 use crate::machine::root::Root;
 use crate::proc::tree;
 
-/// How long a process may refuse to be killed before it is given up.
+/// How long a process may resist being killed before it is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Why the workload ends.
+/// The reason for the end of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// By itself.
+    /// It ended on its own.
     Itself,
-    /// Its time is over.
+    /// Its time limit was reached.
     TimedOut,
-    /// Nobody wants it any more.
+    /// A stop was requested.
     Stopped,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Keeper {
     child: Child,
     /// When the child was released.
     begun: Instant,
-    /// How long the main process was held.
+    /// How long the main process was stopped at its end.
     held: Duration,
-    /// When the main process was reaped, and with which status.
+    /// The time at which the main process was reaped, and its status.
     over: Option<(Instant, i32)>,
     cause: Cause,
-    /// Since when the kernel refuses to kill the main process.
+    /// The time since which the kernel has refused to kill the main process.
     refused_since: Option<Instant>,
     usage: Usage,
     exit: Result<ExitReading, Missing>,
-    /// Who has the tree make calls.
+    /// Injects calls into the tree.
     injector: Injector,
 }
 
@@ -97,8 +97,8 @@ impl Keeper {
         })
     }
 
-    /// Holding the main process at its end is done where it can be; a tracer of the tree is part
-    /// of the policy, and without it there is no trial.
+    /// Stopping the main process at its end is optional; a tracer of the tree is part of the policy, and without it the
+    /// trial does not start.
     pub(super) fn begin_tracing(&mut self) -> Result<(), String> {
         let may_hold = match self.order.at_exit {
             AtExit::Pass => Err(Missing::NotAsked),
@@ -151,14 +151,14 @@ impl Keeper {
         }
     }
 
-    /// Sleeps until a child changes, the other side says something, or time is over.
+    /// Sleeps until a child changes, the other side sends a message, or time is over.
     fn wait(&mut self) {
         match self.cause {
             Cause::Itself => {
                 self.injector.work();
                 self.wait_for_anything();
             }
-            // Nothing that is said can change the end any more.
+            // No message can change the end any more.
             cause => {
                 self.wait_for_child(Duration::from_millis(100));
                 self.kill(cause);
@@ -183,8 +183,8 @@ impl Keeper {
         }
     }
 
-    /// A signal is passed on; whatever else is said now, or that nobody is there any more,
-    /// means: stop. A main process that is not reaped yet has its number still.
+    /// A signal is forwarded; every other message, and the end of the other side, means stop. The PID of an unreaped
+    /// main process cannot have been reused.
     fn listen(&mut self) {
         let mut words = [0; 2];
         let command = (&self.socket).read_exact(&mut words[..1]);
@@ -203,9 +203,9 @@ impl Keeper {
         calls::clear_signals(&self.signals);
     }
 
-    /// Kills the main process; the rest of the tree follows when it is reaped. Where it stands at
-    /// its end, it has to go on, too: no signal wakes it there. One that has become another user's (sudo, for example) may refuse: it is given up after a while, and
-    /// counted among the survivors.
+    /// Kills the main process; the rest of the tree follows when it is reaped. If it is stopped at its end it must also
+    /// be resumed, because no signal wakes it there. One that has changed to another user (by sudo, for example) may
+    /// not be killable: it is given up after a while, and counted among the survivors.
     fn kill(&mut self, cause: Cause) {
         self.cause = cause;
         let killed = calls::kill(self.child.pid).is_ok();
@@ -241,7 +241,7 @@ impl Keeper {
         }
     }
 
-    /// Lets a stopped tracee do what it would have done without us.
+    /// Resumes a stopped tracee as if it were not traced.
     fn answer(&mut self, pid: i32, status: i32) {
         let stop = tracee::reason(status);
         let is_held = self.order.at_exit == AtExit::Hold;
@@ -258,7 +258,7 @@ impl Keeper {
         }
     }
 
-    /// The main process is at its end: reads it and takes the time out of its wall time.
+    /// The main process is at its end: reads it, and deducts the time of the reading from its wall time.
     fn hold(&mut self, pid: i32) {
         let since = Instant::now();
         if self.cause != Cause::Stopped {
@@ -266,17 +266,16 @@ impl Keeper {
             self.injector.look(pid);
         }
         tracee::resume(pid, 0);
-        // When only the first thread has left, the others ran on meanwhile.
+        // If only the first thread has ended, the others kept running.
         if self.exit.is_ok() {
             self.held += since.elapsed();
         }
     }
 
-    /// Kills whatever is left of the tree; returns how many processes that were, and how many
-    /// could not be killed.
+    /// Kills the rest of the tree; returns the number of these processes, and of those that could not be killed.
     ///
-    /// Only our own children are killed: their numbers cannot have passed to strangers before
-    /// we reap them. What they leave behind becomes ours, and is next.
+    /// Only children of the keeper are killed: their PIDs cannot be reused before they are reaped. Their orphans become
+    /// children of the keeper, and are killed next.
     fn end_tree(&mut self) -> (u32, u32) {
         let mut hopeless_since = None;
         let mut killed = BTreeSet::<i32>::new();
@@ -334,7 +333,7 @@ impl Keeper {
     }
 }
 
-/// The children of this process, which has one thread.
+/// Returns the children of this process, which has one thread.
 fn own_children() -> Vec<i32> {
     let own = std::process::id();
     tree::read_children(&Root::real(), own)

@@ -1,20 +1,19 @@
-//! Running a workload under a *keeper*: a small process of its own for every trial.
+//! Runs a workload under a *keeper*, a separate small process for each trial.
 //!
-//! Why not simply fork and wait:
+//! A plain fork and wait is not enough:
 //!
-//! * `ru_maxrss` survives exec: the kernel folds the peak of the memory that exec replaces into
-//!   the process's record (`exec_mmap`, fs/exec.c), so a child of a fat parent reports the
-//!   parent's size. Under a keeper of a few MiB with a known peak, anything larger is true.
-//! * A workload may leave processes behind. The keeper is their subreaper: it inherits them,
-//!   adds up what they used, and ends them with the trial.
-//! * When the measuring program dies, by whatever signal, the keeper sees its socket close and
-//!   kills the tree. When the keeper dies, the kernel kills the main process
-//!   (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
-//! * The keeper may stop the main process at its end, when it still holds all its memory, and
-//!   read it there (see [`AtExit::Hold`](crate::spawn::AtExit::Hold)).
+//! * `ru_maxrss` survives exec: the kernel copies the peak of the replaced memory into the process's record
+//!   (`exec_mmap`, fs/exec.c), so the child of a large parent reports the parent's size. A keeper has a few MiB and a
+//!   known peak, and any larger value is correct.
+//! * A workload may leave processes behind. The keeper is their subreaper: it inherits them, adds up their usage, and
+//!   ends them with the trial.
+//! * If the measuring program dies, from any signal, the keeper sees its socket close and kills the tree. If the keeper
+//!   dies, the kernel kills the main process (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
+//! * The keeper can stop the main process at its end, when it still has all its memory, and read it (see
+//!   [`AtExit::Hold`](crate::spawn::AtExit::Hold)).
 //!
-//! The way of a workload: [`start`](crate::spawn::start) → [`Suspended`](crate::spawn::Suspended)
-//! → [`Running`](crate::spawn::Running) → [`End`](crate::spawn::End).
+//! The states of a workload: [`start`](crate::spawn::start) → [`Suspended`](crate::spawn::Suspended) →
+//! [`Running`](crate::spawn::Running) → [`End`](crate::spawn::End).
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -72,8 +71,8 @@ pub use tracer::try_tracing;
 pub use usage::Usage;
 pub use wire::End;
 
-/// The hidden first argument by which the program becomes a keeper: its `main` must call
-/// [`keeper_main`] before anything else when it sees this word.
+/// The hidden first argument that makes the program a keeper: if it is present, `main` must call [`keeper_main`] before
+/// anything else.
 pub const KEEPER_WORD: &str = "__keep";
 
 /// A command and its environment.
@@ -83,39 +82,39 @@ pub struct Launch {
     pub command: Vec<OsString>,
     /// Variables set on top of the inherited environment.
     pub environment: Vec<(String, String)>,
-    /// What is done with the per-process THP switch.
+    /// The setting of the per-process THP switch.
     pub prctl: ThpPrctl,
-    /// Whether its tree is traced to advise its memory.
+    /// The tracing of its tree, to advise its memory.
     pub tracer: TreeTracer,
-    /// When the memory that its tree has in use is made huge; not together with a tracer.
+    /// The times at which the memory of its tree is collapsed; excludes a tracer.
     pub collapse: Option<Collapse>,
-    /// Whether its code is put into huge pages; not together with a tracer.
+    /// The setting for moving its code into huge pages; excludes a tracer.
     pub text: Option<Text>,
-    /// Its user; `None` is the user of this process.
+    /// Its user; `None` means the user of this process.
     pub identity: Option<Identity>,
-    /// Where it runs; `None` is here.
+    /// Its working directory; `None` means that of this process.
     pub directory: Option<PathBuf>,
-    /// What it reads; `None` is `/dev/null`.
+    /// Its input; `None` means `/dev/null`.
     pub stdin: Option<PathBuf>,
-    /// What becomes of what it prints.
+    /// The destination of its output.
     pub output: Output,
-    /// How long it may run.
+    /// Its time limit.
     pub timeout: Option<Duration>,
-    /// Whether its memory is read at its end.
+    /// The reading of its memory at its end.
     pub at_exit: AtExit,
-    /// The memory nodes it asks for.
+    /// Its NUMA memory policy.
     pub numa: Option<Numa>,
-    /// Whether it gets a memory cgroup of its own.
+    /// The choice of its memory cgroup.
     pub group: CgroupChoice,
-    /// Processors it is bound to; `None` leaves the binding as it is.
+    /// The processors to which it is bound; `None` leaves the binding unchanged.
     pub cpus: Option<BTreeSet<u32>>,
-    /// A folder that is made for it, and removed when its tree is dead and nobody holds its
-    /// [`Running`] any more; it must not exist.
+    /// A directory created for it, and removed when its tree is dead and its [`Running`] was dropped; the directory
+    /// must not exist before.
     pub scratch: Option<PathBuf>,
 }
 
 impl Launch {
-    /// A command with everything else left at its default.
+    /// Creates a launch of a command with default settings.
     #[must_use]
     pub fn new(command: Vec<OsString>) -> Self {
         Self {
@@ -138,7 +137,7 @@ impl Launch {
         }
     }
 
-    /// The same under a policy, as far as that acts on the program itself.
+    /// Applies the parts of a policy that act on the program.
     #[must_use]
     pub fn under(self, policy: &Realisation) -> Self {
         Self {
@@ -156,19 +155,19 @@ impl Launch {
         }
     }
 
-    /// Whether calls are made in its tree, so that this process has to stay.
+    /// Returns true if system calls are injected into its tree, which requires this process to stay.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         !self.tracer.is_none() || self.collapses()
     }
 
-    /// Whether memory or code of its tree is made huge while it runs.
+    /// Returns true if memory or code of its tree is collapsed during the run.
     #[must_use]
     pub(crate) fn collapses(&self) -> bool {
         self.collapse.is_some() || self.text.is_some()
     }
 
-    /// The program, as the user wrote it.
+    /// Returns the program, as written by the user.
     #[must_use]
     pub fn program(&self) -> &OsStr {
         self.command
@@ -177,60 +176,58 @@ impl Launch {
     }
 }
 
-/// Where the output of a workload goes. The end of its stderr is kept in every case.
+/// The destination of a workload's output. The end of its stderr is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Nothing is shown.
+    /// Nowhere.
     Discard,
-    /// Both streams go to our stderr, because our stdout is for the result.
+    /// Both streams go to stderr, because stdout is for the result.
     Show,
-    /// Its stdout is kept, the last 16 MiB of it.
+    /// The last 16 MiB of its stdout are kept.
     Keep,
-    /// Both streams are one log, which can be read while it grows; the last 16 MiB of it are
-    /// kept in the place of stderr.
+    /// Both streams form one log, which can be read during the run; its last 16 MiB are kept instead of stderr.
     Log(Echo),
 }
 
-/// Whether the main process is held at its end to read its memory.
+/// Selects whether the main process is stopped at its end to read its memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub enum AtExit {
-    /// Hold it (`PTRACE_EVENT_EXIT`) and read what it maps; the time is taken out of its wall
-    /// time. Only the main process is traced, not its threads and children.
+    /// Hold it (`PTRACE_EVENT_EXIT`) and read its mappings; the time is deducted from its wall time. Only the main
+    /// process is traced, not its threads and children.
     ///
-    /// Being traced costs a stop of about 10 µs for every signal that is delivered to the first
-    /// thread, and shows: leak checkers and debuggers that want to attach to the main process
-    /// fail, and set-user-id programs started by others than root would lose their privilege
-    /// (these are recognised when they are the command itself, and not traced).
+    /// Tracing costs a stop of about 10 µs for every signal delivered to the first thread, and is visible. Leak
+    /// checkers and debuggers cannot attach to the main process. Set-user-ID programs started by ordinary users would
+    /// lose their privilege, so such a command is recognised and not traced.
     #[default]
     Hold,
-    /// Let it go; what only the end could show is missing.
+    /// Let it go; data available only at the end is missing.
     Pass,
-    /// The same for a program that fails if it is traced.
+    /// The same, for a program that fails under tracing.
     Spare,
 }
 
-/// Whether a trial gets a memory cgroup of its own.
+/// Selects whether a trial gets its own memory cgroup.
 ///
-/// Not by default, because what charging a page costs depends on the group and on its depth,
-/// and the program is to be measured where it runs. How much that is: on Linux 6.18 with the
-/// version 1 hierarchy, 100,000 small pages touched in a fresh group took 1.005 times the
-/// kernel time of staying (median of 40 pairs, 0.997 in 20 earlier ones): not told from none.
+/// The default is no, because the cost of charging a page depends on the group and its depth, and the program must be
+/// measured in its usual place. The cost is small: on Linux 6.18 with the v1 hierarchy, touching 100,000 small pages in
+/// a fresh group took 1.005 times the kernel time of staying (median of 40 pairs; 0.997 in 20 earlier ones),
+/// indistinguishable from no difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CgroupChoice {
-    /// It stays in ours: charging pages costs what it always costs there.
+    /// It stays in the group of this process, where charging pages costs as much as usual.
     #[default]
     Leave,
-    /// A fresh one below ours, removed afterwards, to read its peak.
+    /// A new group below the current one to read the peak, removed afterwards.
     Make,
-    /// The same, with limits; without it there is no trial.
+    /// The same with limits; the trial does not start without it.
     Limit(MemoryLimits),
 }
 
-/// Becomes the command, in this process, without measuring anything. It keeps the standard
-/// streams and the signals that are ignored; `launch` cannot give it another input.
+/// Executes the command in this process, without measuring. Standard streams and ignored signals are inherited;
+/// `launch` cannot set another input.
 ///
-/// Returns only when that failed; the process then may have changed its identity and its
-/// directory, and is fit for nothing but reporting the error.
+/// Returns only on failure; the process may then have changed its user and its directory, and can do nothing except
+/// report the error.
 #[must_use]
 pub fn exec(launch: &Launch) -> crate::machine::error::Error {
     let order = match wire::Order::of(launch, &ExitRequest::default()) {

@@ -1,22 +1,22 @@
-//! The OOM killer's order: the workload before the program that measures it.
+//! Makes the OOM killer prefer the workload to the program that measures it.
 
-/// By so much, in thousandths of the machine's memory; raising needs no privilege.
+/// The increase, in thousandths of the machine's memory; an increase needs no privilege.
 const MORE: i32 = 500;
 const MOST: i32 = 1000;
 
-/// What a child writes to its `oom_score_adj`.
+/// The value that a child writes to its `oom_score_adj`.
 #[derive(Debug)]
 pub(super) struct Sacrifice(String);
 
 impl Sacrifice {
-    /// More than this process has, and so the child would inherit.
+    /// Returns a value above that of this process, which the child would otherwise inherit.
     pub(super) fn of_child() -> Self {
         let own = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
         let own: i32 = own.trim().parse().unwrap_or(0);
         Self((own + MORE).min(MOST).to_string())
     }
 
-    /// Writes it for this process. Makes system calls only; best effort.
+    /// Writes the value for this process. Makes system calls only; best effort.
     pub(super) fn offer(&self) {
         // SAFETY: the path ends in NUL, and as many bytes are written as there are; a descriptor
         // that could not be opened is refused.

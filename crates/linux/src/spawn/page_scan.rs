@@ -51,24 +51,24 @@ struct Scan {
 pub(crate) struct Region {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// What was asked for and holds.
+    /// The returned categories that apply.
     pub(crate) categories: u64,
 }
 
 /// Selection of pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PageFilter {
-    /// Categories that must hold.
+    /// Categories that must apply.
     pub(crate) with: u64,
-    /// Categories that must not.
+    /// Categories that must not apply.
     pub(crate) without: u64,
-    /// Categories of which one must hold; 0 for no such condition.
+    /// Alternative categories: at least one must apply; 0 for no such condition.
     pub(crate) any_of: u64,
-    /// Categories that are returned; regions differ in them.
+    /// The categories to return; adjacent regions differ in these.
     pub(crate) returned: u64,
 }
 
-/// What reading a page map needs: it belongs to the owner of the process alone (mode 0400).
+/// The privilege required to read a page map, which only the owner of the process may open (mode 0400).
 const GRANT: &str = "CAP_SYS_PTRACE together with CAP_DAC_READ_SEARCH";
 
 /// Opens the page map of a process.
@@ -78,7 +78,7 @@ pub(crate) fn open(pid: u32) -> Result<File, Missing> {
         .map_err(|error| Error::io("opening", Path::new(&path), error).into_missing(GRANT))
 }
 
-/// Bytes that map the shared huge zero page.
+/// Returns the bytes mapped to the shared huge zero page.
 pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
     let wanted = PageFilter {
         with: HUGE | ZERO,
@@ -89,7 +89,7 @@ pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missin
     Ok(regions.iter().map(|region| region.end - region.start).sum())
 }
 
-/// All address ranges whose pages are as wanted.
+/// Returns all address ranges whose pages match the filter.
 pub(crate) fn scan(
     pagemap: &File,
     maps: &[u8],
@@ -105,12 +105,11 @@ pub(crate) fn scan(
     Ok(found)
 }
 
-/// Hands over all regions of a span whose pages are as wanted, by rising address.
+/// Passes on all regions of a span whose pages match the filter, in ascending order of address.
 ///
-/// A buffer that is not full means the end. What the kernel says of how far it came cannot be
-/// trusted alone: it collects regions in pieces of a page table, and when the last piece ends
-/// the walk, it still tells where the piece before ended (do_pagemap_scan, fs/proc/task_mmu.c;
-/// seen on Linux 6.18). Going on from there would hand over the same pages twice.
+/// A buffer with free space marks the end. The end address that the kernel reports is not reliable: it collects regions
+/// per page table, and when the last page table ends the walk, it reports the end of the previous one (do_pagemap_scan,
+/// fs/proc/task_mmu.c; seen on Linux 6.18). A scan that continued from there would return the same pages twice.
 pub(crate) fn scan_span(
     pagemap: &File,
     span: Range<u64>,
@@ -133,7 +132,7 @@ pub(crate) fn scan_span(
     Ok(())
 }
 
-/// One call: how many regions were found, and how far it came.
+/// Makes one call; returns the number of regions found, and the end address of the walk.
 fn ask(
     pagemap: &File,
     span: Range<u64>,
@@ -175,8 +174,8 @@ fn missing(error: &io::Error) -> Missing {
     }
 }
 
-/// From the lowest to the highest address of `/proc/PID/maps`. The vsyscall page is not part
-/// of the user's address space.
+/// Returns the span from the lowest to the highest address of `/proc/PID/maps`. The vsyscall page is not part of the
+/// user address space.
 fn mapped_span(maps: &[u8]) -> Option<Range<u64>> {
     let mut spans = crate::proc::lines(maps)
         .filter(|(_, line)| !line.ends_with("[vsyscall]"))

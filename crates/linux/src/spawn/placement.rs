@@ -7,7 +7,7 @@ use hugewise_experiment::run::policy::{Numa, NumaMode};
 
 use crate::machine::root::Root;
 
-/// A set of processors in the form of the system call; numbers beyond it are left out.
+/// Returns a set of processors in the format of the system call; numbers beyond its size are ignored.
 pub(super) fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
     // SAFETY: cpu_set_t is a plain array of bits, for which zeroes are valid.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
@@ -23,7 +23,7 @@ pub(super) fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
 const WORD_BITS: u32 = libc::c_ulong::BITS;
 const WORDS: usize = (MOST_NODES / WORD_BITS) as usize;
 
-/// A memory policy in the form of the system call.
+/// A memory policy in the format of the system call.
 #[derive(Clone, Debug)]
 pub(super) struct Nodes {
     mode: libc::c_int,
@@ -31,7 +31,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// `interleave` without nodes means all that have memory.
+    /// `interleave` without nodes means all nodes with memory.
     pub(super) fn of(numa: &Numa) -> Self {
         let mode = match numa.mode {
             NumaMode::Local => libc::MPOL_LOCAL,
@@ -54,12 +54,12 @@ impl Nodes {
         Self { mode, mask }
     }
 
-    /// Sets them for this process; -1 where the kernel refuses. Makes one system call, so that it
-    /// may be called between fork and exec.
+    /// Sets the policy for this process; returns -1 if the kernel refuses. Makes one system call, so it can be called
+    /// between fork and exec.
     pub(super) fn set(&self) -> libc::c_int {
         let (mask, bits) = match self.mode {
             libc::MPOL_LOCAL => (ptr::null(), 0),
-            // The kernel takes one off (`get_nodes`, mm/mempolicy.c).
+            // The kernel subtracts one (`get_nodes`, mm/mempolicy.c).
             _ => (self.mask.as_ptr(), libc::c_ulong::from(MOST_NODES) + 1),
         };
         // SAFETY: the mask holds MOST_NODES bits and outlives the call.

@@ -14,11 +14,10 @@ use super::{Launch, wire::fault};
 use crate::machine::descriptors::give_back;
 use crate::machine::error::Result;
 
-/// Runs a workload with our own standard streams, without measuring, and waits for it.
+/// Runs a workload with the standard streams of this process, without measuring, and waits for it.
 ///
-/// This is for a policy whose settings must be put back afterwards; where nothing has to be
-/// put back, [`super::exec`] is better, because then nobody stands in between. `signal` is asked
-/// all the time for a signal that is to be passed on.
+/// For a policy whose settings must be restored afterwards; otherwise [`super::exec`] is better, because then no
+/// process remains in between. `signal` is polled for a signal to forward.
 ///
 /// # Errors
 /// It could not be started.
@@ -46,8 +45,8 @@ pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Ou
     Ok(outcome(wait(&mut child, signal).map_err(starting)?))
 }
 
-/// Has the child set its memory nodes and the switch of huge pages, and join its cgroup, which goes
-/// with what is returned.
+/// Makes the child set its memory nodes and its THP switch, and join its cgroup, which is removed when the returned
+/// value is dropped.
 fn settle(command: &mut Command, launch: &Launch) -> Result<Option<Cgroup>> {
     let refused = |what: String| fault("starting the command", what);
     let (plan, cgroup) = cgroup::make(launch.group).map_err(refused)?.unzip();
@@ -77,7 +76,7 @@ fn wait(child: &mut Child, signal: impl Fn() -> Option<i32>) -> io::Result<ExitS
         if let Some(signal) = signal()
             && let Ok(pid) = i32::try_from(child.id())
         {
-            // SAFETY: the child is not reaped yet, so the number is still its own.
+            // SAFETY: the child is not reaped yet, so its PID cannot have been reused.
             unsafe { libc::kill(pid, signal) };
         }
         thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,5 @@
-//! What a short command prints, under a time limit that holds whatever the command leaves running.
+//! Reads the output of a short command, with a time limit that does not depend on the processes that the command leaves
+//! behind.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -10,16 +11,16 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 const MOMENT: Duration = Duration::from_millis(10);
-/// What is kept; the rest is read and forgotten, so that no command waits for a reader.
+/// The number of bytes kept; the rest is read and discarded, so that the command never blocks on a full pipe.
 const KEPT: usize = 4096;
 
-/// Why there is no answer.
+/// The reason why there is no output.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrinted {
-    /// There is no program.
+    /// The command line is empty.
     #[error("it is empty")]
     Empty,
-    /// The kernel refused something.
+    /// A system call failed.
     #[error(transparent)]
     Failed(#[from] io::Error),
     /// It ended without success.
@@ -30,9 +31,8 @@ pub enum NotPrinted {
     TooLong(Duration),
 }
 
-/// Runs a command in a process group of its own and gives the beginning of what it printed. When it
-/// ends, or after `limit`, the whole group is killed. A process that left the group (setsid) lives
-/// on, but does not hold us up.
+/// Runs a command in a new process group, and returns the beginning of its output. The whole group is killed when the
+/// command ends or after `limit`. A process that left the group (setsid) lives on, but causes no delay.
 ///
 /// # Errors
 /// It cannot be started, fails, or takes longer.
@@ -55,7 +55,7 @@ pub fn printed(command: &[String], limit: Duration) -> Result<String, NotPrinted
     group.wait_for(stdout, Instant::now() + limit, limit)
 }
 
-/// A child that leads its group; both end with this.
+/// A child that leads its process group; dropping this ends both.
 struct Group(Child);
 
 impl Group {
@@ -67,7 +67,7 @@ impl Group {
     ) -> Result<String, NotPrinted> {
         let mut text = Vec::new();
         loop {
-            // Asked first: what it printed before its end is then in the pipe.
+            // Checked first: output from before the end is then in the pipe.
             let ended = self.has_ended()?;
             drain(&mut stdout, &mut text, end)?;
             match () {
@@ -86,7 +86,7 @@ impl Group {
         Pid::from_raw(self.0.id().cast_signed())
     }
 
-    /// Whether the child ended. It is not reaped, so that the group's number stays its own.
+    /// Returns true if the child has ended. It is not reaped, so that the number of the group is not reused.
     fn has_ended(&self) -> io::Result<bool> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let Some(pid) = self.pid() else {
@@ -97,7 +97,7 @@ impl Group {
 
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(pid) = self.pid() {
-            // Nobody may be left in it.
+            // The group may be empty.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         self.0.wait()
@@ -106,14 +106,14 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A child that was reaped has given its number away.
+        // The PID of a reaped child may have been reused.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             let _ = self.end();
         }
     }
 }
 
-/// Takes what is in the pipe, until `end` where somebody fills it without a pause.
+/// Reads the content of the pipe, but stops at `end` if a process writes without pause.
 fn drain(stdout: &mut ChildStdout, text: &mut Vec<u8>, end: Instant) -> io::Result<()> {
     let mut part = [0; 4096];
     while Instant::now() < end {
@@ -141,7 +141,7 @@ mod tests {
         printed(&["sh", "-c", line].map(str::to_owned), limit)
     }
 
-    /// Whether a process is there and no zombie.
+    /// Returns true if a process exists and is not a zombie.
     fn lives(pid: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
         stat.is_ok_and(|stat| !stat.contains(") Z "))

@@ -1,4 +1,4 @@
-//! Registers of a stopped thread: read, written, and set up for a system call.
+//! Reads and writes the registers of a stopped thread, and prepares them for a system call.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::tracee;
 /// `NT_PRSTATUS` of linux/elf.h: the general registers.
 const GENERAL: usize = 1;
 
-/// A system call that a thread is made to make.
+/// A system call to be injected into a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SystemCall {
     number: libc::c_long,
@@ -18,7 +18,7 @@ pub(super) struct SystemCall {
 }
 
 impl SystemCall {
-    /// The arguments that are not given are 0.
+    /// Missing arguments are 0.
     pub(super) fn new<const N: usize>(number: libc::c_long, given: [u64; N]) -> Self {
         let mut arguments = [0; 6];
         arguments[..N].copy_from_slice(&given);
@@ -48,7 +48,7 @@ impl Registers {
         self.transfer(libc::PTRACE_SETREGSET, thread)
     }
 
-    /// A thread that runs code of another ABI has a shorter set.
+    /// A thread that executes code of another ABI has a shorter set.
     fn transfer(&mut self, request: libc::c_uint, thread: i32) -> io::Result<()> {
         let whole = size_of::<libc::user_regs_struct>();
         let place = (&raw mut self.0).cast();
@@ -58,21 +58,21 @@ impl Registers {
         }
     }
 
-    /// The result of the call that has just ended, where it is no error.
+    /// Returns the result of the call that has just ended, unless it failed.
     pub(super) fn success(&self) -> Option<u64> {
         const LARGEST_ERROR: u64 = 4095;
         let result = self.result();
         (result < LARGEST_ERROR.wrapping_neg()).then_some(result)
     }
 
-    /// The number of its error, where it is one.
+    /// Returns the error number of a failed call.
     pub(super) fn error(&self) -> Option<i32> {
         let number = i32::try_from(self.result().wrapping_neg()).ok();
         number.filter(|_| self.success().is_none())
     }
 }
 
-/// Reads or writes a set of registers; how many bytes it has.
+/// Reads or writes a register set; returns its size in bytes.
 fn transfer_set(
     request: libc::c_uint,
     thread: i32,
@@ -91,10 +91,10 @@ fn transfer_set(
     }
 }
 
-/// Instructions of `syscall` and its arguments (arch/x86/entry/entry_64.S).
+/// The `syscall` instruction and its arguments (arch/x86/entry/entry_64.S).
 #[cfg(target_arch = "x86_64")]
 impl Registers {
-    /// What unwinding begins with.
+    /// Returns the initial registers for unwinding.
     pub(super) fn frame(&self) -> UnwindRegsNative {
         UnwindRegsNative::new(self.0.rip, self.0.rsp, self.0.rbp)
     }
@@ -107,11 +107,11 @@ impl Registers {
         self.0.rax
     }
 
-    /// The registers with which a thread that has just ended a call makes another.
+    /// Returns the registers for another call in a thread that has just ended a call.
     pub(super) fn calling(mut self, call: SystemCall) -> Self {
         self.0.rip -= SYSCALL_BYTES;
         self.0.rax = call.number as u64;
-        // Otherwise the kernel could take the result for one of a call to be restarted.
+        // Otherwise the kernel could mistake the result for that of a call to restart.
         self.0.orig_rax = call.number as u64;
         self.set_arguments(call);
         self
@@ -122,32 +122,32 @@ impl Registers {
         [set.rdi, set.rsi, set.rdx, set.r10, set.r8, set.r9] = call.arguments;
     }
 
-    /// Where the program stands.
+    /// Returns the instruction pointer.
     pub(super) fn place(&self) -> u64 {
         self.0.rip
     }
 
-    /// Whether the kernel has the thread make the call again in which it stood, by itself
-    /// (`arch_do_signal_or_restart`, arch/x86/kernel/signal.c).
+    /// Returns true if the kernel makes the thread restart its interrupted call (`arch_do_signal_or_restart`,
+    /// arch/x86/kernel/signal.c).
     pub(super) fn makes_call_again(&self, _thread: i32) -> bool {
         let error = (self.0.rax as i64).wrapping_neg();
         let stood_in_call = (self.0.orig_rax as i64) >= 0;
         stood_in_call && RESTARTS.contains(&error)
     }
 
-    /// Whether the thread has just given call `number` up because of a stop.
+    /// Returns true if the stop has just interrupted call `number` in the thread.
     pub(super) fn gave_up(&self, _thread: i32, number: libc::c_long) -> bool {
         self.error() == Some(libc::EINTR) && self.0.orig_rax == number as u64
     }
 
-    /// The registers of a thread that makes the call again which it gave up. Where a handler of
-    /// the program is to run first, the kernel makes that EINTR again.
+    /// Returns the registers with which the thread restarts the interrupted call. If a handler of the program runs
+    /// first, the kernel converts the result back to EINTR.
     pub(super) fn trying_again(mut self, _first_argument: u64) -> Self {
         self.0.rax = RESTARTS[0].wrapping_neg() as u64;
         self
     }
 
-    /// The registers with which a thread makes a call from `place`, where the instruction stands.
+    /// Returns the registers for a call from `place`, the address of a system call instruction.
     pub(super) fn calling_from(mut self, place: u64, call: SystemCall) -> Self {
         self.0.rip = place;
         self.0.rax = call.number as u64;
@@ -156,14 +156,14 @@ impl Registers {
         self
     }
 
-    /// Has a thread that has just entered a call make another in its place.
+    /// Replaces the call that a thread has just entered by another.
     pub(super) fn exchange_call(mut self, thread: i32, call: SystemCall) -> io::Result<()> {
         self.0.orig_rax = call.number as u64;
         self.set_arguments(call);
         self.write(thread)
     }
 
-    /// The registers of a thread that has just entered a call, before it has.
+    /// Returns the registers from before the call that a thread has just entered.
     pub(super) fn before_call(mut self) -> Self {
         self.0.rip -= SYSCALL_BYTES;
         self.0.rax = self.0.orig_rax;
@@ -179,15 +179,15 @@ const SYSCALL_BYTES: u64 = 2;
 #[cfg(target_arch = "x86_64")]
 const RESTARTS: [i64; 4] = [514, 512, 513, 516];
 
-/// The instruction of a call: `syscall`.
+/// The system call instruction: `syscall`.
 #[cfg(target_arch = "x86_64")]
 pub(super) const CALL_INSTRUCTION: &[u8] = &[0x0f, 0x05];
 
-/// Instructions of `svc` and its arguments (arch/arm64/kernel/syscall.c). The number is read
-/// from x8 again when `svc` runs again.
+/// The `svc` instruction and its arguments (arch/arm64/kernel/syscall.c). When `svc` runs again, the kernel reads the
+/// number from x8 again.
 #[cfg(target_arch = "aarch64")]
 impl Registers {
-    /// What unwinding begins with: the return address, the stack and the frame pointer.
+    /// Returns the initial registers for unwinding: the return address, the stack and the frame pointer.
     pub(super) fn frame(&self) -> UnwindRegsNative {
         let (link, frame) = (self.0.regs[30], self.0.regs[29]);
         UnwindRegsNative::new(link, self.0.sp, frame)
@@ -201,7 +201,7 @@ impl Registers {
         self.0.regs[0]
     }
 
-    /// The registers with which a thread that has just ended a call makes another.
+    /// Returns the registers for another call in a thread that has just ended a call.
     pub(super) fn calling(mut self, call: SystemCall) -> Self {
         self.0.pc -= SVC_BYTES;
         self.0.regs[8] = call.number as u64;
@@ -209,33 +209,34 @@ impl Registers {
         self
     }
 
-    /// Where the program stands.
+    /// Returns the program counter.
     pub(super) fn place(&self) -> u64 {
         self.0.pc
     }
 
-    /// Whether the thread makes a call next. The kernel has set a call to be made again up before
+    /// Returns true if the next instruction of the thread is a system call. The kernel has prepared a restart before
     /// the tracer sees the stop (`do_signal`, arch/arm64/kernel/signal.c).
     pub(super) fn makes_call_again(&self, thread: i32) -> bool {
         is_call(thread, self.0.pc)
     }
 
-    /// Whether the thread has just given call `number` up because of a stop.
+    /// Returns true if the stop has just interrupted call `number` in the thread.
     pub(super) fn gave_up(&self, thread: i32, number: libc::c_long) -> bool {
         let behind_call = is_call(thread, self.0.pc - SVC_BYTES);
         behind_call && self.error() == Some(libc::EINTR) && self.0.regs[8] == number as u64
     }
 
-    /// The registers of a thread that makes the call again which it gave up.
+    /// Returns the registers with which the thread restarts the interrupted call.
     pub(super) fn trying_again(mut self, first_argument: u64) -> Self {
         self.0.pc -= SVC_BYTES;
         self.0.regs[0] = first_argument;
         self
     }
 
-    /// The registers with which a thread makes a call from `place`, where the instruction stands.
+    /// Returns the registers for a call from `place`, the address of a system call instruction.
     pub(super) fn calling_from(mut self, place: u64, call: SystemCall) -> Self {
-        /// What the last branch was (`PSTATE.BTYPE`); the processor faults where a branch may not land.
+        /// The type of the last branch (`PSTATE.BTYPE`); the processor faults if the branch may not target this
+        /// instruction.
         const BRANCH: u64 = 0b11 << 10;
         self.0.pc = place;
         self.0.pstate &= !BRANCH;
@@ -244,8 +245,8 @@ impl Registers {
         self
     }
 
-    /// Has a thread that has just entered a call make another in its place. The number of a call
-    /// that has been entered is no general register (`NT_ARM_SYSTEM_CALL` of linux/elf.h).
+    /// Replaces the call that a thread has just entered by another. The number of a call that has been entered is no
+    /// general register (`NT_ARM_SYSTEM_CALL` of linux/elf.h).
     pub(super) fn exchange_call(mut self, thread: i32, call: SystemCall) -> io::Result<()> {
         const SYSTEM_CALL: usize = 0x404;
         let mut number = call.number as libc::c_int;
@@ -256,14 +257,14 @@ impl Registers {
         self.write(thread)
     }
 
-    /// The registers of a thread that has just entered a call, before it has.
+    /// Returns the registers from before the call that a thread has just entered.
     pub(super) fn before_call(mut self) -> Self {
         self.0.pc -= SVC_BYTES;
         self
     }
 }
 
-/// Whether the instruction of a call stands at a place of a thread's program.
+/// Returns true if a system call instruction is at an address of a thread's program.
 #[cfg(target_arch = "aarch64")]
 fn is_call(thread: i32, place: u64) -> bool {
     let mut instruction = [0; SVC_BYTES as usize];
@@ -273,16 +274,16 @@ fn is_call(thread: i32, place: u64) -> bool {
 #[cfg(target_arch = "aarch64")]
 const SVC_BYTES: u64 = 4;
 
-/// The instruction of a call: `svc #0`.
+/// The system call instruction: `svc #0`.
 #[cfg(target_arch = "aarch64")]
 pub(super) const CALL_INSTRUCTION: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
 
-/// The signals that a thread holds back.
+/// The signals that a thread blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SignalMask(u64);
 
 impl SignalMask {
-    /// All of them but those that cannot be held back.
+    /// All signals except those that cannot be blocked.
     pub(super) const ALL: Self = Self(u64::MAX);
 
     pub(super) fn read(thread: i32) -> io::Result<Self> {
@@ -304,7 +305,7 @@ fn transfer_mask(request: libc::c_uint, thread: i32, mask: &mut u64) -> io::Resu
     }
 }
 
-/// What a thread had before it made a call of the tracer's.
+/// The state of a thread before an injected call.
 #[derive(Debug)]
 pub(super) struct OwnState {
     pub(super) registers: Registers,
@@ -319,7 +320,7 @@ impl OwnState {
         })
     }
 
-    /// A thread that was killed meanwhile has nothing to put back.
+    /// A thread killed in the interval needs no restoration.
     pub(super) fn put_back(self, thread: i32) {
         let _ = self.registers.write(thread);
         let _ = self.mask.write(thread);

@@ -18,21 +18,21 @@ use super::{CgroupChoice, CgroupPlan, ExitRequest, KEEPER_WORD, Launch, Output, 
 use crate::machine::descriptors::{Room, hint};
 use crate::machine::error::{Error, Result};
 
-/// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
+/// The number of bytes of stdout kept with [`Output::Keep`], from the end, because summaries are printed last.
 const OUTPUT_KEPT: usize = 16 << 20;
-/// How much of stderr is kept.
+/// The number of bytes of stderr kept.
 const STDERR_KEPT: usize = 4 << 10;
 
 /// The result of starting.
 #[derive(Debug)]
 pub enum StartResult {
-    /// The workload's process stands before its exec.
+    /// The workload's process is ready to exec.
     Suspended(Suspended),
-    /// It could not be brought that far; a sentence.
+    /// It did not get ready; a sentence.
     NotStarted(String),
 }
 
-/// A process that will become the workload when it is released.
+/// A process that will execute the workload when released.
 #[derive(Debug)]
 pub struct Suspended {
     keeper: Running,
@@ -58,10 +58,10 @@ pub struct CapturedOutput {
     pub stderr_tail: Vec<u8>,
 }
 
-/// Starts a keeper and has it prepare the workload, up to the point before exec.
+/// Starts a keeper, which prepares the workload up to the point before exec.
 ///
 /// # Errors
-/// The keeper itself could not be started or died.
+/// The keeper could not be started, or died.
 pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
     let cgroup = CgroupPlan::of(launch.group);
     if let (CgroupChoice::Limit(_), Err(missing)) = (launch.group, &cgroup) {
@@ -110,7 +110,7 @@ fn start_keeper(output: Output) -> Result<Running> {
         Output::Log(_) => OUTPUT_KEPT,
         _ => STDERR_KEPT,
     };
-    // What may fail comes before the process, which nobody would wait for.
+    // Steps that may fail come before the process is started, because no one would wait for it.
     let out = out.map(|pipe| Drain::start(pipe, OUTPUT_KEPT, Echo::Silent));
     let out = out.transpose().map_err(starting)?;
     let errors = Drain::start(errors.into(), kept, echo).map_err(starting)?;
@@ -129,7 +129,7 @@ fn start_keeper(output: Output) -> Result<Running> {
     })
 }
 
-/// Where the workload's stdout goes, and our end of it where that is not the one of `stderr`.
+/// Returns the target of the workload's stdout, and the read end if it differs from that of `stderr`.
 fn stdout_of(output: Output, stderr: &PipeWriter) -> io::Result<(Option<OwnedFd>, Stdio)> {
     Ok(match output {
         Output::Discard => (None, Stdio::null()),
@@ -153,35 +153,34 @@ fn lost(error: &io::Error) -> Error {
 }
 
 impl Suspended {
-    /// Process id of the workload's main process.
+    /// Returns the PID of the workload's main process.
     #[must_use]
     pub fn main(&self) -> u32 {
         self.ready.main
     }
 
-    /// Process id of the keeper, below which the whole tree will be.
+    /// Returns the PID of the keeper, the ancestor of the whole tree.
     #[must_use]
     pub fn keeper(&self) -> u32 {
         self.keeper.keeper()
     }
 
-    /// `PR_GET_THP_DISABLE` in it, after all settings; `None` when the kernel's answer is not
-    /// known to us.
+    /// Returns its `PR_GET_THP_DISABLE` after all settings; `None` if the kernel's answer is unknown.
     #[must_use]
     pub fn thp_disable(&self) -> Option<ThpDisable> {
         self.ready.thp_disable
     }
 
-    /// Its memory cgroup, or why it has none of its own. It is gone after the tree, once nobody
-    /// holds its [`Running`] any more.
+    /// Returns its memory cgroup, or why it has none. The group is removed after the tree, once its [`Running`] is
+    /// dropped.
     ///
     /// # Errors
-    /// None was asked for, or none could be made.
+    /// No group was requested, or it could not be created.
     pub fn cgroup(&self) -> std::result::Result<TreeCgroup, Missing> {
         self.cgroup.clone()
     }
 
-    /// Lets it become the workload.
+    /// Lets it execute the workload.
     ///
     /// # Errors
     /// The keeper died.
@@ -192,14 +191,14 @@ impl Suspended {
 }
 
 impl Running {
-    /// Process id of the keeper, below which the whole tree is.
+    /// Returns the PID of the keeper, the ancestor of the whole tree.
     #[must_use]
     pub fn keeper(&self) -> u32 {
         self.process.id()
     }
 
-    /// Waits for the end, for `limit` at most; `None` when it still runs. A signal to this
-    /// process ends the wait early.
+    /// Waits for the end, but at most `limit`; `None` if it is still running. A signal to this process ends the wait
+    /// early.
     ///
     /// # Errors
     /// The keeper died; the kernel then has killed the main process.
@@ -216,7 +215,7 @@ impl Running {
         }
     }
 
-    /// Has the whole tree killed; [`Running::wait`] then tells of the end.
+    /// Kills the whole tree; [`Running::wait`] then returns its end.
     ///
     /// # Errors
     /// The keeper died.
@@ -233,8 +232,8 @@ impl Running {
         self.socket.write_all(&words).map_err(|error| lost(&error))
     }
 
-    /// What it printed so far to a log ([`Output::Log`]) or else to stderr: the last `most`
-    /// bytes of what is kept.
+    /// Returns the output so far, from the log ([`Output::Log`]) or else from stderr: the last `most` bytes of the kept
+    /// part.
     #[must_use]
     pub fn log_so_far(&self, most: usize) -> Vec<u8> {
         self.stderr.so_far(most)
@@ -244,7 +243,7 @@ impl Running {
         self.socket.write_all(&[word]).map_err(|error| lost(&error))
     }
 
-    /// What the workload printed; to be called after its end. Its folder is gone then.
+    /// Returns the output of the workload; to be called after its end. This removes its scratch directory.
     #[must_use]
     pub fn into_printed(self) -> CapturedOutput {
         let Self {

@@ -1,8 +1,8 @@
-//! A private folder that lives as long as a tree of processes, and until it was looked at.
+//! A private directory that lives until a process tree has ended and its files were read.
 //!
-//! The keeper makes and removes it, so that it goes with the tree even when the measuring program
-//! was killed: it holds the only other end of the keeper's socket. What a killed keeper left, the
-//! next experiment sweeps up.
+//! The keeper creates and removes it, so it disappears with the tree even if the measuring program was killed. The
+//! keeper notices that from its socket, whose only other end that program holds. Directories left by a killed keeper
+//! are removed by the next experiment.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -17,8 +17,8 @@ use crate::machine::identity::Identity;
 
 const PREFIX: &str = "hugewise-";
 
-/// A name for a new one below `parent`. It holds our process id, so that others can tell when
-/// nobody will remove it any more, and the time, so that nobody has it by accident.
+/// Returns the name of a new directory below `parent`. It contains this PID, so that others can recognise an abandoned
+/// directory, and the time, which makes it unique.
 #[must_use]
 pub fn scratch_name(parent: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -31,12 +31,12 @@ pub fn scratch_name(parent: &Path) -> PathBuf {
     ))
 }
 
-/// Removes the folders below `parent` whose makers are dead, where they belong to `owner`.
-/// Best effort: what cannot be removed does no harm.
+/// Removes the directories of dead processes below `parent` that belong to `owner`. Best effort: the others are
+/// harmless.
 pub fn sweep_scratch(parent: &Path, owner: u32) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let orphaned = maker(&entry.file_name()).is_some_and(|pid| !is_alive(pid));
-        // Of the entry itself, never of what a link leads to.
+        // The metadata of the entry, never that of a link's target.
         let ours = entry
             .metadata()
             .is_ok_and(|found| found.is_dir() && found.uid() == owner);
@@ -46,7 +46,7 @@ pub fn sweep_scratch(parent: &Path, owner: u32) {
     }
 }
 
-/// The process that chose this name, where it is one of ours.
+/// Returns the PID in a name, if the name was made by this program.
 fn maker(name: &OsStr) -> Option<i32> {
     let mut parts = name.to_str()?.strip_prefix(PREFIX)?.split('-');
     let pid = parts.next()?.parse().ok().filter(|&pid| pid > 0)?;
@@ -62,14 +62,14 @@ fn is_alive(pid: i32) -> bool {
     answer == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
-/// The folder, from its making to its removal.
+/// The directory, from its creation to its removal.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes it, for its owner alone. One that is there already is somebody else's: an error.
+    /// Creates it with access only for its owner. An existing one belongs to another process and is an error.
     pub(super) fn make(path: &Path, identity: Option<&Identity>) -> Result<Self, String> {
         let refused = |error: io::Error| format!("making the folder {}: {error}", path.display());
         DirBuilder::new()
@@ -87,7 +87,7 @@ impl Scratch {
 }
 
 impl Drop for Scratch {
-    /// The tree is dead, but a load that works in the folder too may die a moment later.
+    /// The tree is dead, but a load generator that also uses the directory may die a moment later.
     fn drop(&mut self) {
         const PATIENCE: Duration = Duration::from_secs(2);
         let since = Instant::now();
@@ -125,7 +125,7 @@ mod tests {
     fn folders_of_the_dead_are_swept_and_others_stay() {
         let parent = tempfile::tempdir().unwrap();
         let owner = rustix::process::geteuid().as_raw();
-        // No process can have the largest number.
+        // This number exceeds every possible PID.
         let dead = parent
             .path()
             .join(format!("hugewise-{}-0-0badcafe", i32::MAX));

@@ -1,4 +1,4 @@
-//! Running a workload under a tracer with our own standard streams, without measuring.
+//! Runs a workload under a tracer with the standard streams of this process, without measuring.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -17,10 +17,9 @@ use super::tracee;
 use super::wire::{self, Order};
 use crate::machine::error::Result;
 
-/// Runs a workload in whose tree calls are made, and waits for it: for the last process of a tree
-/// whose calls are filtered, because the filter stays, and a filtered call without a tracer fails;
-/// else for the main process and for what is still due. `signal` is asked all the time for a signal
-/// that is to be passed on.
+/// Runs a workload with system calls injected into its tree, and waits for it. If calls are filtered, it waits for the
+/// last process of the tree: the filter stays, and a filtered call fails without a tracer. Otherwise it waits for the
+/// main process and the remaining work. `signal` is polled for a signal to forward.
 ///
 /// # Errors
 /// It could not be started or traced.
@@ -32,7 +31,7 @@ pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(
         ..Order::of(launch, &ExitRequest::default())?
     };
     if launch.collapses() {
-        // What leaves the tree stays below this process, where it is found and may be traced.
+        // Orphans of the tree stay below this process, so that they can be found and traced.
         calls::become_subreaper().map_err(|error| starting(error.to_string()))?;
     }
     let child = Child::fork(&order, Streams::Inherited).map_err(starting)?;
@@ -51,9 +50,9 @@ pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(
     Ok((outcome, injector.tracing().unwrap_or_default()))
 }
 
-/// Waits until nobody is left, or nothing can come; the status of the main process.
+/// Waits until no process is left, or no work can follow; returns the status of the main process.
 fn wait(main: i32, injector: &mut Injector, signal: impl Fn() -> Option<i32>) -> i32 {
-    // A stop is answered at once by waiting for it; a signal is passed on by then.
+    // A stop ends the wait at once; a signal is forwarded within this time.
     const PATIENCE: Duration = Duration::from_millis(10);
     let mut over = None;
     let changes = calls::ChildSignals::begin();

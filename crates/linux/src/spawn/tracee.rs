@@ -1,32 +1,32 @@
-//! A tracee: why it stops, and what a tracer can have it do.
+//! The stops of a tracee, and the requests of its tracer.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Why a tracee stopped.
+/// The reason for a tracee's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It is ending and still holds its memory.
+    /// It is exiting, and still has its memory.
     Exit,
     /// It has stopped with its process group (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU).
     Group,
-    /// A signal is about to be delivered to it.
+    /// A signal is pending for delivery to it.
     Signal(i32),
-    /// Its filter lets the tracer look at a call before it is made.
+    /// Its filter stops it before a call.
     Filtered,
     /// It has entered or left a call.
     Call,
     /// It has started a process or a thread.
     Started,
-    /// It runs another program.
+    /// It has executed another program.
     Exec,
-    /// Something else of tracing itself.
+    /// Another event of tracing.
     Tracing,
 }
 
-/// Reads the status of wait4(2) as ptrace(2) defines it for a seized tracee.
+/// Decodes the status of wait4(2), which ptrace(2) defines for a seized tracee.
 pub(super) fn reason(status: i32) -> Stop {
     const CALL: i32 = libc::SIGTRAP | 0x80;
     let signal = libc::WSTOPSIG(status);
@@ -44,7 +44,7 @@ pub(super) fn reason(status: i32) -> Stop {
     }
 }
 
-/// What a tracer is told of, besides signals.
+/// The events reported to a tracer, in addition to signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Options(i32);
 
@@ -62,9 +62,9 @@ impl Options {
             | libc::PTRACE_O_EXITKILL,
     );
 
-    /// The calls of one thread, which need not be traced for anything else.
+    /// The calls of one thread, without other events.
     pub(super) const CALLS: Self = Self(libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD);
-    /// That a stop at a call is told from the signal SIGTRAP.
+    /// Distinguishes a stop at a call from the signal SIGTRAP.
     pub(super) const TOLD_APART: Self = Self(libc::PTRACE_O_TRACESYSGOOD);
     /// The end of the tracer ends the tracee.
     pub(super) const DIES: Self = Self(libc::PTRACE_O_EXITKILL);
@@ -74,39 +74,39 @@ impl Options {
     }
 }
 
-/// Begins to trace a process, without stopping it; it dies when its tracer does.
+/// Starts tracing a process, without stopping it; the process dies with its tracer.
 pub(super) fn seize(pid: i32, options: Options) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, pid, options.0)
 }
 
-/// Changes what is told of a stopped tracee.
+/// Changes the options of a stopped tracee.
 pub(super) fn set_options(pid: i32, options: Options) {
     let _ = request(libc::PTRACE_SETOPTIONS, pid, options.0);
 }
 
-/// Stops a tracee at the next moment; one that is stopped stops once more when it goes on.
+/// Stops a tracee as soon as possible; a stopped one stops again after it is resumed.
 pub(super) fn interrupt(pid: i32) {
     let _ = request(libc::PTRACE_INTERRUPT, pid, 0);
 }
 
-/// Lets a stopped tracee go on without a tracer, delivering `signal` unless it is 0.
+/// Resumes a stopped tracee without a tracer, and delivers `signal` unless it is 0.
 pub(super) fn detach(pid: i32, signal: i32) {
     go_on(libc::PTRACE_DETACH, pid, signal);
 }
 
-/// Lets a stopped tracee go on, delivering `signal` unless it is 0. That it has been killed
-/// meanwhile is no error: wait4 will say so.
+/// Resumes a stopped tracee, and delivers `signal` unless it is 0. A tracee killed in the interval is no error: wait4
+/// will report it.
 pub(super) fn resume(pid: i32, signal: i32) {
     go_on(libc::PTRACE_CONT, pid, signal);
 }
 
-/// The same, to the next entry or end of a call.
+/// Does the same, up to the next entry or exit of a call.
 pub(super) fn resume_to_call(pid: i32, signal: i32) {
     go_on(libc::PTRACE_SYSCALL, pid, signal);
 }
 
-/// Asks once more where the request was refused: nobody else wakes a tracee that stays stopped, and
-/// one that stops at its end is not even killed.
+/// Repeats a refused request once: otherwise nothing would wake a stopped tracee, and one stopped at its exit cannot
+/// even be killed.
 fn go_on(what: libc::c_uint, pid: i32, signal: i32) {
     let refused = request(what, pid, signal).err();
     if refused.is_some_and(|error| error.raw_os_error() != Some(libc::ESRCH)) {
@@ -114,12 +114,12 @@ fn go_on(what: libc::c_uint, pid: i32, signal: i32) {
     }
 }
 
-/// Leaves a tracee stopped with its group, as it would be without a tracer.
+/// Leaves a tracee in its group stop, as it would be without a tracer.
 pub(super) fn leave_stopped(pid: i32) {
     let _ = request(libc::PTRACE_LISTEN, pid, 0);
 }
 
-/// The number that comes with a stop: of a new process, or of a filtered call.
+/// Returns the number that accompanies a stop: of a new process, or of a filtered call.
 pub(super) fn message(pid: i32) -> Option<u64> {
     let mut message: libc::c_ulong = 0;
     let nothing = std::ptr::null_mut::<libc::c_void>();
@@ -128,7 +128,7 @@ pub(super) fn message(pid: i32) -> Option<u64> {
     (asked != -1).then_some(message)
 }
 
-/// A word of the memory of a stopped tracee.
+/// Reads a word from the memory of a stopped tracee.
 pub(super) fn word(pid: i32, address: u64) -> Option<u64> {
     let mut bytes = [0; 8];
     memory(pid, address, &mut bytes)?;
@@ -141,10 +141,10 @@ pub(super) fn memory(pid: i32, address: u64, into: &mut [u8]) -> Option<()> {
     file.read_exact_at(into, address).ok()
 }
 
-/// Copies memory of a tracee to another place in it, which it may write.
+/// Copies memory of a tracee to another, writable range of it.
 ///
 /// # Errors
-/// The number of the error.
+/// The error number.
 pub(super) fn copy(pid: u32, from: Range<u64>, to: u64) -> Result<(), i32> {
     const PIECE: u64 = 1 << 20;
     let number = |error: io::Error| error.raw_os_error().unwrap_or(libc::EFAULT);
@@ -161,14 +161,14 @@ pub(super) fn copy(pid: u32, from: Range<u64>, to: u64) -> Result<(), i32> {
     Ok(())
 }
 
-/// Whether a stopped tracee is in the middle of a sequence that the kernel starts again from its
-/// beginning when it is disturbed (rseq(2)).
+/// Returns true if a stopped tracee is inside a restartable sequence, which the kernel restarts when it is interrupted
+/// (rseq(2)).
 pub(super) fn is_in_sequence(pid: i32, place: u64) -> bool {
     sequence(pid).is_some_and(|steps| steps.contains(&place))
 }
 
-/// The addresses of the sequence that a tracee has announced, in or outside of which it may be
-/// (`struct rseq` and `struct rseq_cs` of linux/rseq.h).
+/// Returns the addresses of the registered restartable sequence, whether or not the tracee is inside it (`struct rseq`
+/// and `struct rseq_cs` of linux/rseq.h).
 fn sequence(pid: i32) -> Option<Range<u64>> {
     const CONFIGURATION: libc::c_uint = 0x420f;
     const BYTES: usize = 24;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What processes used, from wait4(2) and getrusage(2).
+/// Resource usage of processes, from wait4(2) and getrusage(2).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Usage {
     /// User mode time, in nanoseconds.
@@ -9,18 +9,18 @@ pub struct Usage {
     pub system_ns: u64,
     /// Faults served without I/O.
     pub minor_faults: u64,
-    /// Faults that waited for I/O.
+    /// Faults with I/O.
     pub major_faults: u64,
     /// Voluntary context switches.
     pub voluntary_switches: u64,
     /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// The largest resident set of any one of them, in bytes.
+    /// The largest resident set among the processes, in bytes.
     pub peak_rss_bytes: u64,
 }
 
 impl Usage {
-    /// From the kernel's structure.
+    /// Converts the kernel's structure.
     pub(super) fn of(raw: &libc::rusage) -> Self {
         let count = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
         let time = |time: libc::timeval| {
@@ -38,7 +38,7 @@ impl Usage {
         }
     }
 
-    /// Sums, and the larger peak.
+    /// Adds the sums, and takes the larger peak.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Usage {
         }
     }
 
-    /// What was used since `base`; the peak stays, because peaks do not subtract.
+    /// Returns the usage since `base`; the peak is unchanged, because peaks cannot be subtracted.
     #[must_use]
     pub fn since(self, base: Self) -> Self {
         self.each(base, u64::saturating_sub)
@@ -65,7 +65,7 @@ impl Usage {
         }
     }
 
-    /// User and kernel mode time together, in nanoseconds.
+    /// Returns user and kernel mode time together, in nanoseconds.
     #[must_use]
     pub fn cpu_ns(self) -> u64 {
         self.user_ns + self.system_ns

@@ -1,8 +1,8 @@
 //! Messages between the measuring program and the keeper, over a socket.
 //!
-//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a signal.
-//! [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little
-//! endian, and JSON.
+//! The input is one [`Order`], then single bytes: release, stop, and signal with the number of a signal. The output is
+//! a sequence of [`Event`]s. All messages except these bytes are frames: the length as four bytes, little endian, and
+//! JSON.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -29,12 +29,12 @@ use crate::machine::identity::Identity;
 pub(super) const RELEASE: u8 = b'r';
 /// Kills the tree.
 pub(super) const STOP: u8 = b's';
-/// Sends the main process a signal, whose number is the next byte.
+/// Sends a signal to the main process; the next byte is its number.
 pub(super) const SIGNAL: u8 = b'k';
-/// No frame is longer; a length beyond it means that the peer is not a keeper.
+/// The maximum length of a frame, in bytes; a greater length means that the peer is not a keeper.
 const LONGEST_FRAME: usize = 64 << 20;
 
-/// A [`Launch`] as it travels; names are bytes because paths need not be text.
+/// A [`Launch`] in transit; names are bytes because paths need not be text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) command: Vec<Vec<u8>>,
@@ -48,7 +48,7 @@ pub(super) struct Order {
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
-    /// How many files it may have open.
+    /// The limit of open files.
     pub(super) descriptors: Option<u64>,
     pub(super) timeout_ns: Option<u64>,
     pub(super) at_exit: AtExit,
@@ -97,7 +97,7 @@ impl Order {
     }
 }
 
-/// The identity's own variables first, so that what the caller sets wins.
+/// Returns the identity's own variables first, so that the caller's variables override them.
 fn environment(launch: &Launch) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut pairs = Vec::new();
     if let Some(identity) = &launch.identity {
@@ -112,49 +112,47 @@ fn environment(launch: &Launch) -> Vec<(Vec<u8>, Vec<u8>)> {
     pairs
 }
 
-/// What the keeper reports.
+/// A report of the keeper.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Event {
-    /// The child waits for its release.
+    /// The child is waiting for its release.
     Ready(Ready),
-    /// The child could not be brought that far.
+    /// The child could not be prepared.
     Refused(String),
-    /// The whole tree is gone.
+    /// The whole tree has ended.
     Ended(Box<End>),
 }
 
-/// The child just before it becomes the workload.
+/// The child just before it executes the workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ready {
-    /// Its process id, which it keeps.
+    /// Its PID, which stays the same.
     pub(super) main: u32,
-    /// `PR_GET_THP_DISABLE` in it; `None` where the kernel gave an unknown answer.
+    /// Its `PR_GET_THP_DISABLE`; `None` if the kernel's answer is unknown.
     pub(super) thp_disable: Option<ThpDisable>,
 }
 
-/// How a workload ended, and what it used.
+/// How a workload ended, and its usage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct End {
     /// How the main process ended.
     pub outcome: Outcome,
-    /// From the release to the reaping of the main process, without the time it was held, in
-    /// nanoseconds of the monotonic clock.
+    /// Time from the release to the reaping of the main process, minus the time it was held, in nanoseconds of the
+    /// monotonic clock.
     pub wall_ns: u64,
-    /// What all reaped processes of the tree used, less what the main process had used before
-    /// its exec.
+    /// The usage of all reaped processes of the tree, minus that of the main process before its exec.
     pub usage: Usage,
-    /// Peaks up to this many bytes are not the workload's own: the keeper's size, which exec
-    /// hands down.
+    /// Peaks up to this many bytes are not the workload's: the keeper's size, inherited through exec.
     pub floor_bytes: u64,
-    /// What was read from the main process at its end.
+    /// The readings of the main process at its end.
     pub exit: std::result::Result<ExitReading, Missing>,
-    /// What the tracer of its tree did, where one was asked for.
+    /// The results of the tracer of its tree, if one was requested.
     pub tracing: Option<Tracing>,
-    /// Processor time of the keeper itself, in nanoseconds.
+    /// Processor time of the keeper, in nanoseconds.
     pub keeper_cpu_ns: u64,
-    /// Processes that the main process left running, which were killed.
+    /// The number of processes left running by the main process, and killed.
     pub outlived: u32,
-    /// Processes of the tree that could not be killed.
+    /// The number of processes of the tree that could not be killed.
     pub survivors: u32,
 }
 
@@ -177,7 +175,7 @@ pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Resul
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// An error without a path.
+/// Creates an error without a path.
 pub(super) fn fault(doing: &str, what: impl Into<String>) -> Error {
     Error {
         kind: Kind::Other(what.into()),

@@ -1,8 +1,7 @@
-//! Balloons: devices through which a hypervisor takes memory back from its guest.
+//! Balloons: devices with which a hypervisor takes memory back from its guest.
 //!
-//! A guest with free page reporting (mm/page_reporting.c, Linux 5.7) tells the hypervisor of free
-//! blocks about two seconds after they were freed. The hypervisor takes them back, and must find
-//! memory anew at the next touch.
+//! A guest with free page reporting (mm/page_reporting.c, Linux 5.7) reports free blocks to the hypervisor about two
+//! seconds after they were freed. The hypervisor takes them back, and must allocate memory again at the next touch.
 
 use hugewise_base::host::Balloon;
 
@@ -10,18 +9,18 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 
-/// The least order of a block that is reported (Linux 5.14).
+/// The smallest order of reported blocks (Linux 5.14).
 const ORDER: &str = "sys/module/page_reporting/parameters/page_reporting_order";
 const DEVICES: &str = "sys/bus/virtio/devices";
-/// In the `uevent` of a device that the driver has taken.
+/// In the `uevent` of a device bound to the driver.
 const DRIVEN: &str = "DRIVER=virtio_balloon";
 /// `VIRTIO_BALLOON_F_REPORTING`: both sides agreed on free page reporting.
 const REPORTING: usize = 5;
 /// The largest order of free blocks with base pages of 4 KiB (`MAX_PAGE_ORDER`).
 const USUAL_LARGEST: u64 = 10;
 
-/// Reads whether there is a balloon. `block_bytes` is what is reported where the kernel does not
-/// say: a huge page.
+/// Reads whether there is a balloon. `block_bytes` is the default if the kernel does not show the size of reported
+/// blocks: a huge page.
 #[must_use]
 pub fn read_balloon(root: &Root, page_bytes: u64, block_bytes: u64) -> Option<Balloon> {
     let order = number::read(root, ORDER).ok();
@@ -29,7 +28,7 @@ pub fn read_balloon(root: &Root, page_bytes: u64, block_bytes: u64) -> Option<Ba
     let reports = features.as_deref().map(is_reporting);
     let reported = match (reports, order) {
         (Some(false), _) | (None, None) => None,
-        // A larger order than that of any block is how reporting is switched off.
+        // Reporting is disabled by an order larger than the largest block.
         (_, Some(order)) => (order <= largest_order(root)).then(|| page_bytes << order),
         (Some(true), None) => Some(block_bytes),
     };
@@ -53,7 +52,7 @@ fn largest_order(root: &Root) -> u64 {
     }
 }
 
-/// The features that a balloon and its driver agreed on.
+/// Reads the features negotiated by a balloon and its driver.
 fn read_features(root: &Root) -> Option<String> {
     let names = root.list(DEVICES).ok()?;
     names.iter().find_map(|name| {
@@ -64,7 +63,7 @@ fn read_features(root: &Root) -> Option<String> {
     })
 }
 
-/// One digit for each feature, the first one first.
+/// One digit for each feature, starting with feature 0.
 fn is_reporting(features: &str) -> bool {
     features.as_bytes().get(REPORTING) == Some(&b'1')
 }

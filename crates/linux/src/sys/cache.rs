@@ -1,6 +1,6 @@
 //! `/sys/devices/system/cpu/cpu0/cache`: the caches of a processor
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several kinds of cores
-//! is described by its first one.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several core types is described by its first
+//! core.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::cells::processor::Cache;
@@ -11,10 +11,10 @@ use crate::machine::root::Root;
 
 const DIR: &str = "sys/devices/system/cpu/cpu0/cache";
 
-/// The size of a cache as sysfs writes it: `32K`; in bytes.
+/// Parses the size of a cache in the format of sysfs, such as `32K`; returns bytes.
 ///
 /// # Errors
-/// A sentence that quotes what was found.
+/// A sentence that quotes the content.
 pub fn parse_size(content: &[u8]) -> std::result::Result<u64, String> {
     let text = String::from_utf8_lossy(content);
     let kib = text
@@ -27,11 +27,11 @@ pub fn parse_size(content: &[u8]) -> std::result::Result<u64, String> {
     bytes.ok_or_else(|| format!("expected 32K, found `{}`", number::shorten(text.trim())))
 }
 
-/// Reads the caches that hold data, nearest to the core first.
+/// Reads the data caches, nearest to the core first.
 ///
 /// # Errors
-/// Why they are not known: the kernel does not say, as in many virtual machines, or said what
-/// was not understood.
+/// The reason why they are unknown: the kernel does not show them, as in many virtual machines, or the content could
+/// not be parsed.
 pub fn read_caches(root: &Root) -> std::result::Result<Vec<Cache>, Missing> {
     let not_told = || Missing::not_supported(format!("/{DIR} (the kernel lists no caches)"));
     let names = match root.list(DIR) {
@@ -55,7 +55,7 @@ pub fn read_caches(root: &Root) -> std::result::Result<Vec<Cache>, Missing> {
     }
 }
 
-/// `None` for a cache of instructions.
+/// Returns `None` for an instruction cache.
 fn read_cache(root: &Root, name: &str) -> Result<Option<Cache>> {
     let file = |file: &str| format!("{DIR}/{name}/{file}");
     if root.read_trimmed(file("type"))? == "Instruction" {

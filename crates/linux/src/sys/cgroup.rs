@@ -8,23 +8,23 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};
 
-/// Version 1 says "unlimited" with the largest multiple of a page below 2^63
-/// (`PAGE_COUNTER_MAX`, mm/page_counter.c); nothing real is anywhere near.
+/// cgroup v1 represents "unlimited" by the largest multiple of a page below 2^63 (`PAGE_COUNTER_MAX`,
+/// mm/page_counter.c); real limits are far smaller.
 const UNLIMITED_FROM: u64 = 1 << 62;
 
-/// Where the memory controller of this process is.
+/// The location of the memory controller of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryController {
     /// 1 or 2.
     pub version: u8,
     /// Path of the group below the mount.
     pub path: String,
-    /// Where the hierarchy is mounted, relative to the root of the machine.
+    /// The mount point of the hierarchy, relative to the root of the machine.
     pub mount: String,
 }
 
 impl MemoryController {
-    /// The folder of the group, relative to the root of the machine.
+    /// Returns the directory of the group, relative to the root of the machine.
     #[must_use]
     pub fn folder(&self) -> String {
         let path = self.path.trim_matches('/');
@@ -36,18 +36,18 @@ impl MemoryController {
     }
 }
 
-/// A memory cgroup, and how full the level that limits it is.
+/// A memory cgroup, and the usage of the level that limits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryGroup {
-    /// What the record keeps.
+    /// The part kept in records.
     pub cgroup: Cgroup,
     /// Memory in use at the level with the smallest limit, in bytes.
     pub used_bytes: Option<u64>,
-    /// Folder of that level, relative to the root of the machine.
+    /// Directory of that level, relative to the root of the machine.
     pub folder: String,
 }
 
-/// The paths of `/proc/self/cgroup`: of the version 1 memory controller, and of version 2.
+/// Parses the paths in `/proc/self/cgroup`: that of the v1 memory controller, and that of v2.
 #[must_use]
 pub fn parse_membership(content: &[u8]) -> (Option<String>, Option<String>) {
     let text = String::from_utf8_lossy(content);
@@ -67,8 +67,8 @@ pub fn parse_membership(content: &[u8]) -> (Option<String>, Option<String>) {
     (v1, v2)
 }
 
-/// Finds the memory controller: version 1 where it is mounted so (a hybrid system has both, and
-/// the controller is in one of them), else version 2 where its root offers `memory`.
+/// Finds the memory controller: v1 if it is mounted (a hybrid system has both versions, and the controller is in one of
+/// these), otherwise v2 if its root offers `memory`.
 ///
 /// # Errors
 /// `/proc/self/cgroup` or `/proc/self/mountinfo` could not be read.
@@ -76,7 +76,7 @@ pub fn read_place(root: &Root) -> Result<Option<MemoryController>> {
     read_place_of(root, "self")
 }
 
-/// The same for another process; `process` is its number, as text.
+/// Does the same for another process; `process` is its PID, as text.
 fn read_place_of(root: &Root, process: &str) -> Result<Option<MemoryController>> {
     let (v1, v2) = parse_membership(&root.read(format!("proc/{process}/cgroup"))?);
     let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
@@ -94,8 +94,8 @@ fn read_place_of(root: &Root, process: &str) -> Result<Option<MemoryController>>
     Ok(first.or(second))
 }
 
-/// The files of the group itself count, for `cgroup.controllers` of a container's root group
-/// names what may be delegated further.
+/// The files of the group decide, because `cgroup.controllers` of a container's root group lists only what may be
+/// delegated further.
 fn offers_memory(root: &Root, place: &MemoryController) -> bool {
     [place.folder(), place.mount.clone()].iter().any(|folder| {
         root.read_trimmed(format!("{folder}/cgroup.controllers"))
@@ -103,7 +103,7 @@ fn offers_memory(root: &Root, place: &MemoryController) -> bool {
     })
 }
 
-/// In a container the mount may show a part of the hierarchy only: its root is cut off the path.
+/// In a container the mount may show only part of the hierarchy: its root is removed from the path.
 fn place(version: u8, path: &str, mount: &Mount) -> MemoryController {
     let below = match mount.root.as_str() {
         "/" => path,
@@ -116,18 +116,18 @@ fn place(version: u8, path: &str, mount: &Mount) -> MemoryController {
     }
 }
 
-/// Reads the group with the smallest limit from the process's own up to the root.
+/// Returns the group with the smallest limit between the process's own group and the root.
 ///
 /// # Errors
-/// A limit is there and was not understood, or the membership could not be read.
+/// A limit could not be parsed, or the membership could not be read.
 pub fn read_memory_group(root: &Root) -> Result<MemoryGroup> {
     read_memory_group_of(root, "self")
 }
 
-/// The same for another process; `process` is its number, as text.
+/// Does the same for another process; `process` is its PID, as text.
 ///
 /// # Errors
-/// As [`read_memory_group`].
+/// The same as for [`read_memory_group`].
 pub fn read_memory_group_of(root: &Root, process: &str) -> Result<MemoryGroup> {
     let Some(place) = read_place_of(root, process)? else {
         return Ok(MemoryGroup {
@@ -168,7 +168,7 @@ pub fn read_memory_group_of(root: &Root, process: &str) -> Result<MemoryGroup> {
     })
 }
 
-/// The name of the file with the memory in use.
+/// Returns the name of the file with the memory in use.
 #[must_use]
 pub fn usage_file(version: u8) -> &'static str {
     if version == 1 {
@@ -178,7 +178,7 @@ pub fn usage_file(version: u8) -> &'static str {
     }
 }
 
-/// The folders from a group up to the mount, both included.
+/// Returns the directories from a group up to the mount, including both.
 #[must_use]
 pub fn levels(place: &MemoryController) -> Vec<String> {
     let mut folder = place.folder();
@@ -193,8 +193,7 @@ pub fn levels(place: &MemoryController) -> Vec<String> {
     levels
 }
 
-/// `None` where there is no limit: the file says so, or the level has no such file, as the root
-/// of version 2.
+/// Returns `None` if there is no limit: either the file says so, or the level has no such file, like the root of v2.
 fn read_limit(root: &Root, folder: &str, version: u8) -> Result<Option<u64>> {
     let file = if version == 1 {
         "memory.limit_in_bytes"

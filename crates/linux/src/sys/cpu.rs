@@ -4,10 +4,10 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;
 use crate::machine::root::Root;
 
-/// How many numbers a list such as `0-3,8,10-11` names.
+/// Returns how many numbers are in a list such as `0-3,8,10-11`.
 ///
 /// # Errors
-/// A sentence that quotes the part that was not understood.
+/// A sentence that quotes the malformed part.
 pub fn parse_list(content: &[u8]) -> std::result::Result<u32, String> {
     let text = String::from_utf8_lossy(content);
     let mut count: u32 = 0;
@@ -19,10 +19,10 @@ pub fn parse_list(content: &[u8]) -> std::result::Result<u32, String> {
     Ok(count)
 }
 
-/// The numbers that a list names.
+/// Returns the numbers in a list.
 ///
 /// # Errors
-/// As [`parse_list`]; also where there are more than 65,536.
+/// The same as for [`parse_list`]; also if there are more than 65,536.
 pub fn parse_members(content: &[u8]) -> std::result::Result<Vec<u32>, String> {
     const MOST: u32 = 1 << 16;
     if parse_list(content)? > MOST {
@@ -43,18 +43,18 @@ fn parse_range(part: &str) -> Option<u32> {
     last.checked_sub(first)?.checked_add(1)
 }
 
-/// Processors that are online; `None` where the kernel does not say.
+/// Returns the number of online processors; `None` if the kernel does not show it.
 ///
 /// # Errors
-/// The file is there and was not understood.
+/// The file exists but could not be parsed.
 pub fn read_online(root: &Root) -> Result<Option<u32>> {
     read_list(root, "sys/devices/system/cpu/online")
 }
 
-/// The numbers of the processors that are online; none where the kernel does not say.
+/// Returns the numbers of the online processors; empty if the kernel does not show them.
 ///
 /// # Errors
-/// The file is there and was not understood.
+/// The file exists but could not be parsed.
 pub fn read_online_members(root: &Root) -> Result<Vec<u32>> {
     let path = "sys/devices/system/cpu/online";
     let content = match root.read(path) {
@@ -64,15 +64,15 @@ pub fn read_online_members(root: &Root) -> Result<Vec<u32>> {
     parse_members(&content).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
-/// NUMA nodes with memory; one where the kernel knows no nodes.
+/// Returns the number of NUMA nodes with memory; 1 if the kernel has no nodes.
 ///
 /// # Errors
-/// The file is there and was not understood.
+/// The file exists but could not be parsed.
 pub fn read_memory_nodes(root: &Root) -> Result<u32> {
     Ok(read_list(root, "sys/devices/system/node/has_memory")?.unwrap_or(1))
 }
 
-/// `scaling_governor` of processor 0; `None` where frequencies are not governed from here.
+/// Reads `scaling_governor` of processor 0; `None` if this machine does not control frequencies.
 #[must_use]
 pub fn read_governor(root: &Root) -> Option<String> {
     root.read_trimmed("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")

@@ -9,13 +9,13 @@ use crate::machine::number;
 use crate::machine::root::Root;
 use crate::sys::thp::parse_size_folder;
 
-/// Where the pools of the whole machine are.
+/// The directory of the pools of the whole machine.
 pub const HUGETLB_DIR: &str = "sys/kernel/mm/hugepages";
 
-/// Reads the pools by page size in bytes; none where the kernel has no hugetlb.
+/// Reads the pools by page size in bytes; empty if the kernel has no hugetlb.
 ///
 /// # Errors
-/// A file of a pool could not be read or understood.
+/// A file of a pool could not be read or parsed.
 pub fn read_pools(root: &Root) -> Result<BTreeMap<u64, HugetlbPool>> {
     let names = match root.list(HUGETLB_DIR) {
         Err(error) if error.kind == Kind::NotFound => return Ok(BTreeMap::new()),

@@ -1,9 +1,9 @@
-//! The hypervisor that the machine runs on, by firmware names and CPUID.
+//! Detects the hypervisor of the machine, from firmware names and CPUID.
 
 use crate::machine::root::Root;
 use crate::proc::cpuinfo::CpuInfo;
 
-/// Firmware names that virtual machines announce: a part of a DMI or ACPI text, and the name.
+/// Firmware names of virtual machines: part of a DMI or ACPI text, and the name.
 const FIRMWARE: &[(&str, &str)] = &[
     ("Firecracker", "Firecracker"),
     ("Cloud Hypervisor", "Cloud Hypervisor"),
@@ -31,12 +31,11 @@ const SIGNATURES: &[(&str, &str)] = &[
     ("bhyve bhyve ", "bhyve"),
 ];
 
-/// Names the hypervisor; `None` on bare metal.
+/// Returns the name of the hypervisor; `None` on bare metal.
 ///
-/// Firmware texts come first because they name the product; the processor's signature names
-/// only the technique. A metal instance of a cloud shows the cloud's firmware too, so firmware
-/// counts only where the processor (its `hypervisor` flag or signature) says "guest", or, on
-/// architectures without that flag, where the product is not named `….metal`.
+/// Firmware texts come first because they name the product; the processor's signature names only the technology. A
+/// metal instance of a cloud has the cloud's firmware too. So firmware counts only if the processor (its `hypervisor`
+/// flag or signature) indicates a guest, or, on architectures without that flag, if the product is not named `….metal`.
 #[must_use]
 pub fn read_hypervisor(root: &Root, cpu: &CpuInfo, signature: Option<&str>) -> Option<String> {
     let guest = cpu.hypervisor_flag || signature.is_some();
@@ -60,8 +59,8 @@ fn lookup(table: &[(&str, &str)], text: &str) -> Option<String> {
     Some(found.1.to_owned())
 }
 
-/// What DMI and the device tree say, in one line. All users can read both, so that all of them
-/// are told the same name; an ACPI table, which names the product too, only root can read.
+/// Returns the DMI and device tree texts, in one line. All users can read both, so they all see the same name; only
+/// root can read an ACPI table, which also names the product.
 fn read_firmware(root: &Root) -> String {
     let sources = [
         "sys/class/dmi/id/sys_vendor",
@@ -74,7 +73,7 @@ fn read_firmware(root: &Root) -> String {
         .filter_map(|path| root.read_trimmed(path).ok())
         .collect::<Vec<_>>()
         .join(" ");
-    // The device tree names the technique, in the lower case of its bindings.
+    // The device tree names the technology, in the lower case of its bindings.
     text.replace("linux,kvm", "KVM").replace("xen,xen", "Xen")
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel shows under `/sys`: one file per subject.
+//! Files below `/sys`: one module per subject.
 
 pub mod balloon;
 pub mod cache;
@@ -8,6 +8,6 @@ pub mod hugetlb;
 pub mod hypervisor;
 pub mod kernel_config;
 
-/// Files that hold one choice of several, or one value.
+/// Files with a choice of several values, or with one value.
 pub mod setting;
 pub mod thp;

@@ -1,8 +1,7 @@
 use crate::machine::error::Result;
 use crate::machine::root::Root;
 
-/// The value in force: `madvise` of `always [madvise] never`, or the whole of a file without
-/// brackets.
+/// Returns the selected value: `madvise` in `always [madvise] never`, or the whole text of a file without brackets.
 #[must_use]
 pub fn parse_setting(text: &str) -> &str {
     text.split_once('[')
@@ -10,10 +9,10 @@ pub fn parse_setting(text: &str) -> &str {
         .map_or(text, |(value, _)| value)
 }
 
-/// Reads the value in force of a settings file, given relative to the root.
+/// Reads the current value of a settings file, given relative to the root.
 ///
 /// # Errors
-/// It is not there or may not be read.
+/// It does not exist or may not be read.
 pub fn read_setting(root: &Root, path: &str) -> Result<String> {
     Ok(parse_setting(&root.read_trimmed(path)?).to_owned())
 }

@@ -9,16 +9,16 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;
 use crate::machine::root::Root;
 
-/// The size of a huge page where the kernel does not say it.
+/// The assumed size of a huge page if the kernel does not report it.
 pub const USUAL_PMD_BYTES: u64 = 2 << 20;
 
-/// Files of `khugepaged/` that count what was done; all others are settings.
+/// The counter files of `khugepaged/`; all others are settings.
 const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];
 
-/// The value in force in a file that lists all of them, such as `always [madvise] never`.
+/// Returns the selected value in a list of all values, such as `always [madvise] never`.
 ///
 /// # Errors
-/// A sentence that says what was expected.
+/// A sentence with the expected format.
 pub fn parse_choice(content: &[u8]) -> std::result::Result<String, String> {
     let text = String::from_utf8_lossy(content);
     text.split_ascii_whitespace()
@@ -33,7 +33,7 @@ pub fn parse_choice(content: &[u8]) -> std::result::Result<String, String> {
         })
 }
 
-/// The size in KiB of a folder named `hugepages-<N>kB`.
+/// Parses the size in KiB from a directory name `hugepages-<N>kB`.
 #[must_use]
 pub fn parse_size_folder(name: &str) -> Option<u64> {
     name.strip_prefix("hugepages-")?
@@ -45,8 +45,8 @@ pub fn parse_size_folder(name: &str) -> Option<u64> {
 /// Reads all settings.
 ///
 /// # Errors
-/// The kernel has no transparent huge pages ([`Kind::NotFound`]), or a file of the folder
-/// could not be read or understood.
+/// The kernel has no transparent huge pages ([`Kind::NotFound`]), or a file of the directory could not be read or
+/// parsed.
 pub fn read_thp(root: &Root) -> Result<ThpSettings> {
     Ok(ThpSettings {
         enabled: read_choice(root, &in_dir("enabled"))?,
@@ -60,17 +60,17 @@ pub fn read_thp(root: &Root) -> Result<ThpSettings> {
     })
 }
 
-/// `shrink_underused`: whether mostly empty huge pages are split under memory pressure
-/// (Linux 6.12); `None` where the kernel has no such file.
+/// Reads `shrink_underused`: true if mostly empty huge pages are split under memory pressure (Linux 6.12); `None` if
+/// the kernel has no such file.
 ///
 /// # Errors
-/// The file is there and could not be read or understood.
+/// The file exists but could not be read or parsed.
 pub fn read_shrink_underused(root: &Root) -> Result<Option<bool>> {
     Ok(if_there(number::read(root, in_dir("shrink_underused")))?.map(|value| value != 0))
 }
 
-/// Returns the number of anonymous huge pages of the machine that are mapped in part only; `None`
-/// if the kernel does not count them (before Linux 6.12).
+/// Returns the number of partially mapped anonymous huge pages of the machine; `None` if the kernel does not count them
+/// (before Linux 6.12).
 #[must_use]
 pub fn read_partly_mapped(root: &Root) -> Option<u64> {
     let kib = read_pmd_bytes(root).ok()? / 1024;
@@ -90,7 +90,7 @@ fn read_choice(root: &Root, path: &str) -> Result<String> {
 /// Reads `hpage_pmd_size`, in bytes.
 ///
 /// # Errors
-/// It is not there, or no power of two, which would make every later division meaningless.
+/// It does not exist, or is not a power of two, which would make every later division meaningless.
 pub fn read_pmd_bytes(root: &Root) -> Result<u64> {
     let path = in_dir("hpage_pmd_size");
     let bytes = number::read(root, &path)?;
@@ -116,15 +116,15 @@ fn read_khugepaged(root: &Root) -> Result<BTreeMap<String, u64>> {
         .collect()
 }
 
-/// A folder without `enabled` is a size that only shared memory can have.
+/// A directory without `enabled` is a size available only for shared memory.
 fn read_sizes(root: &Root) -> Result<BTreeMap<u64, String>> {
     read_each_size(root, "enabled")
 }
 
-/// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11); none where there are no such files.
+/// Reads `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11); empty if there are no such files.
 ///
 /// # Errors
-/// A file is there and could not be read or understood, or there is no THP at all.
+/// A file exists but could not be read or parsed, or there is no THP at all.
 pub fn read_shmem_sizes(root: &Root) -> Result<BTreeMap<u64, String>> {
     read_each_size(root, "shmem_enabled")
 }
@@ -142,10 +142,10 @@ fn read_each_size(root: &Root, file: &str) -> Result<BTreeMap<u64, String>> {
     Ok(sizes)
 }
 
-/// Every setting with its file and the value in force.
+/// Returns every setting with its file and its current value.
 ///
 /// # Errors
-/// As [`read_thp`].
+/// The same as for [`read_thp`].
 pub fn read_settings(root: &Root) -> Result<Vec<Setting>> {
     let thp = read_thp(root)?;
     let own = |file: &str, mode: String| Setting {
@@ -176,7 +176,7 @@ fn of_sizes(file: &str, modes: BTreeMap<u64, String>) -> impl Iterator<Item = Se
     })
 }
 
-/// A file that may be absent in older kernels.
+/// Handles a file that may be absent in older kernels.
 fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

@@ -1,8 +1,8 @@
 //! AMD64 Architecture Programmer's Manual, volume 3, appendix E.4: functions 8000_0005h (first
 //! level), 8000_0006h (second) and 8000_0019h (1 GiB pages).
 //!
-//! Zen processors merge neighbouring 4 KiB pages into one entry where they are neighbours in
-//! memory too; the leaves do not tell, so the room for 4 KiB pages is a lower bound.
+//! Zen processors merge neighbouring 4 KiB pages into one entry if their frames are neighbours too; the CPUID leaves do
+//! not show this, so the capacity for 4 KiB pages is a lower bound.
 
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 
@@ -26,7 +26,7 @@ pub(super) fn read(cpuid: &impl Cpuid) -> Tlb {
     }
 }
 
-/// Bytes from the low end: instruction entries, their ways, data entries, their ways.
+/// Bytes in ascending order: instruction entries, their ways, data entries, their ways.
 fn first(register: u32, page_bytes: u64) -> [Option<Structure>; 2] {
     let [instructions, instruction_ways, data, data_ways] = register.to_le_bytes();
     let one = |holds, entries: u8, ways: u8| {
@@ -43,8 +43,8 @@ fn first(register: u32, page_bytes: u64) -> [Option<Structure>; 2] {
     ]
 }
 
-/// Twelve bits of entries and four of ways in each half. Where the upper half is empty the
-/// lower one is of a unified buffer.
+/// Each half has twelve bits of entries and four of ways. If the upper half is empty, the lower one describes a unified
+/// buffer.
 fn wide(register: u32, level: u8, page_bytes: u64) -> [Option<Structure>; 2] {
     let half = |bits: u32| (bits & 0xfff, bits >> 12 & 0xf);
     let (instructions, instruction_ways) = half(register & 0xffff);
@@ -66,7 +66,7 @@ fn wide(register: u32, level: u8, page_bytes: u64) -> [Option<Structure>; 2] {
     ]
 }
 
-/// The four bits of associativity (appendix E.4, the table of L2 associativity).
+/// Decodes the four bits of associativity (appendix E.4, the table of L2 associativity).
 fn ways(entries: u32, code: u32) -> Option<u32> {
     match code {
         0..=4 => Some(code),
@@ -83,7 +83,7 @@ fn ways(entries: u32, code: u32) -> Option<u32> {
     }
 }
 
-/// No ways: the buffer is switched off.
+/// Zero ways mean that the buffer is disabled.
 fn structure(
     level: u8,
     holds: Holds,

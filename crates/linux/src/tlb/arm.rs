@@ -1,10 +1,9 @@
-//! Arm cores have no register that describes their TLB, so what there is stands in a table,
-//! with the manual that says it. A part without a row is not known: no number is guessed from
-//! a relative, and a part whose second level has no public source at hand (Neoverse V1, V2, N2)
-//! has no row, because its first level alone would be taken for all there is.
+//! Arm cores have no register that describes their TLB, so a table contains the known values, with the manual as the
+//! source. A part without a row is unknown: no number is inferred from a related core. Parts without a public source
+//! for the second level (Neoverse V1, V2, N2) have no row, because the first level would be mistaken for the total.
 //!
-//! Checked against the manuals' own pages: Cortex-A76 (A5.2), and the second level of Cortex-A72
-//! (5.2.3). Not found again: the first level of A72, and N1, whose numbers are those of A76.
+//! Checked against the manuals: Cortex-A76 (A5.2), and the second level of Cortex-A72 (5.2.3). Not verified: the first
+//! level of A72, and N1, whose numbers are those of A76.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use hugewise_base::tlb::{Holds, Structure, Tlb};
 use super::{GIB_1, KIB_4, MIB_2};
 use crate::machine::root::Root;
 
-/// What a manual says of one core.
+/// One core, as described in a manual.
 struct Core {
     /// `CPU part` of `/proc/cpuinfo` (bits 15:4 of MIDR_EL1), for implementer 0x41 (Arm).
     part: u32,
@@ -95,7 +94,7 @@ fn described(core: &Core) -> Tlb {
     let first = |holds, entries| Structure {
         level: 1,
         holds,
-        // The first level keeps larger ones in pieces of these sizes.
+        // The first level splits larger pages into these sizes.
         page_bytes: SIZES.into_iter().filter(|&size| size <= MIB_2).collect(),
         entries,
         ways: Some(entries),

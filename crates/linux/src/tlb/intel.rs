@@ -1,11 +1,11 @@
-//! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h where there is one, else
-//! the one-byte descriptors of leaf 2 (table 3-12), which FEh hands over to leaf 18h.
+//! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h if present, otherwise the one-byte descriptors of
+//! leaf 2 (table 3-12), in which FEh refers to leaf 18h.
 
 use hugewise_base::tlb::{Holds, Structure, Tlb};
 
 use super::{Cpuid, GIB_1, KIB_4, MIB_2, MIB_4};
 
-/// More subleaves than any processor has: a bound for a number that a hypervisor invents.
+/// More subleaves than any processor has: a bound in case a hypervisor reports a wrong number.
 const MOST_SUBLEAVES: u32 = 64;
 
 pub(super) fn read(cpuid: &impl Cpuid) -> Tlb {
@@ -27,7 +27,7 @@ fn subleaves(cpuid: &impl Cpuid) -> impl Iterator<Item = Structure> {
     (0..=last).filter_map(|subleaf| parameters(cpuid.leaf(0x18, subleaf)))
 }
 
-/// One subleaf: page sizes and ways in EBX, sets in ECX, kind and level in EDX.
+/// Decodes one subleaf: page sizes and ways in EBX, sets in ECX, kind and level in EDX.
 fn parameters([_, sizes, sets, kind]: [u32; 4]) -> Option<Structure> {
     let holds = match kind & 0x1f {
         1 | 4 => Holds::Data,
@@ -53,8 +53,8 @@ fn parameters([_, sizes, sets, kind]: [u32; 4]) -> Option<Structure> {
     })
 }
 
-/// The descriptors in the bytes of a register, unless its top bit says that there are none.
-/// The lowest byte of EAX is a number from an older time, always 1.
+/// Returns the descriptors in the bytes of a register, unless its top bit marks it as empty. The lowest byte of EAX is
+/// a historic number, always 1.
 fn descriptors(registers: [u32; 4]) -> Vec<Structure> {
     let mut found = Vec::new();
     for (place, register) in registers.into_iter().enumerate() {
@@ -85,11 +85,11 @@ const LARGE: &[u64] = &[MIB_2, MIB_4];
 const BOTH: &[u64] = &[KIB_4, MIB_2];
 const GIANT: &[u64] = &[GIB_1];
 
-/// Descriptors of processors that run 64-bit Linux and have no leaf 18h (Core 2 to Cascade Lake):
-/// value, level, kind, page sizes, entries, ways. A byte with two rows stands for two buffers.
-/// Linux has most of them, too (arch/x86/kernel/cpu/cpuid_0x2_table.c). C3h is 6-way in that table
-/// of the manual and 12-way in the optimization manual (248966, Skylake); the latter is what gives
-/// whole sets, and what was measured (Gras et al., USENIX Security 2018).
+/// Descriptors of processors that run 64-bit Linux and have no leaf 18h (Core 2 to Cascade Lake): value, level, kind,
+/// page sizes, entries, ways. A byte with two rows describes two buffers. Linux has most descriptors too
+/// (arch/x86/kernel/cpu/cpuid_0x2_table.c). C3h is 6-way in that table of the manual and 12-way in the optimization
+/// manual (248966, Skylake); only the latter gives whole sets and agrees with measurements (Gras et al., USENIX
+/// Security 2018).
 const DESCRIPTORS: &[Row] = &[
     (0x03, 1, Holds::Data, SMALL, 64, 4),
     (0x55, 1, Holds::Instructions, LARGE, 7, 7),

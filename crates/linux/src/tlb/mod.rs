@@ -1,9 +1,8 @@
 //! Translation lookaside buffers of this machine's processor: x86 says by CPUID, on arm64 the
 //! manuals say it for the parts that they describe.
 //!
-//! A hypervisor may hide the leaves or show those of another processor; what it shows is what
-//! is reported, and `source` names the leaf. A machine with several kinds of cores is described
-//! by the one that this ran on.
+//! A hypervisor may hide the leaves or show those of another processor; the reported values are those shown, and
+//! `source` names the leaf. A machine with several core types is described by the core that ran this.
 //!
 //! To add an Arm core, add a row to `arm.rs` with its manual. A processor for `simulate --cpu` is a file in `named/`
 //! and a line in its `mod.rs`.
@@ -220,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Whoever runs the tests on x86 without a hypervisor has a first level of some kind.
+    /// Any x86 machine without a hypervisor has a first level of some kind.
     #[test]
     fn this_processor_is_described_or_the_reason_is_told() {
         match read_tlb(&Root::real()) {

@@ -2,32 +2,32 @@ use std::collections::BTreeMap;
 
 use crate::proc::{Parsed, lines, number};
 
-/// What an event's `format` file says of it (kernel/trace/trace_events.c): where its fields
-/// lie, and the words that its numbers are printed as.
+/// The `format` file of an event (kernel/trace/trace_events.c): the offsets of its fields, and the words for its
+/// numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// The number by which perf knows it.
+    /// The number of the event for perf.
     pub id: u64,
-    /// Where each field lies.
+    /// The location of each field.
     pub fields: BTreeMap<String, Field>,
-    /// For fields that are printed as words: the word of each number (`__print_symbolic`).
+    /// For fields printed as words: the word of each number (`__print_symbolic`).
     pub symbols: BTreeMap<String, BTreeMap<i64, String>>,
 }
 
-/// Where a field lies in the raw event.
+/// The location of a field in the raw event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// First byte.
+    /// Offset of its first byte.
     pub offset: usize,
-    /// Bytes: 1, 2, 4 or 8 for a number.
+    /// Size in bytes: 1, 2, 4 or 8 for a number.
     pub size: usize,
-    /// Whether it can be negative.
+    /// True if it can be negative.
     pub signed: bool,
 }
 
 impl Format {
-    /// The value of a field in a raw event: its word where there is one, else the number;
-    /// `None` where there is no such field.
+    /// Returns the value of a field in a raw event: its word if it has one, else the number; `None` if there is no such
+    /// field.
     #[must_use]
     pub fn words(&self, field: &str, raw: &[u8]) -> Option<String> {
         let value = self.fields.get(field)?.read(raw)?;
@@ -55,7 +55,7 @@ impl Field {
 /// Parses a `format` file.
 ///
 /// # Errors
-/// There is no `ID`, or a field's place is not a number.
+/// There is no `ID`, or the offset of a field is not a number.
 pub fn parse_format(bytes: &[u8]) -> Parsed<Format> {
     let mut format = Format::default();
     let mut seen_id = false;
@@ -78,7 +78,7 @@ pub fn parse_format(bytes: &[u8]) -> Parsed<Format> {
     }
 }
 
-/// A line such as `field:int status; offset:32; size:4; signed:1;`, with tabs between.
+/// Parses a line such as `field:int status; offset:32; size:4; signed:1;`, separated by tabs.
 fn parse_field(at: usize, line: &str) -> Parsed<(String, Field)> {
     let part = |key: &str| {
         line.split(';')
@@ -103,8 +103,8 @@ fn parse_field(at: usize, line: &str) -> Parsed<(String, Field)> {
     Ok((name.to_owned(), field))
 }
 
-/// Every `__print_symbolic(REC->field, {0, "word"}, …)`. Numbers that are not plain (an enum
-/// whose value the kernel did not put in) are left out.
+/// Parses every `__print_symbolic(REC->field, {0, "word"}, …)`. Symbolic numbers (an enum whose value the kernel did
+/// not insert) are left out.
 fn parse_symbols(print: &str) -> BTreeMap<String, BTreeMap<i64, String>> {
     let mut all = BTreeMap::new();
     for call in print.split("__print_symbolic(REC->").skip(1) {
@@ -118,7 +118,7 @@ fn parse_symbols(print: &str) -> BTreeMap<String, BTreeMap<i64, String>> {
     all
 }
 
-/// `0, "failed"}` with what may follow.
+/// Parses `0, "failed"}` at the start of a text.
 fn parse_symbol(text: &str) -> Option<(i64, String)> {
     let (value, rest) = text.split_once(',')?;
     let value = value.trim();

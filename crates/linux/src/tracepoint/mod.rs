@@ -1,9 +1,8 @@
-//! TracepointFormats of the kernel's tracing that happen in our own thread, by perf_event_open(2).
+//! Records kernel trace events in the calling thread, with perf_event_open(2).
 //!
-//! An instance of tracefs would serve as well, but it is a folder that somebody has to remove
-//! after a kill. A perf event belongs to its descriptor: whatever ends us ends it. From tracefs
-//! only the description of the event is read; where it is not mounted, a mount that nobody else
-//! can see is made and goes with its descriptor.
+//! An instance of tracefs would serve as well, but it is a directory that must be removed after a kill. A perf event
+//! belongs to its descriptor, and ends with this process. Only the description of the event is read from tracefs; if
+//! tracefs is not mounted, a private mount is made, which disappears with its descriptor.
 
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -21,16 +20,16 @@ mod format;
 
 pub use format::{Field, Format, parse_format};
 
-/// The grant for users who may not see events.
+/// The grant for users who may not see trace events.
 const GRANT: &str = "root (tracefs and perf events)";
 
 /// `PERF_RECORD_SAMPLE` (include/uapi/linux/perf_event.h).
 const SAMPLE: u32 = 9;
 
-/// Room for events between two looks, in bytes.
+/// The capacity for events between two readings, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// One event, recorded in the thread that opened it. It may not leave that thread.
+/// One event, recorded in the thread that opened it. It must stay in that thread.
 pub struct Listener {
     format: Format,
     sampler: Sampler,
@@ -46,10 +45,10 @@ impl std::fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Begins to record `group/name` in this thread.
+    /// Starts recording `group/name` in this thread.
     ///
     /// # Errors
-    /// Why it cannot be recorded: no such event in this kernel, or no right to see it.
+    /// The reason why it cannot be recorded: this kernel has no such event, or this user may not see it.
     pub fn open(events: &TracepointFormats, event: &str) -> std::result::Result<Self, Missing> {
         let format = events.format(event)?;
         let sampler = sampler(&format).map_err(|error| {
@@ -62,15 +61,14 @@ impl Listener {
         })
     }
 
-    /// The value of a field in each event since the last look, in words where the event's own
-    /// format has words for it.
+    /// Returns the value of a field in each event since the last reading, as a word if the event's format defines one.
     pub fn drain(&mut self, field: &str) -> Vec<String> {
         let mut values = Vec::new();
         while let Some(record) = self.sampler.next_record() {
             if record.ty() != SAMPLE {
                 continue;
             }
-            // The length of the raw data stands before it, in four bytes.
+            // The raw data is preceded by its length, in four bytes.
             let bytes = record.to_contiguous();
             let raw = bytes.get(4..).unwrap_or_default();
             values.extend(self.format.words(field, raw));
@@ -95,15 +93,15 @@ fn sampler(format: &Format) -> std::io::Result<Sampler> {
 #[derive(Debug)]
 pub struct TracepointFormats {
     folder: PathBuf,
-    /// Keeps a mount of our own alive.
+    /// Keeps a private mount alive.
     _mount: Option<OwnedFd>,
 }
 
 impl TracepointFormats {
-    /// Finds them where tracefs is mounted, or in a mount of our own.
+    /// Finds the descriptions in the mounted tracefs, or in a private mount.
     ///
     /// # Errors
-    /// There is no tracing in this kernel, or no right to see it.
+    /// This kernel has no tracing, or this user may not see it.
     pub fn find(root: &Root) -> std::result::Result<Self, Missing> {
         let usual = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
         let mounted = usual
@@ -129,10 +127,10 @@ impl TracepointFormats {
         })
     }
 
-    /// The number of an event, by which perf_event_open(2) knows it.
+    /// Returns the number of an event for perf_event_open(2).
     ///
     /// # Errors
-    /// There is no such event in this kernel, or no right to see it.
+    /// This kernel has no such event, or this user may not see it.
     pub fn id(&self, event: &str) -> std::result::Result<u64, Missing> {
         self.format(event).map(|format| format.id)
     }
@@ -148,8 +146,8 @@ fn read_format(path: &Path) -> Result<Format> {
     parse_format(&bytes).map_err(|what| Error::malformed(path, what))
 }
 
-/// A mount that is in no namespace (fsmount(2), Linux 5.2): nobody sees it, and closing the
-/// descriptor takes it away.
+/// Makes a mount outside of all namespaces (fsmount(2), Linux 5.2): nobody else sees it, and closing the descriptor
+/// removes it.
 fn mount_for_us() -> rustix::io::Result<OwnedFd> {
     let tracefs = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(&tracefs)?;
@@ -164,8 +162,8 @@ fn mount_for_us() -> rustix::io::Result<OwnedFd> {
 mod tests {
     use super::*;
 
-    /// A collapse of our own memory is heard, with the word of the kernel's format: a range
-    /// without pages and one with a page.
+    /// A collapse in this process is recorded, with the word of the kernel's format: a range without pages and one with
+    /// a page.
     #[test]
     fn our_own_collapse_is_heard_in_words() {
         let heard = TracepointFormats::find(&Root::real())
@@ -197,7 +195,7 @@ mod tests {
         }
         let words = listener.drain("status");
         assert_eq!(words.len(), 2, "{words:?}");
-        // Linux 6.19 merged two of the words for nothing.
+        // Linux 6.19 merged the two words for an empty range.
         assert!(matches!(
             words[0].as_str(),
             "pmd_none" | "pmd_null" | "no_pte_table"

@@ -1,4 +1,4 @@
-//! A process that puts settings back at once when the one that changed them is killed.
+//! A process that restores settings at once when the process that changed them is killed.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 use crate::machine::turn::take_settings;
 
-/// The hidden first argument by which the program becomes a guardian.
+/// The hidden first argument that makes the program a guardian.
 pub const GUARDIAN_WORD: &str = "__restore";
 
-/// The guardian of a process that changes settings. It waits until this is dropped or the process
-/// is dead, and undoes the journal, if there still is one.
+/// The guardian of a process that changes settings. It waits until this is dropped or the process is dead, and undoes
+/// the journal, if it still exists.
 #[derive(Debug)]
 pub struct Guardian(Child);
 
 impl Guardian {
-    /// Starts it; `state` is the folder of the journal.
+    /// Starts the guardian; `state` is the directory of the journal.
     ///
     /// # Errors
     /// It could not be started.
@@ -48,11 +48,11 @@ impl Drop for Guardian {
     }
 }
 
-/// Runs this process as a guardian. To be called by `main` when the first argument is
-/// [`GUARDIAN_WORD`]; the second is the folder of the journal.
+/// Runs this process as a guardian. To be called by `main` if the first argument is [`GUARDIAN_WORD`]; the second is
+/// the directory of the journal.
 #[must_use]
 pub fn guardian_main() -> ExitCode {
-    // Signals of the terminal and of the process group are not for it.
+    // Signals of the terminal and of the process group must not reach it.
     let _ = rustix::process::setsid();
     let Some(state) = std::env::args_os().nth(2) else {
         return ExitCode::FAILURE;
@@ -64,12 +64,12 @@ pub fn guardian_main() -> ExitCode {
     }
     match restore(state) {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody is left who could be told; the next start tries again, and tells.
+        // The error cannot be reported here; the next start tries again and reports it.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// Undoes the journal. Who takes the lock first undoes it, which may be a new experiment.
+/// Undoes the journal. Whichever process takes the lock first undoes it; that may be a new experiment.
 fn restore(state: &Path) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(2);
     let since = Instant::now();

@@ -11,27 +11,27 @@ use super::UndoFolder;
 use crate::machine::clock::since_1970;
 use crate::machine::error::{Error, Kind, Result};
 
-/// Name of the journal in the state folder.
+/// Name of the journal in the state directory.
 pub const JOURNAL_FILE: &str = "undo.json";
 
-/// Under this name it is written; then it is renamed, so that it is there whole or not at all.
+/// Its name while it is written; it is then renamed, so that it is either complete or absent.
 const UNFINISHED: &str = "undo.json.new";
 
 /// The format of the journal.
 const VERSION: u32 = 1;
 
-/// The old values of all that an experiment may write.
+/// The original values of all files that an experiment may write.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Journal {
     version: u32,
-    /// Settings do not outlive a boot, so neither does a journal.
+    /// Settings do not survive a reboot, so a journal is valid only for its boot.
     pub(super) boot_id: String,
-    /// Who wrote it.
+    /// The process that wrote it.
     pub(super) pid: u32,
-    /// Seconds since 1970, for those who find one.
+    /// Seconds since 1970, for users who find a journal.
     created: u64,
-    /// In the order of writing; restored in the reverse order.
+    /// In the order of writing; restored in reverse order.
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Journal {
 pub(crate) struct Entry {
     /// Relative to the root of the machine.
     pub(crate) path: String,
-    /// Before the experiment.
+    /// The value before the experiment.
     pub(crate) original: String,
     /// How the experiment changes it.
     pub(crate) change: Change,
@@ -50,9 +50,9 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// By writing one of these.
+    /// It writes one of these values.
     Written(Vec<String>),
-    /// The kernel changes it when another file is written, to a value that only it knows.
+    /// The kernel changes it when another file is written, to a value known only to the kernel.
     Follows,
 }
 
@@ -67,7 +67,7 @@ impl Journal {
         })
     }
 
-    /// Puts the journal on disk, before anything is changed.
+    /// Writes the journal to disk, before any setting is changed.
     pub(crate) fn save(&self, place: &UndoFolder) -> Result<()> {
         let (path, unfinished) = (path(place), unfinished(place));
         let content = serde_json::to_vec_pretty(self)
@@ -84,7 +84,7 @@ impl Journal {
         saved
     }
 
-    /// Forgets the journal, and one that was never finished.
+    /// Removes the journal, and an unfinished one.
     pub(crate) fn remove(place: &UndoFolder) -> Result<()> {
         place.remove(&unfinished(place))?;
         place.remove(&path(place))
@@ -103,7 +103,7 @@ pub(super) fn read_boot_id(place: &UndoFolder) -> Result<String> {
     place.root().read_trimmed("proc/sys/kernel/random/boot_id")
 }
 
-/// The journal that an earlier experiment left, if there is one.
+/// Reads the journal left by an earlier experiment, if there is one.
 pub(crate) fn read_journal(place: &UndoFolder) -> Result<Option<Journal>> {
     let path = path(place);
     let mut file = match open(&path) {
@@ -122,7 +122,7 @@ pub(crate) fn read_journal(place: &UndoFolder) -> Result<Option<Journal>> {
 const BY_HAND: &str = "so it does not say the old values: compare the files below \
     /sys/kernel/mm/transparent_hugepage with what they should be, then remove this one";
 
-/// What root restores must have been written by root.
+/// A journal restored by root must have been written by root.
 fn open(path: &Path) -> Result<File> {
     let fault = |error| Error::io("reading", path, error);
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -143,7 +143,7 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// The content of a journal, if it is whole and names only settings that are ours to write.
+/// Parses a journal; it must be complete, and name only settings that this program may write.
 fn parse_journal(content: &[u8]) -> std::result::Result<Journal, String> {
     let journal: Journal = serde_json::from_slice(content).map_err(|error| error.to_string())?;
     if journal.version != VERSION {

@@ -1,8 +1,8 @@
-//! The journal of old settings, and their restoration after a kill.
+//! The journal of original settings, and their restoration after a kill.
 //!
-//! Before the first write the old values are on disk. A guard puts them back; where no guard
-//! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does: by the
-//! guardian at once, or at the next start, or when it is asked to.
+//! The original values are on disk before the first write. A guard restores them. If no guard could run (SIGKILL, a
+//! crash), the journal still exists, and [`undo`] restores them: called by the guardian at once, at the next start, or
+//! on request.
 
 use std::fmt;
 
@@ -21,27 +21,27 @@ use serde::Serialize;
 use crate::machine::error::{Kind, Result};
 use crate::machine::lock::Hold;
 
-/// Where the journal of the real machine is kept.
+/// The directory of the real machine's journal.
 pub const STATE_DIR: &str = "/var/lib/hugewise";
 
-/// A setting that is not as it was before the experiment, and why.
+/// A setting that differs from its original value, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftBehind {
     /// Path relative to the root of the machine.
     pub path: String,
-    /// Before the experiment.
+    /// The value before the experiment.
     pub original: String,
-    /// What it reads now, where that could be found out.
+    /// The current value, if it could be read.
     pub found: Option<String>,
-    /// Why it was not put back.
+    /// The reason why it was not restored.
     pub why: Why,
 }
 
-/// Why a setting was not put back.
+/// The reason why a setting was not restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It holds what the experiment never wrote: it is somebody else's now.
+    /// It has a value that the experiment never wrote: another program changed it.
     ChangedByOthers,
     /// The kernel refused, with this error.
     Refused(String),
@@ -57,21 +57,21 @@ impl fmt::Display for LeftBehind {
         )?;
         match &self.why {
             Why::ChangedByOthers => {
-                f.write_str("somebody else changed it meanwhile; it was left alone")
+                f.write_str("another program changed it since then; it was not overwritten")
             }
             Why::Refused(error) => write!(f, "it could not be restored ({error})"),
         }
     }
 }
 
-/// A setting that was put back.
+/// A restored setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// Path relative to the root of the machine.
     pub path: String,
-    /// What it read.
+    /// The value before the restoration.
     pub from: String,
-    /// What it reads again.
+    /// The restored value.
     pub to: String,
 }
 
@@ -82,14 +82,13 @@ impl fmt::Display for Restored {
     }
 }
 
-/// Which journal was found.
+/// The result of the search for a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalFound {
-    /// None: no experiment was cut short.
+    /// No journal: no experiment was interrupted.
     Nothing,
-    /// One of an earlier boot, which took the settings with it. It was removed
-    /// by whoever may.
+    /// One from an earlier boot, whose settings are gone. It was removed, if the user may do so.
     AnotherBoot {
         /// The process that wrote it.
         pid: u32,
@@ -101,19 +100,19 @@ pub enum JournalFound {
     },
 }
 
-/// What was put back, and what was not.
+/// The restored settings, and those not restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
     /// The journal.
     pub found: JournalFound,
-    /// Settings that were put back.
+    /// Restored settings.
     pub restored: Vec<Restored>,
-    /// Settings that were not. If the kernel refused any, the journal is still there.
+    /// Settings not restored. If the kernel refused any, the journal still exists.
     pub left_behind: Vec<LeftBehind>,
 }
 
 impl UndoReport {
-    /// Nothing was found.
+    /// Returns the report for a missing journal.
     pub(crate) fn nothing() -> Self {
         Self::of(JournalFound::Nothing)
     }
@@ -127,13 +126,13 @@ impl UndoReport {
     }
 }
 
-/// Puts back what an experiment that was cut short left behind. Does nothing where there is
-/// no journal, so it can be repeated; cut short itself, it is repeated from the start.
+/// Restores the settings after an interrupted experiment. Does nothing without a journal, so it can be repeated; if
+/// interrupted, it is repeated from the start.
 ///
-/// The lock proves that the journal is not that of an experiment that still runs.
+/// The lock proves that the journal does not belong to a running experiment.
 ///
 /// # Errors
-/// The journal cannot be read or understood (it is kept), or not removed.
+/// The journal cannot be read or parsed (it is kept), or cannot be removed.
 pub fn undo(_lock: &Hold, place: &UndoFolder) -> Result<UndoReport> {
     let Some(journal) = journal::read_journal(place)? else {
         sweep(place)?;
@@ -155,7 +154,7 @@ pub fn undo(_lock: &Hold, place: &UndoFolder) -> Result<UndoReport> {
     Ok(report)
 }
 
-/// Removes what is of no use any more. A user who may not leaves it to root: it does no harm.
+/// Removes files no longer needed. A user without permission leaves them to root: they do no harm.
 fn sweep(place: &UndoFolder) -> Result<()> {
     match Journal::remove(place) {
         Err(error) if error.kind == Kind::NotPermitted => Ok(()),
@@ -172,19 +171,19 @@ pub(crate) fn forget(place: &UndoFolder, left_behind: &[LeftBehind]) -> Result<(
     Journal::remove(place)
 }
 
-/// The values of a file that this experiment may have written.
+/// The values of a file that may be due to this experiment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ours<'a> {
-    /// These.
+    /// These values.
     Values(&'a [String]),
-    /// These numbers and all between.
+    /// These numbers and all in between.
     Between(u64, u64),
-    /// Whatever it reads: the kernel chose the value, and after a kill nobody knows it.
+    /// Any value: the kernel chose it, and after a kill it is not recorded anywhere.
     Any,
 }
 
 impl Ours<'_> {
-    /// None: the file is only looked at.
+    /// No value: the file is only read.
     pub(crate) const NOTHING: Self = Self::Values(&[]);
 
     fn include(self, value: &str) -> bool {
@@ -199,8 +198,8 @@ impl Ours<'_> {
 }
 
 impl Entry {
-    /// What the file may read because these values were written. A pool stays where no page was
-    /// left to make or to give back, so that each size on the way is ours.
+    /// Returns the values that the file may have because these were written. A pool stops growing or shrinking if no
+    /// page can be allocated or freed, so that each intermediate size may be due to this experiment.
     pub(crate) fn after<'a>(&self, values: &'a [String]) -> Ours<'a> {
         let sizes = values.iter().chain([&self.original]);
         let sizes = sizes.map(|value| value.parse::<u64>().ok());
@@ -221,7 +220,7 @@ impl Entry {
         }
     }
 
-    /// The values that were written: of a file that follows, none.
+    /// Returns the written values; none for a follower file.
     pub(crate) fn written(&self) -> Ours<'_> {
         match &self.change {
             Change::Written(values) => self.after(values),
@@ -239,7 +238,7 @@ impl Entry {
     }
 }
 
-/// Puts one file back if it holds a value of ours; says what was done.
+/// Restores one file if it has a value due to this experiment; returns the result.
 pub(crate) fn restore(
     place: &UndoFolder,
     entry: &Entry,

@@ -11,9 +11,9 @@ use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
-/// Notified just before and just after every change on disk: the place where a test dies.
+/// Notified just before and just after every change on disk, so that tests can kill the process there.
 pub trait Steps: fmt::Debug + Send + Sync {
-    /// `doing` is about to be done to `path`, or has been done.
+    /// `doing` will be or has been done to `path`.
     fn step(&self, doing: &str, path: &Path);
 }
 
@@ -25,7 +25,7 @@ impl Steps for Unwatched {
     fn step(&self, _: &str, _: &Path) {}
 }
 
-/// A machine whose settings are changed, and the folder that holds the journal of it.
+/// A machine whose settings are changed, and the directory of its journal.
 #[derive(Clone, Debug)]
 pub struct UndoFolder {
     root: Root,
@@ -34,7 +34,7 @@ pub struct UndoFolder {
 }
 
 impl UndoFolder {
-    /// `state` is created when there is something to journal.
+    /// `state` is created when the first journal is written.
     #[must_use]
     pub fn new(root: &Root, state: &Path) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl UndoFolder {
         }
     }
 
-    /// The same place with an observer.
+    /// Adds an observer.
     #[must_use]
     pub fn watched_by(self, steps: impl Steps + 'static) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl UndoFolder {
         }
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn root(&self) -> &Root {
         &self.root
@@ -63,8 +63,8 @@ impl UndoFolder {
         &self.state
     }
 
-    /// The value in force of a settings file, by its path relative to the root: the word in
-    /// brackets, or all there is.
+    /// Returns the current value of a settings file, by its path relative to the root: the word in brackets, or the
+    /// whole text.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -72,7 +72,7 @@ impl UndoFolder {
         read_setting(&self.root, relative)
     }
 
-    /// Writes a settings file with one system call; the kernel takes or refuses it as a whole.
+    /// Writes a settings file with one system call; the kernel accepts or refuses it as a whole.
     pub(crate) fn set(&self, relative: &str, value: &str) -> Result<()> {
         self.change("writing", &self.root.path(relative), |path| {
             let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
@@ -80,8 +80,8 @@ impl UndoFolder {
         })
     }
 
-    /// Everybody may look into the folder, whatever the umask: a user's run must see that
-    /// root's was cut short.
+    /// Makes the directory readable for everybody, regardless of the umask: a run of an ordinary user must see that a
+    /// run of root was interrupted.
     pub(super) fn create_state(&self) -> Result<()> {
         if self.state.is_dir() {
             return Ok(());
@@ -92,7 +92,7 @@ impl UndoFolder {
         })
     }
 
-    /// A new file that was not there before, with its content safely on disk.
+    /// Creates a file that must not exist yet, with its content safely on disk.
     pub(super) fn write_new(&self, path: &Path, content: &[u8]) -> Result<()> {
         let file = self.change("creating", path, |path| {
             let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
@@ -111,7 +111,7 @@ impl UndoFolder {
         self.sync_state()
     }
 
-    /// Removes a file of the state folder; one that is not there is no fault.
+    /// Removes a file of the state directory; a missing file is no error.
     pub(super) fn remove(&self, path: &Path) -> Result<()> {
         if path.symlink_metadata().is_err() {
             return Ok(());

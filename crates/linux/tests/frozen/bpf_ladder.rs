@@ -1,4 +1,4 @@
-//! Which attempts are made for a point, and in which order.
+//! Tests which attempts are made for a point, and in which order.
 
 use hugewise_linux::bpf::ladder::{AttachRefusal, Attempt, KernelTypes, Open, attempts, climb};
 use hugewise_linux::bpf::types::Types;
@@ -6,7 +6,7 @@ use hugewise_linux::proc::kallsyms::parse_kallsyms;
 use hugewise_observe::trace::Attachment;
 use hugewise_observe::trace::points::{Point, of_function, points};
 
-/// A kernel made of a list: it accepts these attachments and notes what it was asked for.
+/// A simulated kernel: it accepts these attachments and records the requests.
 struct Accepting(Vec<Attachment>, Vec<(Attachment, String)>);
 
 impl Open for Accepting {

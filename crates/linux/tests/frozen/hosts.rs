@@ -1,4 +1,4 @@
-//! Every reader and the doctor over every frozen machine.
+//! Runs every reader and the doctor on every frozen machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use hugewise_monitor::watch::State;
 use hugewise_observe::doctor::{Diagnosis, diagnose};
 use hugewise_text::{Style, Verbosity, to_markdown, to_text};
 
-/// Relative to the package, where tests run: errors show the path, and golden files must not
-/// depend on where the sources lie.
+/// Relative to the package, the working directory of tests: errors contain the path, and golden files must not depend
+/// on the location of the sources.
 fn fixtures() -> PathBuf {
     PathBuf::from("../../fixtures")
 }
@@ -59,7 +59,7 @@ fn text(diagnosis: &Diagnosis, verbose: Verbosity) -> String {
     to_text(&diagnosis.document(), &style)
 }
 
-/// Machines whose screens are kept: a usual one, an old kernel, other page sizes, and one whose every file is odd.
+/// Machines with golden screens: a usual one, an old kernel, other page sizes, and one with unusual files only.
 const SCREENS: [(&str, Verbosity); 5] = [
     ("debian12-6.18-vm-user", Verbosity::Normal),
     ("guest-x86_64-6.1-root", Verbosity::Normal),
@@ -147,7 +147,7 @@ fn a_diagnosis_and_a_host_survive_json() {
 #[test]
 fn facts_of_the_virtual_machine() {
     let (root, user) = (host("debian12-6.18-vm-root"), host("debian12-6.18-vm-user"));
-    // Root and user are told one name.
+    // Root and ordinary users see the same name.
     assert_eq!(root.hypervisor.as_deref(), Some("KVM"));
     assert_eq!(user.hypervisor, root.hypervisor);
     assert_eq!(root.glibc, Some((2, 36)));
@@ -185,7 +185,7 @@ fn what_is_torn_is_named_with_its_path() {
     assert_eq!(host("hostile-64k").pmd_bytes(), Some(512 << 20));
 }
 
-/// What a kernel under stress, a container's overlay or a filter might show instead of a file.
+/// Possible content of a file on a kernel under stress, in a container's overlay or behind a filter.
 const TORN: [&[u8]; 8] = [
     b"",
     b"\n",
@@ -197,7 +197,7 @@ const TORN: [&[u8]; 8] = [
     b"MemTotal: kB\nNode 0, zone X 1 -1\n",
 ];
 
-/// Each file of a machine in turn is replaced by each sort of nonsense, and cut in the middle.
+/// Replaces each file of a machine in turn by each sort of nonsense, and truncates it in the middle.
 fn torn(name: &str) {
     let frozen = fixtures().join("hosts").join(name);
     let copy = tempfile::tempdir().unwrap();
@@ -216,7 +216,7 @@ fn torn(name: &str) {
     }
 }
 
-/// The doctor speaks, or an error names the file that was spoilt.
+/// Either the doctor prints its report, or an error names the damaged file.
 fn check(machine: &Path, file: &Path) {
     match examine(machine) {
         Ok(diagnosis) => {
@@ -266,7 +266,7 @@ fn the_real_machine_can_be_examined() {
     assert!(!diagnose(&examination).features.is_empty());
 }
 
-/// The list of what makes a machine is complete: a copy by that list is the same machine.
+/// The list of files of a machine is complete: a copy of these files gives the same machine.
 #[test]
 fn a_frozen_copy_is_the_same_machine() {
     let real = Root::real();
@@ -287,13 +287,13 @@ fn a_frozen_copy_is_the_same_machine() {
     }
     let frozen = probe::host(&Root::at(copy.path()), &answers).unwrap();
     let mut live = probe::host(&real, &answers).unwrap();
-    // What changes while one looks.
+    // Values that change between the two readings.
     live.load_1min = frozen.load_1min;
     live.free_blocks.clone_from(&frozen.free_blocks);
     assert_eq!(frozen, live);
 }
 
-/// Pages of a process count as large as they are on its own machine, not on this one.
+/// Pages of a process have the size of its own machine, not of this one.
 #[test]
 fn pages_have_the_size_of_the_frozen_machine() {
     const STAT: &str = "7 (server) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 0 5 0 0 0 \
@@ -327,7 +327,7 @@ fn pages_have_the_size_of_the_frozen_machine() {
     assert_eq!(ranges, Some((0xaaaa_d000_0000, 0xaaaa_d400_0000)));
 }
 
-/// Whatever its files hold, a machine can be watched, and what is said of it fits a terminal.
+/// Any machine can be watched, whatever its files contain, and the output fits a terminal.
 #[test]
 fn every_machine_can_be_watched() {
     for (name, path) in machines() {
@@ -345,7 +345,7 @@ fn every_machine_can_be_watched() {
             text.contains("page faults") && text.contains("Free memory"),
             "{name}: {text}"
         );
-        // Counts that no machine has are as wide as they are.
+        // Impossible counts may be as wide as necessary.
         let wide = text.lines().find(|line| line.chars().count() > 80);
         assert!(
             wide.is_none() || name.starts_with("hostile"),

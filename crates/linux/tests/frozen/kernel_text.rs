@@ -1,4 +1,4 @@
-//! Every parser of the kernel's text that takes any bytes. The fuzzer has the same list.
+//! Every parser of kernel text that accepts arbitrary bytes. The fuzzer uses the same list.
 
 use hugewise_linux::machine::{lock, number};
 use hugewise_linux::observe::{address_space, memory_trace};
@@ -42,7 +42,7 @@ fn of_the_machine(bytes: &[u8]) {
     let _ = vmstat::parse_vmstat(bytes);
 }
 
-/// Gives the bytes to each: a value or an error, never a panic.
+/// Passes the bytes to each parser: the result is a value or an error, never a panic.
 pub fn parse(bytes: &[u8]) {
     of_processes(bytes);
     of_the_machine(bytes);

@@ -1,4 +1,4 @@
-//! Policies put in force and put back on a frozen machine, and all that may come between.
+//! Applies and restores policies on a frozen machine, with all possible interruptions.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -80,11 +80,11 @@ fn what_others_changed_is_told_and_left_alone() {
     assert!(!ground.state().join(JOURNAL_FILE).exists());
 }
 
-/// The kernel's part: after a write of `enabled` it moves `min_free_kbytes`.
+/// Simulates the kernel: after a write of `enabled` it changes `min_free_kbytes`.
 #[derive(Debug)]
 struct Kernel {
     min_free: PathBuf,
-    /// What it computes with huge pages on; never less than what the administrator set.
+    /// The value that it computes with huge pages enabled; never less than the administrator's.
     recommended: u64,
 }
 
@@ -133,7 +133,7 @@ fn what_others_did_to_a_follower_is_told_and_left_alone() {
     assert_eq!(ground.value(MIN_FREE), "1");
 }
 
-/// Puts a folder in the place of a file just before it is written.
+/// Replaces a file by a directory just before it is written.
 #[derive(Debug)]
 struct Saboteur {
     file: PathBuf,
@@ -204,7 +204,7 @@ fn only_settings_of_huge_pages_are_written() {
 #[test]
 fn without_a_journal_nothing_is_changed() {
     let ground = Ground::new();
-    // A file where the state folder should be: no privilege gets past it.
+    // A file in place of the state directory: no privilege gets past it.
     ground.write("var/lib/hugewise", "in the way");
     let a = writes(&[("enabled", "always")]);
     let error = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap_err();
@@ -216,14 +216,14 @@ fn without_a_journal_nothing_is_changed() {
     assert_eq!(ground.value(&path_of("enabled")), "madvise");
 }
 
-/// Cuts an experiment short by forgetting its guards, as a kill does.
+/// Interrupts an experiment by forgetting its guards, as a kill does.
 fn cut_short(ground: &Ground) {
     let a = writes(&[("enabled", "always"), ("defrag", "never")]);
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap();
     std::mem::forget(machine.apply(&a).unwrap());
     let journal = fs::read(ground.state().join(JOURNAL_FILE)).unwrap();
     drop(machine);
-    // The machine put itself back; this is what a kill would have left.
+    // The machine restored the settings; this is the journal that a kill would have left.
     fs::write(ground.state().join(JOURNAL_FILE), journal).unwrap();
     ground.write(&path_of("enabled"), "always");
     ground.write(&path_of("defrag"), "never");

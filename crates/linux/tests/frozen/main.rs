@@ -1,6 +1,6 @@
-//! Machines that stand still: frozen as files, made of a list, or torn by chance.
+//! Tests without a running kernel: on frozen files, simulated kernels and damaged input.
 //!
-//! Tests that look at the running kernel, fork or count memory have processes of their own.
+//! Tests that read the running kernel, fork or count memory have separate processes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 

@@ -1,4 +1,4 @@
-//! A frozen machine to change, with its lock and its journal.
+//! A frozen machine for tests that change it, with its lock and its journal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 pub const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 
-/// Relative path and content of every file of the frozen machine that is a setting.
+/// Relative path and content of every settings file of the frozen machine.
 pub const ORIGINALS: [(&str, &str); 5] = [
     ("enabled", "madvise"),
     ("defrag", "madvise"),
@@ -36,7 +36,7 @@ impl Ground {
         for (file, value) in ORIGINALS {
             ground.write(&path_of(file), value);
         }
-        // As the kernel shows it.
+        // In the kernel's format.
         ground.write(&path_of("enabled"), "always [madvise] never\n");
         ground
     }
@@ -51,7 +51,7 @@ impl Ground {
         fs::write(path, content).unwrap();
     }
 
-    /// The word in brackets or the whole content.
+    /// Returns the word in brackets or the whole content.
     pub fn value(&self, relative: &str) -> String {
         let text = fs::read_to_string(self.path(relative)).unwrap();
         let word = text.split(['[', ']']).nth(1).unwrap_or(&text);
@@ -70,7 +70,7 @@ impl Ground {
         lock::hold(self.folder.path()).unwrap()
     }
 
-    /// Every setting as it was, and nothing left in the state folder.
+    /// Asserts that every setting has its original value, and the state directory is empty.
     pub fn assert_untouched(&self, after: &str) {
         for (file, value) in ORIGINALS {
             assert_eq!(self.value(&path_of(file)), value, "{file} {after}");
@@ -83,14 +83,14 @@ impl Ground {
     }
 }
 
-/// In memory where there is such a place: a journal is synced many times.
+/// Uses memory if available, because a journal is synced many times.
 fn in_memory() -> TempDir {
     TempDir::new_in("/dev/shm")
         .or_else(|_| TempDir::new())
         .unwrap()
 }
 
-/// The path of a setting, relative to the root.
+/// Returns the path of a setting, relative to the root.
 pub fn path_of(file: &str) -> String {
     if file == MIN_FREE {
         return file.to_owned();

@@ -1,12 +1,12 @@
-//! What a server holds whose readings are known: pages shared with a child, and used stacks.
+//! Known memory for the readings of a server: pages shared with a child, and used stacks.
 
 use std::thread;
 
-/// Fresh memory that no huge page will hold.
+/// Returns fresh memory without huge pages.
 pub fn small_pages(bytes: usize) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a mapping of its own, and advice about it alone.
+    // SAFETY: a new mapping, and advice only for this mapping.
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
         assert_ne!(at, libc::MAP_FAILED);
@@ -15,23 +15,23 @@ pub fn small_pages(bytes: usize) -> *mut u8 {
     }
 }
 
-/// Pages that a child shares, until each answer writes to some of them.
+/// Pages shared with a child, until each answer writes to some of these pages.
 pub struct Shared {
     at: *mut u8,
     written: usize,
 }
 
-/// Pages that an answer writes to, and what all of them are.
+/// The number of pages written per answer, and the total.
 pub const COPIED_EACH: usize = 10;
 pub const SHARED: usize = 1024;
 
 impl Shared {
-    /// Fills the pages, and forks a child that keeps them until the server's end.
+    /// Fills the pages, and forks a child that keeps the pages until the server ends.
     pub fn fork() -> Self {
         let bytes = SHARED * rustix::param::page_size();
         let at = small_pages(bytes);
-        // SAFETY: the fresh mapping is written within its bounds; the child of the only thread
-        // waits in system calls alone.
+        // SAFETY: the fresh mapping is written within its bounds; the child of the only thread only waits in system
+        // calls.
         unsafe {
             std::ptr::write_bytes(at, 1, bytes);
             if libc::fork() == 0 {
@@ -59,7 +59,7 @@ pub const THREADS: usize = 3;
 pub const STACK: usize = 1 << 20;
 pub const USED: usize = 256 << 10;
 
-/// Threads that used so much of their stacks, and wait.
+/// Starts threads that use this much of their stacks, and wait.
 pub fn threads() {
     let (told, ready) = std::sync::mpsc::channel();
     for _ in 0..THREADS {

@@ -1,9 +1,9 @@
-//! Tests that cannot run here say so.
+//! Reports tests that cannot run on this machine.
 
 use std::fs;
 use std::io::Write;
 
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
+/// Reports a skipped test; `make test` passes the name of the file in which skips are counted.
 #[expect(clippy::disallowed_macros, reason = "a test that does not run says so")]
 pub fn skip(name: &str, reason: &str) {
     println!("SKIP {name}: {reason}");

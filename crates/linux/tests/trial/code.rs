@@ -1,4 +1,4 @@
-//! `text=huge`: code in use is put into huge pages from outside, and the program notices nothing.
+//! `text=huge`: code in use is moved into huge pages from outside, and the program notices nothing.
 
 use std::io::Write;
 use std::ops::Range;
@@ -28,7 +28,7 @@ fn in_huge_pages(launch: Launch) -> Launch {
     }
 }
 
-/// The program with large code; `None` where it cannot be built, which is said.
+/// Compiles the program with large code; reports and returns `None` if that fails.
 fn built(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     let (source, program) = (folder.join("large.c"), folder.join("large"));
     std::fs::write(&source, include_str!("large_code.c")).unwrap();
@@ -43,8 +43,8 @@ fn built(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     None
 }
 
-/// Writes a file anew, page by page: what is written in large pieces may lie in huge pages of the
-/// page cache, on file systems with large folios, and is huge at once when it is run.
+/// Rewrites a file page by page. A file written in large pieces may be in huge pages of the page cache, on file systems
+/// with large folios, and is then huge at once when executed.
 fn rewrite(program: &Path) {
     let bytes = std::fs::read(program).unwrap();
     let anew = program.with_extension("new");
@@ -56,7 +56,7 @@ fn rewrite(program: &Path) {
     std::fs::rename(anew, program).unwrap();
 }
 
-/// Whole blocks of the code of a program that lies where its file says.
+/// Returns the number of whole blocks of code in a program mapped as its file says.
 fn blocks(program: &Path) -> u64 {
     let bytes = std::fs::read(program).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
@@ -71,7 +71,7 @@ fn copied(seen: &TrialObservation) -> Collapsing {
     seen.read_back.tracing.clone().unwrap().text.unwrap()
 }
 
-/// A trial in which so many blocks became huge: now and then there is no huge page to be had.
+/// Runs a trial in which this many blocks became huge; repeats it, because sometimes no huge page is free.
 fn making(launch: &Launch, blocks: u64) -> TrialObservation {
     let mut last = Collapsing::default();
     for _ in 0..10 {
@@ -86,7 +86,7 @@ fn making(launch: &Launch, blocks: u64) -> TrialObservation {
     panic!("{blocks} blocks: {last:?}");
 }
 
-/// Every whole block of the code is huge at the end, by smaps, and the program did what it does.
+/// By smaps, every whole block of the code is huge at the end, and the program works as usual.
 pub(super) fn code_becomes_huge() {
     const NAME: &str = "code_becomes_huge";
     if !can_collapse(NAME) {
@@ -112,14 +112,14 @@ pub(super) fn code_becomes_huge() {
     }
 }
 
-/// Others may enter a folder.
+/// Lets other users enter a directory.
 fn open(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder, mode).unwrap();
 }
 
-/// A page of code that was written is a breakpoint or a probe: its block stays as it is.
+/// A written page of code is a breakpoint or a probe: its block is not changed.
 pub(super) fn written_code_stays() {
     const NAME: &str = "written_code_stays";
     if !can_collapse(NAME) {
@@ -133,7 +133,7 @@ pub(super) fn written_code_stays() {
     making(&in_huge_pages(launch), blocks(&program) - 1);
 }
 
-/// A program at an address that is thrown, and its child, with code of libraries.
+/// A program at a random address, and its child, with code of libraries.
 pub(super) fn code_of_trees_becomes_huge() {
     const NAME: &str = "code_of_trees_becomes_huge";
     if !can_collapse(NAME) {
@@ -154,7 +154,7 @@ pub(super) fn code_of_trees_becomes_huge() {
     assert!(bytes >= 5 * 2 * BLOCK, "{bytes}");
 }
 
-/// Nobody is stopped for code into which no huge page fits.
+/// No thread is stopped for code smaller than a huge page.
 pub(super) fn small_code_is_left_alone() {
     if !can_collapse("small_code_is_left_alone") {
         return;
@@ -165,7 +165,7 @@ pub(super) fn small_code_is_left_alone() {
     assert_eq!((did.calls, did.bytes), (0, 0), "{did:?}");
 }
 
-/// A runtime that makes code itself, with many threads.
+/// A runtime with generated code and many threads.
 pub(super) fn runtimes_run_on_huge_code() {
     const NAME: &str = "runtimes_run_on_huge_code";
     if !can_collapse(NAME) {
@@ -187,7 +187,7 @@ pub(super) fn runtimes_run_on_huge_code() {
     assert!(bytes > 0, "nothing became huge");
 }
 
-/// A keeper that is killed at any moment leaves no stopped process.
+/// A keeper killed at any moment leaves no stopped process.
 pub(super) fn a_killed_copier_leaves_nothing_stopped() {
     const NAME: &str = "a_killed_copier_leaves_nothing_stopped";
     if !can_collapse(NAME) {

@@ -1,4 +1,4 @@
-//! `collapse=`: memory in use is made huge from outside, and the program notices nothing.
+//! `collapse=`: memory in use is collapsed from outside, and the program notices nothing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::skipping::skip;
 
 const SMALL: f64 = 4096.0;
 
-/// Says why not where no memory can be collapsed by tracing here.
+/// Returns true if memory can be collapsed by tracing here; otherwise reports why not.
 pub(super) fn can_collapse(name: &str) -> bool {
     // SAFETY: a range of length 0 names no memory.
     let known = unsafe { libc::madvise(std::ptr::null_mut(), 0, libc::MADV_COLLAPSE) } == 0;
@@ -53,8 +53,8 @@ fn collapsing(seen: &TrialObservation) -> Collapsing {
     tracing.collapsing.unwrap()
 }
 
-/// A trial in which so many bytes became huge. On a machine whose settings others change for a
-/// moment, a fault may have made them huge before.
+/// Runs a trial in which the right number of bytes became huge. If others change the machine's settings for a moment, a
+/// fault may have made them huge before.
 fn making(launch: &Launch, right: impl Fn(u64) -> bool) -> TrialObservation {
     let mut last = Collapsing::default();
     for _ in 0..10 {
@@ -69,7 +69,7 @@ fn making(launch: &Launch, right: impl Fn(u64) -> bool) -> TrialObservation {
     panic!("{last:?}");
 }
 
-/// A program in C that is built in a folder; `None` where that cannot be done here.
+/// Compiles a C program in a directory; `None` if that is not possible here.
 pub(super) fn built(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
     let (text, program) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&text, source).unwrap();
@@ -81,8 +81,8 @@ pub(super) fn built(folder: &Path, name: &str, source: &str) -> Option<PathBuf> 
     made.status.success().then_some(program)
 }
 
-/// 44 huge pages in a program that sleeps (for long: where the host has taken memory back, a huge
-/// page takes 20 ms and more), whose sleep is as long as it would have been.
+/// Collapses 44 huge pages in a sleeping program, whose sleep must keep its length. It is long because a huge page
+/// takes 20 ms and more if the host has taken memory back.
 pub(super) fn memory_in_use_becomes_huge() {
     if !can_collapse("memory_in_use_becomes_huge") {
         return;
@@ -103,7 +103,7 @@ pub(super) fn memory_in_use_becomes_huge() {
     }
 }
 
-/// What is huge is not stopped for again.
+/// No thread is stopped for memory that already is huge.
 pub(super) fn a_pass_with_nothing_to_do_stops_nobody() {
     if !can_collapse("a_pass_with_nothing_to_do_stops_nobody") {
         return;
@@ -116,7 +116,7 @@ pub(super) fn a_pass_with_nothing_to_do_stops_nobody() {
     assert!(did.calls <= 44, "{did:?}");
 }
 
-/// Every process of a tree has its memory made huge, children and executed programs too.
+/// The memory of every process of a tree is collapsed, including children and executed programs.
 pub(super) fn whole_trees_are_collapsed() {
     if !can_collapse("whole_trees_are_collapsed") {
         return;
@@ -130,7 +130,7 @@ pub(super) fn whole_trees_are_collapsed() {
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
 }
 
-/// `PR_SET_THP_DISABLE` keeps this from a program too, and the error is counted.
+/// `PR_SET_THP_DISABLE` also prevents this, and the error is counted.
 pub(super) fn a_refusal_is_counted_by_its_error() {
     if !can_collapse("a_refusal_is_counted_by_its_error") {
         return;
@@ -141,13 +141,12 @@ pub(super) fn a_refusal_is_counted_by_its_error() {
     let seen = observe(&launch);
     let did = collapsing(&seen);
     assert_eq!(did.bytes, 0, "{did:?}");
-    // What is refused is not asked for again.
+    // A refused range is not tried again.
     let refused: Vec<_> = did.refused.into_iter().collect();
     assert_eq!(refused, [("EINVAL".to_owned(), 88 << 20)]);
 }
 
-/// A program that runs all the time, in one thread, with a signal each millisecond: its registers
-/// and its handlers are its own.
+/// A program that always runs, in one thread, with a signal each millisecond: its registers and handlers stay intact.
 pub(super) fn a_running_program_is_not_disturbed() {
     const NAME: &str = "a_running_program_is_not_disturbed";
     if !can_collapse(NAME) {
@@ -199,7 +198,7 @@ int main(void) {
 }
 "#;
 
-/// Each call is stopped once in its middle, and ends as it would have by itself.
+/// Each call is stopped once in its middle, and ends as it would without the stop.
 pub(super) fn waiting_calls_go_on() {
     const NAME: &str = "waiting_calls_go_on";
     if !can_collapse(NAME) {
@@ -316,7 +315,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// Runtimes that interrupt their own threads by signals, with many threads.
+/// Runtimes with many threads that interrupt their threads by signals.
 pub(super) fn runtimes_are_not_disturbed() {
     const NAME: &str = "runtimes_are_not_disturbed";
     if !can_collapse(NAME) {
@@ -398,7 +397,7 @@ public class M {
 }
 "#;
 
-/// A call could end a program that filters its calls, so it makes none; that is said.
+/// No call is injected into a program with a system call filter, because the call could end it; this is reported.
 pub(super) fn a_program_with_a_filter_is_said() {
     const NAME: &str = "a_program_with_a_filter_is_said";
     if !can_collapse(NAME) {
@@ -432,7 +431,7 @@ int main(void) {
 }
 "#;
 
-/// A keeper that is killed at any moment leaves no stopped process.
+/// A keeper killed at any moment leaves no stopped process.
 pub(super) fn a_killed_collapser_leaves_nothing_stopped() {
     const NAME: &str = "a_killed_collapser_leaves_nothing_stopped";
     if !can_collapse(NAME) {

@@ -1,4 +1,4 @@
-//! Nothing escapes: orphans, daemons, time over, interrupts, a parent that is killed.
+//! No process escapes: orphans, daemons, timeouts, interrupts, and a killed parent.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn orphans_end_with_the_trial() {
     );
 }
 
-/// Each daemon starts the next one in a session of its own and leaves.
+/// Each daemon starts the next one in a new session and exits.
 pub(super) fn daemons_that_respawn_are_caught() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("daemon");
@@ -82,7 +82,7 @@ pub(super) fn interrupts_end_the_trial() {
     assert!(!is_alive(said(&seen).trim()));
 }
 
-/// Measures something endless until it is killed, and tells who belongs to it.
+/// Measures an endless workload until killed, and reports the processes of the trial.
 pub(super) fn victim() -> ExitCode {
     let file = std::env::var("HUGEWISE_TEST_FILE").unwrap();
     let line = format!(

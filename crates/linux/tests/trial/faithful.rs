@@ -1,4 +1,4 @@
-//! A workload runs as it would by itself, and its end is told as it was.
+//! A workload runs as it would without hugewise, and its end is reported correctly.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
@@ -120,7 +120,7 @@ pub(super) fn identities_are_taken_on() {
     launch.directory = Some(PathBuf::from("/usr"));
     let input = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(input.path(), "input\n").unwrap();
-    // It is opened with the rights of the user who becomes the workload.
+    // The file is opened with the rights of the workload's user.
     let readable = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(input.path(), readable).unwrap();
     launch.stdin = Some(input.path().to_owned());

@@ -1,8 +1,7 @@
-//! Whole trials with workloads whose right answer is known.
+//! Whole trials with workloads whose results are known.
 //!
-//! A trial starts its own program as the keeper, so this test has a `main` of its own: it is
-//! the keeper, the laboratory or a victim when its first argument says so, else it runs the
-//! tests one after the other.
+//! A trial starts its own program as the keeper, so this test has a custom `main`. Depending on its first argument it
+//! becomes the keeper, the laboratory or a victim; otherwise it runs the tests one after the other.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Every metric, peaks and sums of trees, and what looking costs.
+//! Every metric, peaks and sums of trees, and the cost of sampling.
 
 use hugewise_base::missing::Missing;
 use hugewise_experiment::run::metric::METRICS;
@@ -11,7 +11,7 @@ use super::observing::{MIB, PAGES, all_huge, command, counting, lab, missing, ob
 use super::pool::{self, Pool};
 use crate::skipping::skip;
 
-/// What only hardware counters can tell.
+/// Metrics available only from hardware counters.
 const COUNTED: [&str; 6] = [
     "cycles_total",
     "instructions_total",
@@ -22,12 +22,12 @@ const COUNTED: [&str; 6] = [
 ];
 
 pub(super) fn every_metric_has_a_reading() {
-    // Long enough for a sample of all its memory on a machine that others use too.
+    // Long enough for a sample of all its memory on a shared machine.
     let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "1000"]));
     for metric in METRICS.iter() {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
-    // What costs something, or is a server's, is measured where it is asked for.
+    // Metrics with a cost, or of servers, are measured only on request.
     const ON_REQUEST: [&str; 15] = [
         "cgroup_peak_bytes",
         "direct_compaction_seconds",
@@ -50,7 +50,7 @@ pub(super) fn every_metric_has_a_reading() {
             hugewise_experiment::run::metric::find(name).is_some(),
             "{name}"
         );
-        // One process shares nothing, neither to be copied nor to be counted once.
+        // One process shares nothing, so nothing is copied or counted twice.
         let of_several = ["fork_copied_bytes", "peak_tree_pss_bytes"].contains(&name.as_str());
         let is_seen = !COUNTED.contains(&name.as_str()) && !of_several;
         if !ON_REQUEST.contains(&name.as_str()) && is_seen {
@@ -132,7 +132,7 @@ pub(super) fn pages_of_a_pool_count_once() {
         Err(why) => return skip(test, &why),
     };
     let held = ((pool::SHARED + pool::ALONE) * Pool::page_bytes()) as f64;
-    // While somebody else takes pages or gives them back, there are only bounds.
+    // While other programs take or free pages, only bounds are known.
     for _ in 0..5 {
         let taken = Pool::taken();
         let seen = observe(&command(&["/proc/self/exe", "__pool"]));
@@ -152,8 +152,8 @@ pub(super) fn pages_of_a_pool_count_once() {
     panic!("five times others used the pool, or shared pages counted more than once");
 }
 
-/// Its exact budget is a property of the pace, tested without a clock. What a sample costs here
-/// depends on what else the machine does, so this only tells sampling from waiting in a loop.
+/// The exact budget is a property of the pace, tested without a clock. The cost of a sample here depends on other load,
+/// so this test only distinguishes sampling from a busy loop.
 pub(super) fn sampling_is_cheap_and_right() {
     const HELD: f64 = 1.0;
     let seen = all_huge(&lab(&[

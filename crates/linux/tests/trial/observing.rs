@@ -1,4 +1,4 @@
-//! What every test needs: a command, a trial of it, and what is read of the trial.
+//! Helpers of all tests: a command, a trial, and the readings of the trial.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,10 +23,10 @@ use hugewise_linux::spawn::{Launch, Output};
 
 pub(super) const MIB: f64 = 1048576.0;
 
-/// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
+/// The number of pages for the laboratory's oracle: 44 huge pages and 501 small ones.
 pub(super) const PAGES: &str = "23029";
 
-/// What the hardware counts here, found out once.
+/// Returns the hardware counting plan of this machine, determined once.
 pub(super) fn counting() -> CountingPlan<'static> {
     static PLAN: OnceLock<Result<Plan, Missing>> = OnceLock::new();
     let plan =
@@ -43,7 +43,7 @@ pub(super) fn command(words: &[&str]) -> Launch {
     launch
 }
 
-/// The laboratory, which is this very program.
+/// Returns a launch of the laboratory, a mode of this test program.
 pub(super) fn lab(words: &[&str]) -> Launch {
     command(&[&["/proc/self/exe", "__lab"], words].concat())
 }
@@ -64,7 +64,7 @@ pub(super) fn observe_expecting(
     attempt_expecting(launch, expected, files).unwrap()
 }
 
-/// A trial that need not come to its end.
+/// Runs a trial that need not reach its end.
 pub(super) fn attempt(launch: &Launch) -> Result<TrialObservation, Error> {
     attempt_expecting(launch, &Realisation::default(), &[])
 }
@@ -112,7 +112,7 @@ pub(super) fn nobody() -> Identity {
     }
 }
 
-/// Ourselves, and somebody else where we may.
+/// Returns this user, and another one if permitted.
 pub(super) fn identities() -> Vec<Option<Identity>> {
     if is_root() {
         vec![None, Some(nobody())]
@@ -142,7 +142,7 @@ fn number(path: &str) -> u64 {
         .unwrap()
 }
 
-/// As much of this machine as a trial asks about.
+/// Returns the facts of this machine needed by a trial.
 pub(super) fn host() -> Host {
     Host {
         kernel: String::new(),
@@ -192,13 +192,13 @@ pub(super) fn host() -> Host {
     }
 }
 
-/// A trial in which each of the 44 places became huge.
+/// Runs a trial in which each of the 44 ranges became huge.
 pub(super) fn all_huge(launch: &Launch) -> TrialObservation {
     showing(launch, "huge_anon_exit_bytes", 88.0)
 }
 
-/// A trial that shows so many MiB of a metric. Now and then a huge page is not to be had, on a
-/// machine that others use too, or whose settings others change for a moment.
+/// Runs a trial that shows this many MiB of a metric. It is repeated, because sometimes no huge page is free: the
+/// machine is shared, and other users may change its settings for a moment.
 pub(super) fn showing(launch: &Launch, metric: &str, mib: f64) -> TrialObservation {
     let mut last = f64::NAN;
     for _ in 0..20 {

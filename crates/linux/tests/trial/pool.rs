@@ -1,24 +1,24 @@
-//! A pool of huge pages for as long as a test runs, and processes that share some of it.
+//! A hugetlb pool for the duration of a test, and processes that share some of it.
 
 use std::process::ExitCode;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Pages that the processes share, and what the first of them keeps to itself.
+/// The number of shared pages, and of pages private to the first process.
 pub const SHARED: usize = 3;
 pub const ALONE: usize = 1;
-/// Processes that share them.
+/// The number of processes that share pages.
 pub const PROCESSES: usize = 3;
 
 const FILE: &str = "/proc/sys/vm/nr_hugepages";
 
-/// The machine's pool, made larger; as it was when dropped.
+/// The machine's pool, enlarged; restored on drop.
 pub struct Pool {
     before: u64,
 }
 
 impl Pool {
-    /// Room for what the processes hold, or why there is none.
+    /// Makes room for the pages of the processes, or returns the reason why that fails.
     pub fn with_room() -> Result<Self, String> {
         let before = number(FILE)?;
         let free = field("HugePages_Free").zip(field("HugePages_Rsvd"));
@@ -32,13 +32,13 @@ impl Pool {
         }
     }
 
-    /// Bytes of one page.
+    /// Returns the size of one page in bytes.
     pub fn page_bytes() -> usize {
         let kib = field("Hugepagesize").unwrap_or(0);
         usize::try_from(kib << 10).unwrap()
     }
 
-    /// Pages that somebody took.
+    /// Returns the number of pages in use.
     pub fn taken() -> Option<u64> {
         let both = field("HugePages_Total").zip(field("HugePages_Free"));
         both.map(|(total, free)| total - free)
@@ -56,14 +56,14 @@ fn number(path: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("{path}: {text}"))
 }
 
-/// A number of `/proc/meminfo`.
+/// Returns a number of `/proc/meminfo`.
 fn field(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The processes: all of them write to the shared pages, and stay a moment.
+/// Runs the processes: all of them write to the shared pages, and stay for a moment.
 pub fn workload() -> ExitCode {
     let alone = pages(ALONE, libc::MAP_PRIVATE);
     let shared = pages(SHARED, libc::MAP_SHARED);
@@ -71,8 +71,8 @@ pub fn workload() -> ExitCode {
     for _ in 1..PROCESSES {
         // SAFETY: this process has one thread.
         if unsafe { libc::fork() } == 0 {
-            // Of the private page each has a view of its own, which would be one more sharer.
-            // SAFETY: the mapping is not used any more.
+            // Each child would have a view of the private page, and count as one more sharer. SAFETY: the mapping is
+            // not used any more.
             unsafe { libc::munmap(alone.cast(), ALONE * Pool::page_bytes()) };
             break;
         }
@@ -86,7 +86,7 @@ fn pages(count: usize, sharing: i32) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
     let bytes = count * Pool::page_bytes();
-    // SAFETY: a mapping of its own.
+    // SAFETY: a new mapping.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
     assert_ne!(at, libc::MAP_FAILED, "{}", std::io::Error::last_os_error());
     at.cast()

@@ -1,4 +1,4 @@
-//! Stalls in the kernel, where they can be timed.
+//! Stalls in the kernel, if they can be timed.
 
 use std::cell::RefCell;
 use std::process::Command;
@@ -17,7 +17,7 @@ use hugewise_observe::trace::points::points;
 use super::observing::{counting, host, lab, said, shell, value};
 use crate::skipping::skip;
 
-/// A trial of which stalls are timed.
+/// Runs a trial with timed stalls.
 fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> TrialObservation {
     let expected = Realisation::default();
     let watch = Instruments {
@@ -30,7 +30,7 @@ fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> TrialObservation {
     trial(&Root::real(), &host(), launch, &watch, &never).unwrap()
 }
 
-/// What a workload says of itself beside its stalls; `None` where the stall cannot be timed here.
+/// Returns what a workload prints about its stalls, with the trial; `None` if the stall cannot be timed here.
 fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, TrialObservation)> {
     let stalls = RefCell::new(Stalls::start(&Root::real(), StallScope::All).unwrap());
     let seen = timed(&stalls, &lab(words));
@@ -44,9 +44,8 @@ fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, TrialObserv
     }
 }
 
-/// Threads whose calls are hardly anything but waiting for the lock of their address space wait
-/// for about as long as their calls take. A thread that takes the same lock just as often and
-/// has it for itself waits for nobody but those who look at its memory meanwhile.
+/// Threads that almost only wait for the lock of their address space wait about as long as their calls take. A single
+/// thread that takes the same lock equally often waits only for processes that read its memory at the same time.
 pub(super) fn waits_for_mmap_lock_are_waits() {
     let test = "waits_for_mmap_lock_are_waits";
     let metric = "mmap_lock_wait_seconds";
@@ -61,8 +60,8 @@ pub(super) fn waits_for_mmap_lock_are_waits() {
     let calls: f64 = said.split_whitespace().last().unwrap().parse().unwrap();
     let calls = calls / 1e9;
     assert!(waited > 0.25 * calls, "{waited} s of {calls} s");
-    // No thread waits longer than the trial lasts: the first, which takes the lock to begin and
-    // to give back, and both of the others.
+    // No thread waits longer than the duration of the trial: the first one, which takes the lock at its start and end,
+    // and the two others.
     let wall = value(&seen, "wall_seconds");
     assert!(waited <= 3.0 * wall, "{waited} s of {wall} s");
     let (alone, seen) = contend(&[]).unwrap();
@@ -70,8 +69,8 @@ pub(super) fn waits_for_mmap_lock_are_waits() {
     assert!(alone < 0.05 * wall, "{alone} s of {wall} s");
 }
 
-/// A child that writes to what it has of its parent copies; who writes to fresh memory does not,
-/// but for the few pages of programs and libraries.
+/// A child that writes to memory inherited from its parent copies it; writing to fresh memory copies nothing, except a
+/// few pages of programs and libraries.
 pub(super) fn copying_on_write_is_told_apart() {
     let test = "copying_on_write_is_told_apart";
     let metric = "copy_on_write_seconds";
@@ -84,8 +83,8 @@ pub(super) fn copying_on_write_is_told_apart() {
     assert!(fresh < 0.5 * copied, "{fresh} s of {copied} s");
 }
 
-/// Compaction on request is compaction in the task that asked for it: where the tracepoints are
-/// what is traced, a trial that asks has seconds of it, and one beside a task that asks has none.
+/// Compaction on request runs in the requesting task. If tracepoints are used, a trial that requests it has seconds of
+/// compaction, and a trial next to a task that requests it has none.
 pub(super) fn stalls_are_the_trials_own() {
     let test = "stalls_are_the_trial's_own";
     let stalls = RefCell::new(Stalls::start(&Root::real(), StallScope::All).unwrap());
@@ -114,7 +113,7 @@ pub(super) fn stalls_are_the_trials_own() {
     assert_eq!(value(&beside, "direct_compaction_seconds"), 0.0);
 }
 
-/// Whether kernel functions can be traced here, which then are preferred to tracepoints.
+/// Returns true if kernel functions can be traced here; they are preferred to tracepoints.
 fn is_traced_by_function() -> bool {
     let points = points();
     let point = points

@@ -1,4 +1,4 @@
-//! Where the memory of a trial may lie, and how much it may be.
+//! The memory nodes and memory limits of a trial.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn limits() -> MemoryLimits {
     }
 }
 
-/// The groups of this process that are there now.
+/// Returns the current cgroups of this process.
 fn groups() -> Vec<PathBuf> {
     let root = Root::real();
     let Ok(Some(place)) = read_place(&root) else {
@@ -42,7 +42,7 @@ fn groups() -> Vec<PathBuf> {
     paths.filter(is_ours).collect()
 }
 
-/// So many pages of 4 KiB in a group of 64 MiB; nothing where no group can be made.
+/// Touches this many pages of 4 KiB in a group of 64 MiB; `None` if no group can be created.
 fn limited(name: &str, pages: &str) -> Option<hugewise_linux::collect::TrialObservation> {
     let mut launch = lab(&["touch", "--pages", pages, "--small"]);
     launch.group = CgroupChoice::Limit(limits());
@@ -115,7 +115,7 @@ pub(super) fn memory_nodes_are_read_back() {
         assert!(numa.is_shown_by(shown), "{numa}: {shown}");
         let marked = |mark: &Mark| matches!(mark, Mark::NotApplied { .. });
         assert!(!seen.marks.iter().any(marked), "{:?}", seen.marks);
-        // Another policy than the one in force is marked.
+        // A policy different from the applied one is marked.
         let other = Realisation {
             numa: Some(node(NumaMode::Bind, &[1])),
             ..Realisation::default()
@@ -138,7 +138,7 @@ pub(super) fn pages_of_a_pool_are_seen() {
         Err(why) => return skip("pages_of_a_pool_are_seen", &why),
     };
     let seen = observe(&lab(&["pool", "--huge-pages", "3", "--hold", "300"]));
-    // A fault or two may be the program's own, on a page of its stack or code.
+    // A fault or two may come from the program's stack or code.
     let text = said(&seen);
     let faults = text.trim().strip_prefix("huge-pages 3 faults ");
     let faults: Option<u32> = faults.and_then(|faults| faults.parse().ok());

@@ -1,4 +1,4 @@
-//! Memory that is touched before a trial: what is told of it, and that it is warm afterwards.
+//! Memory touched before a trial: it is reported, and warm afterwards.
 
 use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
@@ -13,9 +13,9 @@ use hugewise_linux::sys::thp::read_thp;
 use crate::skipping::skip;
 
 const MIB: u64 = 1 << 20;
-/// More than other programs may just have freed, which is warm after any rest.
+/// More than other programs may just have freed, because that memory is warm after any rest.
 const MUCH: u64 = 1024 * MIB;
-/// The guest reports free memory after two seconds, a part of it at a time.
+/// The guest reports free memory after two seconds, in parts.
 const REST: Duration = Duration::from_secs(5);
 
 fn block_bytes() -> u64 {
@@ -45,8 +45,8 @@ pub(super) fn touching_ends_when_interrupted() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
-/// A rest in which another program frees memory spoils a round, so that the median of the rests
-/// counts; other load only adds to the time of a touch, so that the quickest of the warmed counts.
+/// If another program frees memory during a rest, the round is spoilt, so the median of the rests is used. Other load
+/// only adds to the time of a touch, so the minimum of the warmed touches is used.
 pub(super) fn warmed_memory_is_touched_faster_than_rested() {
     let (root, block, never) = (Root::real(), block_bytes(), AtomicBool::new(false));
     let reported = read_balloon(&root, page_bytes(), block).and_then(|it| it.reported_block_bytes);
@@ -58,7 +58,7 @@ pub(super) fn warmed_memory_is_touched_faster_than_rested() {
     }
     let bytes = MUCH.min(room(&root, page_bytes(), block).unwrap());
     if bytes < MUCH {
-        // The page cache of other programs comes and goes in what is left.
+        // The page cache of other programs uses the rest.
         return skip(
             "warmed_memory_is_touched_faster_than_rested",
             "so little memory is free that it may be in use all the time",
@@ -75,12 +75,12 @@ pub(super) fn warmed_memory_is_touched_faster_than_rested() {
     assert!(rested[1] >= 2.0 * warmed[0], "{rested:?} {warmed:?}");
 }
 
-/// Memory is held until somebody takes some, and is given then. Other programs take memory too while
-/// this runs, so that nothing is said of how much may be left.
+/// Memory is held until other programs take some, and then handed over. Other programs also take memory during the
+/// test, so the rest is not checked.
 pub(super) fn memory_is_handed_over_as_it_is_taken() {
     let (root, block, never) = (Root::real(), block_bytes(), AtomicBool::new(false));
     let bytes = MUCH.min(room(&root, page_bytes(), block).unwrap());
-    // Sixteen blocks are ready from the beginning, which is to be little.
+    // Sixteen blocks are free from the beginning, which must be a small part.
     if bytes < 128 * block {
         return skip(
             "memory_is_handed_over_as_it_is_taken",
@@ -108,7 +108,7 @@ fn resident_bytes(process: u32) -> u64 {
     pages * page_bytes()
 }
 
-/// Mean seconds of the first touch of a huge page.
+/// Returns the mean duration of the first touch of a huge page, in seconds.
 fn mean_touch(touch: &FirstTouch, block: u64) -> f64 {
     let pages = (touch.bytes / block) as f64;
     let cold = touch.cold_pages as f64;

@@ -1,4 +1,4 @@
-//! `thp=always` without any right: the tree is traced, and its memory advised from outside.
+//! `thp=always` without any privilege: the tree is traced, and its memory advised from outside.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -15,7 +15,7 @@ use super::observing::{
 use crate::room::make_room;
 use crate::skipping::skip;
 
-/// The mode of the machine; huge pages by advice need one of the two.
+/// Returns the mode of the machine; huge pages by advice need one of the two.
 fn mode() -> String {
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -25,7 +25,7 @@ fn mode() -> String {
     mode.map_or_else(String::new, |(mode, _)| mode.to_owned())
 }
 
-/// Says why not where nothing can be advised by tracing here.
+/// Returns true if memory can be advised by tracing here; otherwise reports why not.
 fn can_advise(name: &str) -> bool {
     let why = match (try_tracing(), mode().as_str()) {
         (Err(error), _) => format!("tracing is refused: {error}"),
@@ -43,7 +43,7 @@ fn traced(tracer: TreeTracer, launch: Launch) -> Launch {
     Launch { tracer, ..launch }
 }
 
-/// The laboratory counts 44 huge faults and 501 small ones where all that can be is huge.
+/// The laboratory counts 44 huge faults and 501 small ones if all eligible memory is huge.
 pub(super) fn untold_memory_becomes_huge() {
     if !can_advise("untold_memory_becomes_huge") {
         return;
@@ -60,7 +60,7 @@ pub(super) fn untold_memory_becomes_huge() {
     }
 }
 
-/// The tracer without its advice stops as often and changes nothing.
+/// The tracer without its advice stops equally often and changes nothing.
 pub(super) fn an_idle_tracer_changes_nothing() {
     if !can_advise("an_idle_tracer_changes_nothing") {
         return;
@@ -77,8 +77,7 @@ pub(super) fn an_idle_tracer_changes_nothing() {
     assert_eq!(stops(did), stops(tracing(TreeTracer::Huge).1));
 }
 
-/// Children, threads and programs that are executed: each has its own memory advised, and what
-/// they used is counted once.
+/// Children, threads and executed programs: the memory of each is advised, and its usage is counted once.
 pub(super) fn whole_trees_are_advised() {
     if !can_advise("whole_trees_are_advised") {
         return;
@@ -109,7 +108,7 @@ pub(super) fn whole_trees_are_advised() {
     );
 }
 
-/// Signals at any moment: none is lost, and no thread sees registers that are not its own.
+/// Signals at any moment: none is lost, and no thread sees foreign registers.
 pub(super) fn signals_do_not_disturb_the_advice() {
     if !can_advise("signals_do_not_disturb_the_advice") {
         return;
@@ -165,7 +164,7 @@ func main() {
 }
 "#;
 
-/// A keeper that is killed leaves no process behind, and no stopped one.
+/// A killed keeper leaves no process behind, and no stopped one.
 pub(super) fn a_killed_tracer_leaves_nothing() {
     if !can_advise("a_killed_tracer_leaves_nothing") {
         return;
@@ -184,7 +183,7 @@ pub(super) fn a_killed_tracer_leaves_nothing() {
     }
 }
 
-/// A filter of the program's own would kill it for a call of ours: it is named, and makes none.
+/// The program's own filter would kill it for an injected call: the program is reported, and no call is injected.
 pub(super) fn a_program_with_its_own_filter_runs_on() {
     const NAME: &str = "a_program_with_its_own_filter_runs_on";
     if !can_advise(NAME) {
@@ -204,7 +203,7 @@ pub(super) fn a_program_with_its_own_filter_runs_on() {
     }
 }
 
-/// Every call but a few kills it; it may map memory before.
+/// It is killed for all system calls except a few; it can map memory before.
 const REFUSES: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -233,7 +232,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// The rights that a traced tree cannot have are said.
+/// The privileges unavailable to a traced tree are reported.
 pub(super) fn what_tracing_takes_is_said() {
     if !can_advise("what_tracing_takes_is_said") {
         return;

@@ -1,4 +1,4 @@
-//! Proof of treatment: whether memory was huge, and whether the policy took.
+//! Proof of treatment: whether memory was huge, and whether the policy was applied.
 
 use hugewise_base::host::ThpDisable;
 use hugewise_experiment::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
@@ -77,7 +77,7 @@ pub(super) fn policies_that_do_not_take_are_marked() {
         preload: Some("/lib/libnothing.so".to_owned()),
         ..Realisation::default()
     };
-    // The launch leaves the switch alone, so that the expectation must fail.
+    // The launch does not set the switch, so the expectation must fail.
     let seen = observe_expecting(&command(&["true"]), &expected, std::slice::from_ref(&path));
     let not_applied = |mark: &&Mark| matches!(mark, Mark::NotApplied { .. });
     assert_eq!(
@@ -98,7 +98,7 @@ pub(super) fn policies_that_do_not_take_are_marked() {
     assert_eq!(seen.read_back.allocator, Some(library));
 }
 
-/// A library that every dynamic program here has mapped: the one we have mapped ourselves.
+/// Returns a library mapped by every dynamic program here: the one mapped by this process.
 fn real_c_library() -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let line = maps.lines().find(|line| line.contains("/libc.so")).unwrap();

@@ -1,9 +1,9 @@
-//! Memory touched by a process of its own right before a trial.
+//! Memory touched by a separate process right before a trial.
 //!
-//! Handed over, it is what the trial gets, and the host backs it: the memory is warm. Freed all at
-//! once it would not stay so: a hypervisor takes back free memory within a second or two, also in
-//! the middle of a trial. So it is freed block by block, as the trial takes memory. Held, it
-//! shows what the trial pays for other memory that is as cold.
+//! In the hand-over task, the trial receives this memory, which the host already backs: it is warm. If all of it were
+//! freed at once it would not stay warm: a hypervisor takes back free memory within a second or two, even during a
+//! trial. So it is freed block by block, as the trial takes memory. In the holding task, it shows the cost of other
+//! memory that is equally cold.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::{BufRead, BufReader};
@@ -28,35 +28,35 @@ mod toucher;
 
 pub use toucher::toucher_main;
 
-/// The hidden first argument by which the program touches memory and does nothing else: its
-/// `main` must call [`toucher_main`] when it sees this word.
+/// The hidden first argument with which the program only touches memory: if it is present, `main` must call
+/// [`toucher_main`].
 pub const TOUCHER_WORD: &str = "__touch";
 
-/// How long nothing may be heard before a signal is looked for.
+/// The poll interval for signals while the process is silent.
 const MOMENT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// A process that has touched memory and holds or hands over a part of it until this is dropped.
+/// A process that has touched memory, and holds or hands over part of it until this is dropped.
 #[derive(Debug)]
 pub struct Held {
     process: Child,
-    /// Closed, it ends the process.
+    /// Closing it ends the process.
     _until: Option<ChildStdin>,
 }
 
-/// What the process does after it has touched memory, until its owner lets it go.
+/// The task of the process after it has touched memory, until its owner releases it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Task {
-    /// It frees all but a sample.
+    /// Frees all except a sample.
     HoldSample,
-    /// It frees as much as others take. So many bytes more are free from the beginning.
+    /// Frees as much as others take. This many additional bytes are free from the beginning.
     HandOver { at_once: u64 },
 }
 
 const HOLD_SAMPLE: &str = "hold-sample";
-/// The bytes that are free at once follow.
+/// Followed by the number of bytes that are free from the beginning.
 const HAND_OVER: &str = "hand-over=";
 
 impl Display for Task {
@@ -80,7 +80,7 @@ impl FromStr for Task {
     }
 }
 
-/// Touches so much memory, frees it and touches a sample again, which stays held.
+/// Touches this many bytes, frees them, and touches a sample again, which it keeps.
 ///
 /// # Errors
 /// The process could not be started, got no memory, or `interrupt` was set.
@@ -88,9 +88,8 @@ pub fn touch(bytes: u64, block_bytes: u64, interrupt: &AtomicBool) -> Result<(Fi
     start(bytes, block_bytes, Task::HoldSample, interrupt)
 }
 
-/// Touches so much memory, and frees as much of it as others take, until [`Held`] is dropped.
-/// `at_once` bytes are free from the beginning, for who takes more between two looks than a
-/// program can touch: a pool of huge pages.
+/// Touches this many bytes, and frees as much of them as others take, until [`Held`] is dropped. `at_once` bytes are
+/// free from the beginning, for who takes more between two looks than a program can touch: a pool of huge pages.
 ///
 /// # Errors
 /// As [`touch`].
@@ -124,7 +123,7 @@ fn start(
         .map_err(starting)?;
     let until = process.stdin.take();
     let output = process.stdout.take();
-    // From here on the process ends with its owner.
+    // From now on the process ends with its owner.
     let held = Held {
         process,
         _until: until,
@@ -137,7 +136,7 @@ fn start(
 }
 
 impl Held {
-    /// The process that holds the memory.
+    /// Returns the PID of the process that holds the memory.
     #[must_use]
     pub fn process_id(&self) -> u32 {
         self.process.id()
@@ -175,16 +174,17 @@ fn silent() -> Error {
     }
 }
 
-/// How much memory may be touched without pressing on other programs: half of what is available,
-/// what the memory cgroup leaves, and what lies in free blocks of the size that is reported. Smaller
-/// blocks are never taken back, and the kernel would have to compact to make larger ones of them.
+/// Returns how many bytes can be touched without pressure on other programs. This is the smallest of half of the
+/// available memory, three quarters of the memory cgroup's remaining limit, and three quarters of the memory in free
+/// blocks of the reported size. Hosts never take back smaller blocks, and the kernel would have to compact memory to
+/// build larger ones.
 ///
 /// # Errors
 /// `/proc/meminfo` cannot be read.
 pub fn room(root: &Root, page_bytes: u64, block_bytes: u64) -> Result<u64> {
     let memory = meminfo::read_meminfo(root)?;
     let mut room = meminfo::require(root, &memory, "MemAvailable")? / 2;
-    // It is for root alone on some systems.
+    // Only root may read it on some systems.
     if let Ok(blocks) = read_buddyinfo(root) {
         let free = free_huge_pages(&blocks, page_bytes, block_bytes).saturating_mul(block_bytes);
         room = room.min(free / 4 * 3);

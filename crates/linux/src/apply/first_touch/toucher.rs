@@ -14,23 +14,23 @@ use crate::machine::clock::thread_cpu;
 use crate::machine::root::Root;
 use crate::proc::smaps_rollup::read_smaps_rollup;
 
-/// So many blocks show whether memory is warm.
+/// The number of blocks measured to find out whether memory is warm.
 const SAMPLE: u64 = 16;
 
-/// So many blocks are free while memory is handed over: more than a program touches for the first
-/// time between two looks (clearing 10 GB/s, 30 MB in three milliseconds), and so few that all are
-/// taken before the host takes them back.
+/// The number of free blocks during the hand-over. It must exceed the memory that a program first touches between two
+/// readings (clearing at 10 GB/s, 30 MB in three milliseconds), and be small enough that all blocks are taken before
+/// the host takes them back.
 const READY: u64 = 16;
 
-/// The time between two looks at how much memory was taken.
+/// The polling interval of the hand-over.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 3_000_000,
 };
 
-/// Touches memory, prints a [`FirstTouch`] as JSON, and holds or hands over memory until its stdin
-/// closes. To be called by `main` when the first argument is [`TOUCHER_WORD`]; the others are the
-/// bytes to touch, the size of a block, and the task.
+/// Touches memory, prints a [`FirstTouch`] as JSON, and holds or hands over memory until its stdin closes. To be called
+/// by `main` if the first argument is [`TOUCHER_WORD`]; the others are the bytes to touch, the size of a block, and the
+/// task.
 #[must_use]
 pub fn toucher_main() -> ExitCode {
     debug_assert!(std::env::args_os().any(|word| word == TOUCHER_WORD));
@@ -44,7 +44,7 @@ pub fn toucher_main() -> ExitCode {
     match run(bytes, block, task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Its stderr is the program's.
+            // Its stderr is that of the program.
             let _ = writeln!(io::stderr(), "touching memory: {error}");
             ExitCode::FAILURE
         }
@@ -82,13 +82,13 @@ fn run(bytes: u64, block: u64, task: Task) -> io::Result<()> {
     Ok(())
 }
 
-/// Touched memory, which is given away from its end: what was touched last is the warmest.
+/// Touched memory, released from its end: the memory touched last is the warmest.
 struct Stock {
     region: Region,
     count: u64,
-    /// Blocks that are still held.
+    /// The number of blocks still held.
     left: u64,
-    /// Seconds of the first touch of each block.
+    /// The duration of the first touch of each block, in seconds.
     first: Vec<f64>,
     huge_bytes: u64,
 }
@@ -113,13 +113,13 @@ impl Stock {
         self.region.free(self.left as usize, blocks as usize);
     }
 
-    /// Gives a block for each that others take from what is free, until stdin closes.
+    /// Frees one block for each block that others take from the free memory, until stdin closes.
     fn hand_over(&mut self, level: u64) {
         let stdin = io::stdin();
         loop {
             let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
             let pause = (self.left > 0).then_some(&LOOK);
-            // An error ends it as the owner would.
+            // An error ends the loop as if the owner had closed stdin.
             if !matches!(poll(&mut asked, pause), Ok(0)) {
                 return;
             }
@@ -129,18 +129,18 @@ impl Stock {
     }
 }
 
-/// One call without a lock or a file: it is asked hundreds of times a second beside the trial.
+/// One system call without a lock or a file: it runs hundreds of times a second during the trial.
 fn free_bytes() -> u64 {
     let memory = sysinfo();
     (memory.freeram as u64).saturating_mul(memory.mem_unit.into())
 }
 
-/// It dies with its parent, is the first to go where memory runs out, and may have huge pages even
-/// if its parent may not.
+/// Makes the process die with its parent, makes it the OOM killer's first choice, and allows huge pages even if its
+/// parent may not use them.
 fn prepare() {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    // SAFETY: the call takes numbers alone.
+    // SAFETY: the call takes only numbers.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) };
 }
 
@@ -160,7 +160,7 @@ impl Region {
             usize::try_from(count).map_err(large)?,
             usize::try_from(block).map_err(large)?,
         );
-        // One more, to begin at a multiple of a block.
+        // One more block, so that the start can be aligned.
         let mapped = (count + 1)
             .checked_mul(block)
             .ok_or(io::ErrorKind::OutOfMemory)?;
@@ -173,8 +173,8 @@ impl Region {
         }
         let start = map.cast::<u8>();
         let start = start.wrapping_add(start.align_offset(block));
-        // Kernels without huge pages refuse, and small pages warm memory as well.
-        // SAFETY: the range lies within the mapping made above.
+        // Kernels without huge pages refuse, and small pages warm memory as well. SAFETY: the range is within the
+        // mapping made above.
         unsafe { libc::madvise(start.cast(), count * block, libc::MADV_HUGEPAGE) };
         Ok(Self {
             map,
@@ -185,13 +185,13 @@ impl Region {
         })
     }
 
-    /// Writes to every page; the seconds that each block takes.
+    /// Writes to every page; returns the seconds for each block.
     fn touch(&self) -> Vec<f64> {
         let page = rustix::param::page_size();
         let touch = |index: usize| {
             let before = thread_cpu();
             for offset in (0..self.block).step_by(page) {
-                // SAFETY: the byte lies in the mapping, which is ours alone.
+                // SAFETY: the byte is in the mapping, which this process owns.
                 unsafe {
                     self.start
                         .add(index * self.block + offset)
@@ -203,21 +203,21 @@ impl Region {
         (0..self.count).map(touch).collect()
     }
 
-    /// Frees some blocks; the mapping stays.
+    /// Frees blocks; they stay mapped.
     fn free(&self, first: usize, blocks: usize) {
         let start = self.start.wrapping_add(first * self.block);
-        // SAFETY: the range lies in the mapping; no reference points into it.
+        // SAFETY: the range is within the mapping; no reference points into it.
         unsafe { libc::madvise(start.cast(), blocks * self.block, libc::MADV_DONTNEED) };
     }
 
-    /// The bytes in huge pages, once the kernel has collapsed what faults left small: where THP is
-    /// off, `MADV_COLLAPSE` (Linux 6.1) makes huge pages all the same.
+    /// Returns the bytes in huge pages, after collapsing the pages that faults left small: `MADV_COLLAPSE` (Linux 6.1)
+    /// works even if THP is off.
     fn make_huge(&self) -> u64 {
         let huge = || read_smaps_rollup(&Root::real(), std::process::id());
         let huge = || huge().map_or(0, |rollup| rollup.huge_anon_bytes);
         let bytes = self.count * self.block;
         if huge() < bytes as u64 {
-            // SAFETY: the range lies in the mapping; no reference points into it.
+            // SAFETY: the range is within the mapping; no reference points into it.
             unsafe { libc::madvise(self.start.cast(), bytes, libc::MADV_COLLAPSE) };
         }
         huge()

@@ -1,14 +1,13 @@
 //! A library that dynamic programs preload: it advises huge pages for their large memory.
 //!
-//! `build.rs` compiles it by itself; it is no module of this crate. malloc calls the mmap, mremap
-//! and brk of its own C library directly: functions of these names here would not be called. The
-//! first bytes of these functions are therefore replaced by a jump, before any other constructor
-//! runs and while there is one thread. From then on there are system calls only: no allocation, no
-//! lock, and nothing of the C library but the place of errno, so that forked children, threads
-//! and signal handlers may come here at any moment.
+//! `build.rs` compiles it separately; it is not a module of this crate. malloc calls mmap, mremap and brk of its own C
+//! library directly, and would not call exported functions of these names. So the first bytes of these functions are
+//! replaced by a jump, before any other constructor runs and while there is only one thread. After that the library
+//! makes only system calls: it allocates nothing, takes no lock, and uses nothing of the C library except the location
+//! of errno. So forked children, threads and signal handlers can call it at any moment.
 //!
-//! It does nothing without `HUGEWISE_PRELOAD=huge:BYTES`, where a huge page has so many bytes;
-//! with `idle:BYTES` it makes the same calls without effect.
+//! It does nothing without `HUGEWISE_PRELOAD=huge:BYTES`, with the size of a huge page; with `idle:BYTES` it makes the
+//! same calls without effect.
 #![no_std]
 
 use core::panic::PanicInfo;
@@ -25,21 +24,21 @@ const ENOMEM: i32 = 12;
 const FAILED: usize = usize::MAX;
 const MREMAP_PLACED: u32 = 2 | 4;
 
-/// The flags of mmap(2) that decide, and what they must be: private and anonymous, but no stack
-/// and no hugetlb page. The tracer of `thp=always` has the same rule.
+/// The flags of mmap(2) that decide, and their required values: private and anonymous, but neither a stack nor hugetlb.
+/// The tracer of `thp=always` uses the same rule.
 const KIND: u32 = 0x2 | 0x20 | 0x100 | 0x2_0000 | 0x4_0000;
 const WANTED: u32 = 0x2 | 0x20;
 
-/// Bytes of a huge page.
+/// The size of a huge page, in bytes.
 static BLOCK: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// What madvise(2) is told.
+/// The advice for madvise(2).
 static ADVICE: AtomicUsize = AtomicUsize::new(MADV_NORMAL);
 
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: unsafe extern "C" fn(usize, usize, *const *const u8) = begin;
 
-/// The constructor. glibc gives it the variables of the environment, other C libraries nothing.
+/// The constructor. glibc passes the environment to it; other C libraries pass nothing.
 unsafe extern "C" fn begin(_: usize, _: usize, given: *const *const u8) {
     let (errno, end, own) = (
         symbol!("__errno_location"),
@@ -66,10 +65,10 @@ unsafe extern "C" fn begin(_: usize, _: usize, given: *const *const u8) {
     }
 }
 
-/// The advice and the bytes of a huge page that `HUGEWISE_PRELOAD` says.
+/// Parses the advice and the huge page size from `HUGEWISE_PRELOAD`.
 ///
 /// # Safety
-/// A list of texts that ends in a null pointer.
+/// The argument must be a list of strings with a null pointer at the end.
 unsafe fn settings(mut variables: *const *const u8) -> Option<(usize, usize)> {
     // SAFETY: as promised.
     unsafe {
@@ -87,13 +86,13 @@ unsafe fn settings(mut variables: *const *const u8) -> Option<(usize, usize)> {
     None
 }
 
-/// What stands behind the beginning of a text, where it begins so.
+/// Returns the rest of a string after `beginning`, if it has that prefix.
 ///
 /// # Safety
-/// A text that ends in NUL.
+/// The argument must be a NUL-terminated string.
 unsafe fn behind(mut text: *const u8, beginning: &[u8]) -> Option<*const u8> {
     for &letter in beginning {
-        // SAFETY: all letters before were equal, and none of them was NUL.
+        // SAFETY: all letters before were equal to those of `beginning`, so none was NUL.
         unsafe {
             if *text != letter {
                 return None;
@@ -105,7 +104,7 @@ unsafe fn behind(mut text: *const u8, beginning: &[u8]) -> Option<*const u8> {
 }
 
 /// # Safety
-/// A text that ends in NUL.
+/// The argument must be a NUL-terminated string.
 unsafe fn number(mut text: *const u8) -> Option<usize> {
     let mut number = 0_usize;
     // SAFETY: no letter before was NUL.
@@ -132,10 +131,10 @@ struct Header {
     _align: usize,
 }
 
-/// Advises the program's own data that the kernel filled with zeros when it was executed.
+/// Advises the program's zero-initialised data, mapped by the kernel at exec.
 ///
 /// # Safety
-/// Called in a program that the kernel executed.
+/// Must be called in a program executed by the kernel.
 unsafe fn advise_data(block: usize) {
     const AT_PHDR: usize = 3;
     const AT_PHNUM: usize = 5;
@@ -147,7 +146,7 @@ unsafe fn advise_data(block: usize) {
     if getauxval == 0 {
         return;
     }
-    // SAFETY: the C library's function of that name, and the headers that the kernel told of.
+    // SAFETY: the C library's function of that name, and the headers passed by the kernel.
     unsafe {
         let auxiliary: extern "C" fn(usize) -> usize = core::mem::transmute(getauxval);
         let (first, page) = (auxiliary(AT_PHDR), auxiliary(AT_PAGESZ));
@@ -168,11 +167,11 @@ unsafe fn advise_data(block: usize) {
     }
 }
 
-/// Puts the functions of this library in the place of the C library's.
+/// Replaces the C library's functions by those of this library.
 ///
 /// # Safety
-/// There is one thread; `errno` is the address of a function of the C library, and `end` that of
-/// its `__curbrk`, where it is glibc.
+/// There must be only one thread; `errno` is the address of a function of the C library, and `end` that of glibc's
+/// `__curbrk`.
 unsafe fn redirect_all(errno: usize, end: usize) {
     const HERE: usize = -100_isize as usize;
     const READ_WRITE_CLOEXEC: usize = 0o2_000_002;
@@ -181,13 +180,13 @@ unsafe fn redirect_all(errno: usize, end: usize) {
         (symbol!("mmap"), map as *const () as usize),
         (symbol!("mmap64"), map as *const () as usize),
         (symbol!("mremap"), remap as *const () as usize),
-        // musl's does nothing.
+        // musl's function does nothing.
         (
             if end == 0 { 0 } else { symbol!("brk") },
             move_end as *const () as usize,
         ),
     ];
-    // SAFETY: the path ends in NUL. A write to this file passes by the protection of code.
+    // SAFETY: the path ends in NUL. Writes to this file bypass the write protection of code.
     unsafe {
         let memory = call(machine::OPENAT, [HERE, path, READ_WRITE_CLOEXEC, 0, 0, 0]);
         if error(memory).is_some() {
@@ -200,11 +199,11 @@ unsafe fn redirect_all(errno: usize, end: usize) {
     }
 }
 
-/// Has one function jump to ours. What lies far from `errno` is no function of the C library, but
-/// somebody else's in its place.
+/// Redirects one function to this library. A function far from `errno` is not the C library's, but a replacement by
+/// another library.
 ///
 /// # Safety
-/// There is one thread, `memory` is this process's, and both are functions of one signature.
+/// There must be only one thread, `memory` must refer to this process, and both functions must have the same signature.
 unsafe fn redirect(memory: usize, errno: usize, function: usize, to: usize) {
     const LARGEST_LIBRARY: usize = 16 << 20;
     if function == 0 || function.abs_diff(errno) > LARGEST_LIBRARY {
@@ -223,13 +222,13 @@ unsafe fn redirect(memory: usize, errno: usize, function: usize, to: usize) {
     unsafe { call(machine::PWRITE, [memory, code, LENGTH + 8, function, 0, 0]) };
 }
 
-/// The error number of a system call, where it failed.
+/// Returns the error number of a failed system call.
 fn error(result: usize) -> Option<i32> {
     const LAST: usize = -4095_isize as usize;
     (result >= LAST).then_some((result as isize).wrapping_neg() as i32)
 }
 
-/// Sets errno; the result of a call that failed.
+/// Sets errno; returns the result of a failed call.
 fn fail(number: i32) -> usize {
     let address = symbol!("__errno_location");
     // SAFETY: the C library's function of that name; without it nothing was redirected.
@@ -278,7 +277,7 @@ unsafe extern "C" fn map(
     result
 }
 
-/// mremap(2), whose last argument is there where the flags say so.
+/// mremap(2), whose last argument exists only if the flags require it.
 unsafe extern "C" fn remap(
     address: usize,
     bytes: usize,
@@ -299,9 +298,9 @@ unsafe extern "C" fn remap(
     result
 }
 
-/// brk(2) as glibc has it: `__curbrk` is the end of the heap. Where the heap completes a huge
-/// page, all of it is advised that no longer is: from the beginning of the last one that was
-/// not complete before. Advice for what does not belong to the heap is harmless there.
+/// brk(2) as in glibc: `__curbrk` is the end of the heap. When the heap completes a huge page, the advice covers the
+/// range from the start of the last huge page that was incomplete before. Advice for memory outside the heap has no bad
+/// effect there.
 unsafe extern "C" fn move_end(wanted: usize) -> i32 {
     let end = symbol!("__curbrk") as *mut usize;
     let block = BLOCK.load(Relaxed);

@@ -1,6 +1,6 @@
-//! What differs between processors in the library: system calls, symbols, and a jump to anywhere.
+//! The parts of the library that depend on the processor: system calls, symbols, and a jump to any address.
 
-/// Address of a symbol of the program or of its libraries; 0 where none has it.
+/// Returns the address of a symbol of the program or its libraries; 0 if it is not defined.
 #[cfg(target_arch = "x86_64")]
 macro_rules! symbol {
     ($name:literal) => {{
@@ -44,11 +44,11 @@ mod own {
     pub const BRK: usize = 12;
     pub const MADVISE: usize = 28;
 
-    /// `jmp *0(%rip)`, and behind it the address.
+    /// `jmp *0(%rip)`, followed by the address.
     pub const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 
     /// # Safety
-    /// As the system call.
+    /// The same as for the system call.
     pub unsafe fn call(number: usize, words: [usize; 6]) -> usize {
         let result;
         // SAFETY: as promised; the kernel changes these registers and no others.
@@ -75,14 +75,14 @@ mod own {
     pub const BRK: usize = 214;
     pub const MADVISE: usize = 233;
 
-    /// `bti c; ldr x16, .+8; br x16`, and behind it the address. Functions may be entered at a
-    /// `bti` only, where the C library is guarded so.
+    /// `bti c; ldr x16, .+8; br x16`, followed by the address. If the C library is protected by BTI, functions must
+    /// start with a `bti` instruction.
     pub const JUMP: [u8; 12] = [
         0x5f, 0x24, 0x03, 0xd5, 0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6,
     ];
 
     /// # Safety
-    /// As the system call.
+    /// The same as for the system call.
     pub unsafe fn call(number: usize, words: [usize; 6]) -> usize {
         let result;
         // SAFETY: as promised; the kernel changes this register and no other.

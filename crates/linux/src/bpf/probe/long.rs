@@ -1,4 +1,4 @@
-//! Long stalls one by one, and sums that can be read at any moment.
+//! Individual long stalls, and sums that can be read at any moment.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use aya::maps::MapError;
 use super::Probe;
 use crate::machine::clock::nanoseconds;
 
-/// For how many there is room until they are taken: what the queue of one point may hold.
+/// The capacity of the queue of one point, in stalls.
 const ROOM: u32 = 8192;
 
 /// `struct stall` of the programs.
@@ -32,37 +32,37 @@ unsafe impl Pod for RawStall {}
 // SAFETY: as above.
 unsafe impl Pod for RawSums {}
 
-/// A stall that was long enough to be kept.
+/// A stall that reached the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongStall {
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
     pub begun_ns: u64,
-    /// How long it lasted.
+    /// Its duration.
     pub ns: u64,
 }
 
 /// Totals of a point since its programs were loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// All durations together.
+    /// The sum of all durations.
     pub total_ns: u64,
-    /// Long stalls for which there was no room.
+    /// The number of long stalls lost because the queue was full.
     pub dropped: u64,
 }
 
-/// The programs' own threshold; larger than any duration where none is to be kept.
+/// Returns the threshold for the programs; it exceeds every duration if no stalls are to be kept.
 pub(super) fn threshold(long: Option<Duration>) -> u64 {
     long.map_or(u64::MAX, nanoseconds)
 }
 
-/// How large the queue is to be.
+/// Returns the capacity of the queue.
 pub(super) fn room(long: Option<Duration>) -> u32 {
     if long.is_some() { ROOM } else { 1 }
 }
 
 impl Probe {
-    /// Takes the long stalls that have come, and no more than there is room for: those that
-    /// come meanwhile have a next time.
+    /// Takes the long stalls in the queue, but no more than its capacity: those that arrive during the call are taken
+    /// by the next one.
     pub(crate) fn take_long_stalls(&mut self) -> Result<Vec<LongStall>, MapError> {
         let mut taken = Vec::new();
         while taken.len() < ROOM as usize {
@@ -78,7 +78,7 @@ impl Probe {
         Ok(taken)
     }
 
-    /// Totals so far. Each number is consistent at any moment, also while a window is written.
+    /// Returns the totals so far. Each number is consistent at any moment, even while a window is being written.
     pub(crate) fn totals(&self) -> Result<Totals, MapError> {
         let mut sum = Totals::default();
         for raw in self.sums.get(&0, 0)?.iter() {

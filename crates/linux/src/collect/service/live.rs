@@ -1,4 +1,4 @@
-//! A server that lives for several trials: each is one load of it, a window in its life.
+//! A server that lives for several trials: each trial is one load, a window in the life of the server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_descendants;
 use crate::sys::cgroup::read_memory_group;
 
-/// The memory that programs can still take, in bytes: of the machine, or less where a cgroup has a
-/// limit. The page cache of a cgroup counts as taken.
+/// Returns the memory available to programs, in bytes: that of the machine, or less if a cgroup has a limit. The page
+/// cache of a cgroup counts as used.
 ///
 /// # Errors
-/// A file could not be read or understood.
+/// A file could not be read or parsed.
 pub fn available_bytes(root: &Root) -> Result<u64> {
     let machine = meminfo::require(root, &meminfo::read_meminfo(root)?, "MemAvailable")?;
     let group = read_memory_group(root)?;
@@ -31,23 +31,22 @@ pub fn available_bytes(root: &Root) -> Result<u64> {
     Ok(left.map_or(machine, |left| left.min(machine)))
 }
 
-/// A server that is ready and warm. Dropping it kills its tree.
+/// A ready and warmed-up server. Dropping it kills its tree.
 #[derive(Debug)]
 pub struct LiveServer {
     server: Server,
     places: Places,
     dir: PathBuf,
     ready: Duration,
-    /// What was taken of the pools before it was started, in bytes.
+    /// The pool memory in use before it was started, in bytes.
     taken: Option<u64>,
 }
 
 impl LiveServer {
-    /// Starts one and warms it up with the plan's warm-up load; where that fails, the trial that
-    /// came to nothing.
+    /// Starts a server and warms it up with the plan's warm-up load; on failure returns the failed trial.
     ///
     /// # Errors
-    /// Measuring itself failed: no keeper could be started, or somebody killed it.
+    /// The measurement failed: no keeper could be started, or the keeper was killed.
     pub fn start(stage: Stage<'_>) -> Result<std::result::Result<Self, Box<TrialObservation>>> {
         let mut tries = 0;
         loop {
@@ -60,13 +59,13 @@ impl LiveServer {
         }
     }
 
-    /// Process id of its keeper, below which its whole tree is.
+    /// Returns the PID of its keeper, the ancestor of its whole tree.
     #[must_use]
     pub fn keeper(&self) -> u32 {
         self.server.running.keeper()
     }
 
-    /// What its processes hold now, in bytes: shared memory counts once, pools not at all.
+    /// Returns the memory of its processes in bytes: shared memory counts once, pools do not count.
     #[must_use]
     pub fn memory_bytes(&self, root: &Root) -> u64 {
         let processes = read_descendants(root, self.keeper());
@@ -76,11 +75,11 @@ impl LiveServer {
         rollups.map(|it| it.pss_bytes).sum()
     }
 
-    /// Loads it once and observes it meanwhile. `others` are the keepers of the servers that
-    /// should idle. A server or a load that fails is no error: the outcome says so.
+    /// Applies one load and observes the server during it. `others` are the keepers of the other servers, which should
+    /// be idle. A failing server or load is no error: the outcome records it.
     ///
     /// # Errors
-    /// Measuring itself failed.
+    /// The measurement failed.
     pub fn load(&mut self, stage: Stage<'_>, others: &[u32]) -> Result<TrialObservation> {
         let attempt = Attempt::at(stage, self.places.clone(), self.dir.clone());
         let (sizes, question) = attempt.questions();
@@ -102,14 +101,14 @@ impl LiveServer {
         Ok(attempt.observed_window(&self.server, driven, &sizes))
     }
 
-    /// Has it end as the plan says, or kills it.
+    /// Ends it as described in the plan, or kills it.
     ///
     /// # Errors
     /// Its keeper died.
     pub fn stop(mut self, stage: Stage<'_>) -> Result<ServerEnd> {
         let attempt = Attempt::at(stage, self.places, self.dir);
         let ended = attempt.stop(&mut self.server)?;
-        // Its keeper is waited for, which removes its folder.
+        // Waits for its keeper, which removes its directory.
         drop(self.server.running.into_printed());
         Ok(ended)
     }
@@ -145,7 +144,7 @@ fn ended_between(server: &Server) -> Halt {
     ))
 }
 
-/// Processor time since the last reading; of a tree that has ended, none.
+/// Returns the processor time since the last reading; 0 if the tree has ended.
 fn used_ns(observer: &mut UsageObserver<'_>) -> u64 {
     let used = observer.growth().unwrap_or_default();
     (used.user_ticks + used.system_ticks) * (1_000_000_000 / ticks_per_second())

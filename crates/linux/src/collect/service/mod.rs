@@ -1,8 +1,7 @@
-//! Observing one trial of a server: started under the policy, asked until it is ready, loaded,
-//! stopped. What is read is of the server's tree while the load runs.
+//! Observes one trial of a server: it is started under the policy, polled until it is ready, loaded, and stopped. The
+//! readings cover the server's tree during the load.
 //!
-//! Everything that runs has a keeper of its own, so that nothing survives the measuring program,
-//! whenever it is killed.
+//! Every command has its own keeper, so nothing outlives the measuring program, even if it is killed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,51 +34,50 @@ pub use live::{LiveServer, available_bytes};
 use server::Server;
 use window::Window;
 
-/// A server and what drives it.
+/// A server and its load.
 #[derive(Clone, Copy, Debug)]
 pub struct Service<'a> {
     /// How it is driven.
     pub plan: &'a plan::Service,
     /// The server's command, with its placeholders.
     pub command: &'a CommandLine,
-    /// The surroundings of the server.
+    /// The environment of the server.
     pub server: &'a Launch,
-    /// The surroundings of the load, and of what else is run beside the server.
+    /// The environment of the load, and of all other commands run next to the server.
     pub load: &'a Launch,
-    /// Below which folder each trial gets one of its own.
+    /// The parent directory of the trials' scratch directories.
     pub scratch: &'a Path,
-    /// Told of each step, before it is done.
+    /// Notified before each step.
     pub steps: &'a dyn Steps,
-    /// Reads what was written in the folder, before it goes.
+    /// Reads the results in the directory before it is removed.
     pub last_look: &'a dyn LastLook,
 }
 
-/// What a trial is made of, and what observes it.
+/// The parts of a trial, and its observers.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage<'a> {
     /// The machine's files.
     pub root: &'a Root,
     /// The machine's facts.
     pub host: &'a Host,
-    /// The server and what drives it.
+    /// The server and its load.
     pub service: &'a Service<'a>,
-    /// What is observed.
+    /// The observations.
     pub watch: &'a Instruments<'a>,
     /// When it becomes true, everything is killed.
     pub interrupt: &'a AtomicBool,
 }
 
-/// Looks at a trial's folder: when the server and its load are dead, or before and after each
-/// load of a server that lives.
+/// Reads a trial's directory: when the server and its load are dead, or before and after each load of a live server.
 pub trait LastLook: fmt::Debug {
-    /// A server lives that may have been loaded before, and is about to be loaded.
+    /// Called before a load of a live server, which may have been loaded before.
     fn look_before(&self, _: &Places) {}
 
-    /// The folder is in the places, and is removed afterwards.
+    /// `places` contains the directory, which is removed afterwards.
     fn look(&self, places: &Places);
 }
 
-/// No look at the folder.
+/// Does not read the directory.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLook;
 
@@ -90,30 +88,30 @@ impl LastLook for NoLook {
 /// Further observations of a trial with a server.
 #[derive(Clone, Debug)]
 pub struct ServiceObservation {
-    /// What the server printed, the last 16 MiB.
+    /// The last 16 MiB of the server's output.
     pub log: Vec<u8>,
     /// How it ended.
     pub ended: ServerEnd,
-    /// Its timeline, second by second; `None` where the load failed.
+    /// Its timeline, second by second; `None` if the load failed.
     pub seen: Option<TrialSeconds>,
 }
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEnd {
-    /// By itself, on request or before.
+    /// It ended on request, or earlier without one.
     Itself,
     /// It was killed, because it had not ended in time.
     Killed,
-    /// Not yet: it will be loaded again, or be stopped.
+    /// Not ended: it will be loaded again, or stopped.
     Lives,
 }
 
-/// Why a trial was halted.
+/// The reason for halting a trial.
 enum Halt {
-    /// Somebody asked for the end of the experiment.
+    /// The user asked to end the experiment.
     Interrupted,
-    /// A failure; the end of what the load wrote, where it is its fault.
+    /// A failure; the end of the load's output, if the load caused it.
     Failed(Outcome, Vec<u8>),
 }
 
@@ -129,11 +127,10 @@ impl Halt {
     }
 }
 
-/// The result of a step: its value, or the reason why the trial is halted, or a failure of the
-/// measurement itself.
+/// The result of a step: its value, the reason why the trial is halted, or a failure of the measurement.
 type Step<T> = Result<std::result::Result<T, Halt>>;
 
-/// Gives the value, or halts.
+/// Returns the value, or halts.
 macro_rules! go {
     ($step:expr) => {
         match $step? {
@@ -144,15 +141,15 @@ macro_rules! go {
 }
 use go;
 
-/// A port that was free may be another's a moment later, but hardly again and again.
+/// Another program may take a free port a moment later, but hardly several times in a row.
 const TRIES: u32 = 3;
 
 /// Runs a server once under its load and observes it.
 ///
-/// A server or a load that fails is no error: the outcome says so.
+/// A failing server or load is no error: the outcome records it.
 ///
 /// # Errors
-/// Measuring itself failed: no keeper could be started, or somebody killed it.
+/// The measurement failed: no keeper could be started, or the keeper was killed.
 pub fn trial(stage: Stage<'_>) -> Result<TrialObservation> {
     let mut tries = 0;
     loop {
@@ -165,7 +162,7 @@ pub fn trial(stage: Stage<'_>) -> Result<TrialObservation> {
     }
 }
 
-/// One way through a trial, with its port and its folder.
+/// One attempt at a trial, with its port and its directory.
 struct Attempt<'a> {
     root: &'a Root,
     host: &'a Host,
@@ -177,7 +174,7 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// On a free port, in a folder of its own.
+    /// Chooses a free port and a new directory.
     fn new(stage: Stage<'a>) -> Result<Self> {
         let service = stage.service;
         let owner = match &service.server.identity {
@@ -228,14 +225,14 @@ impl<'a> Attempt<'a> {
         Ok(self.observed(server, driven, ended, &sizes))
     }
 
-    /// The folio sizes that are watched, in KiB, and what the main process is asked.
+    /// Returns the watched folio sizes in KiB, and the readings of the main process at its end.
     fn questions(&self) -> (Vec<u64>, ExitRequest) {
         let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
         let question = question(self.host, &sizes);
         (sizes, question)
     }
 
-    /// A launch with this command, and all placeholders filled in.
+    /// Returns a launch with this command, with all placeholders filled in.
     fn filled(&self, surroundings: &Launch, command: &CommandLine) -> Launch {
         let words = command.words(&self.places).into_iter();
         let environment = surroundings.environment.iter();
@@ -248,7 +245,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// From the server's first moment to the end of the load.
+    /// Runs the server from its start to the end of the load.
     fn drive(
         &self,
         server: &mut Server,
@@ -263,7 +260,7 @@ impl<'a> Attempt<'a> {
         Ok(Ok(window))
     }
 
-    /// From the server's first moment until it is ready and warm; how long until it was ready.
+    /// Starts the server and waits until it is ready and warm; returns how long it took to get ready.
     fn bring_up(&self, server: &mut Server) -> Step<Duration> {
         self.step("waiting for the service");
         let ready = go!(self.wait_until_ready(server));
@@ -274,7 +271,7 @@ impl<'a> Attempt<'a> {
         Ok(Ok(ready))
     }
 
-    /// Whether the server died because the port that was free had been taken meanwhile.
+    /// Returns true if the server died because another program took its port in the interval.
     fn lost_its_port(&self, observed: &TrialObservation) -> bool {
         let plan = self.service.plan;
         let asked = self.service.command.mentions("{port}") || plan.ready.mentions("{port}");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::machine::error::{Error, Result};
 
-/// One that is free now, on every address of the machine.
+/// Returns a port that is free now on every address of the machine.
 pub(super) fn free() -> Result<u16> {
     let bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0));
     let address = bound.and_then(|listener| listener.local_addr());
@@ -13,7 +13,7 @@ pub(super) fn free() -> Result<u16> {
     port.map_err(|error| Error::io("looking for a free port below", Path::new("/"), error))
 }
 
-/// Whether it could be listened at.
+/// Returns true if a server could listen on the port.
 pub(super) fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Polling a server until it is ready.
+//! Polls a server until it is ready.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -11,16 +11,16 @@ use hugewise_experiment::run::plan::service::{
 use super::{Attempt, Halt, Server, Step};
 use crate::machine::error::Result;
 
-/// The first and the longest pause between two questions, and of those that start a process.
+/// The first and the longest pause between two checks, and that for checks that start a process.
 const FIRST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(20);
 const LONGEST_EXEC: Duration = Duration::from_millis(100);
-/// How long one question over the network may take.
+/// The time limit for one check over the network.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How much of the log is searched, from its end.
+/// How many bytes of the log are searched, from its end.
 const SEARCHED: usize = 1 << 20;
 
-/// Whether another program answers before the server is started: it would get the load.
+/// Checks whether another program already answers before the server is started: it would receive the load.
 pub(super) fn stranger(ready: &Ready) -> Option<String> {
     let address = ready
         .address()
@@ -38,7 +38,7 @@ pub(super) fn stranger(ready: &Ready) -> Option<String> {
 }
 
 impl Attempt<'_> {
-    /// Waits until the server is ready; how long that took.
+    /// Waits until the server is ready; returns how long it took.
     pub(super) fn wait_until_ready(&self, server: &mut Server) -> Step<Duration> {
         let plan = self.service.plan;
         let longest = match plan.ready {
@@ -106,14 +106,14 @@ impl Attempt<'_> {
     }
 }
 
-/// A connection to any of the addresses of a host.
+/// Connects to any of the addresses of a host.
 fn connect(address: &Address, places: &Places, limit: Duration) -> Option<TcpStream> {
     let found = (address.host.as_str(), address.port(places)).to_socket_addrs();
     let mut all = found.ok()?;
     all.find_map(|one: SocketAddr| TcpStream::connect_timeout(&one, limit).ok())
 }
 
-/// Whether a GET is answered with a status from 200 to 399.
+/// Returns true if the response to a GET has a status from 200 to 399.
 fn answers(mut stream: TcpStream, address: &Address, path: &str, limit: Duration) -> bool {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: hugewise\r\nConnection: close\r\n\r\n",
@@ -127,7 +127,7 @@ fn answers(mut stream: TcpStream, address: &Address, path: &str, limit: Duration
     status(&head).is_some_and(|status| (200..400).contains(&status))
 }
 
-/// The first bytes of an answer: enough for its status.
+/// Reads the first bytes of a response, enough for its status.
 fn read_head(stream: &mut TcpStream, limit: Duration) -> Vec<u8> {
     const ENOUGH: usize = 64;
     let since = Instant::now();
@@ -146,7 +146,7 @@ fn read_head(stream: &mut TcpStream, limit: Duration) -> Vec<u8> {
     head
 }
 
-/// The status of `HTTP/1.1 200 OK`.
+/// Parses the status of `HTTP/1.1 200 OK`.
 fn status(head: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(head.get(..12)?).ok()?;
     text.strip_prefix("HTTP/1.")?.get(2..)?.parse().ok()

@@ -1,4 +1,4 @@
-//! The server: its start up to its exec, and its end.
+//! Starts the server up to its exec, and ends it.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::spawn::{self, AtExit, End, ExitRequest, Running, StartResult, TreeCgr
 pub(super) struct Server {
     pub(super) running: Running,
     pub(super) main: u32,
-    /// When it was released.
+    /// The time of its release.
     pub(super) born: Instant,
     pub(super) thp_disable: Option<ThpDisable>,
     pub(super) numa: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Whether it has ended; waits that long for it.
+    /// Waits at most `limit`; returns true if it has ended.
     pub(super) fn has_ended(&mut self, limit: Duration) -> Result<bool> {
         if self.over.is_none() {
             self.over = self.running.wait(limit)?;
@@ -34,13 +34,13 @@ impl Server {
         Ok(self.over.is_some())
     }
 
-    /// Whether it ended without a failure, as a program does that goes on as a daemon.
+    /// Returns true if it ended without a failure, as a program does when it becomes a daemon.
     pub(super) fn has_left(&self) -> bool {
         let end = self.over.as_ref();
         end.is_some_and(|end| end.outcome == Outcome::Exited { code: 0 })
     }
 
-    /// How it ended, in the words of a failure.
+    /// Describes its end, for a failure message.
     pub(super) fn how(&self) -> String {
         let outcome = self.over.as_ref().map(|end| end.outcome.to_string());
         outcome.unwrap_or_else(|| "it runs".to_owned())
@@ -48,7 +48,7 @@ impl Server {
 }
 
 impl Attempt<'_> {
-    /// Starts the server, up to its exec; or the trial that comes to nothing.
+    /// Starts the server up to its exec, or returns the failed trial.
     pub(super) fn start(&self) -> Result<std::result::Result<Server, Box<TrialObservation>>> {
         let plan = self.service.plan;
         if let Some(stranger) = ready::stranger(&plan.ready) {
@@ -61,7 +61,7 @@ impl Attempt<'_> {
             .as_ref()
             .map(|cpus| cpus.iter().copied().collect());
         launch.scratch = Some(self.dir.clone());
-        // Nothing is read at its end: what counts is what it was under the load.
+        // Nothing is read at its end: only its state under the load counts.
         launch.at_exit = AtExit::Pass;
         let suspended = match spawn::start(&launch, &ExitRequest::default())? {
             StartResult::Suspended(suspended) => suspended,
@@ -86,7 +86,7 @@ impl Attempt<'_> {
         }))
     }
 
-    /// Has the server end in the documented way, and where that does not help, kills its tree.
+    /// Ends the server as configured, and kills its tree if that has no effect.
     pub(super) fn stop(&self, server: &mut Server) -> Result<ServerEnd> {
         let plan = self.service.plan;
         if !self.interrupted() && server.over.is_none() {

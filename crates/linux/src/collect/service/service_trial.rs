@@ -1,4 +1,4 @@
-//! The observation of a trial, from the server and its load.
+//! Builds the observation of a trial from the server and its load.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::proc::status::read_status;
 use crate::proc::tree::read_descendants;
 use crate::spawn::{CapturedOutput, End, TreeCgroup};
 
-/// The whole life of a server until it was looked at last.
+/// The life of a server until its last reading.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
     /// The largest resident set of a process of its tree.
@@ -24,7 +24,7 @@ pub(super) struct Life {
     /// Peaks up to this many bytes are not its own.
     pub(super) floor_bytes: u64,
     survivors: u32,
-    /// The policy in force, as it was read before the server was released.
+    /// The policy as read before the server was released.
     thp_disable: Option<ThpDisable>,
     numa: Option<String>,
     tracing: Option<Tracing>,
@@ -33,7 +33,7 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// Of a server that has ended.
+    /// The life of a server that has ended.
     fn ended(server: &Server, end: &End) -> Self {
         Self {
             peak_rss_bytes: end.usage.peak_rss_bytes,
@@ -44,7 +44,7 @@ impl Life {
         }
     }
 
-    /// What does not depend on its end.
+    /// The parts that do not depend on its end.
     fn of(server: &Server) -> Self {
         let cgroup = server.cgroup.as_ref();
         Self {
@@ -61,7 +61,7 @@ impl Life {
         }
     }
 
-    /// Of one that lives: of its processes that ended nothing is known.
+    /// The life of a live server so far: nothing is known of its ended processes.
     fn so_far(root: &Root, server: &Server) -> Self {
         let processes = read_descendants(root, server.running.keeper());
         let peaks = processes
@@ -75,7 +75,7 @@ impl Life {
 }
 
 impl Attempt<'_> {
-    /// One load of a server that lives on.
+    /// Builds the observation for one load of a live server.
     pub(super) fn observed_window(
         &self,
         server: &Server,
@@ -99,7 +99,7 @@ impl Attempt<'_> {
         observed
     }
 
-    /// The whole life of a server that has been stopped.
+    /// Builds the observation for the whole life of a stopped server.
     pub(super) fn observed(
         &self,
         server: Server,
@@ -107,7 +107,7 @@ impl Attempt<'_> {
         ended: ServerEnd,
         sizes: &[u64],
     ) -> TrialObservation {
-        // Its cgroup goes when its output is taken.
+        // Its cgroup is removed when its output is taken.
         let life = server.over.as_ref().map(|end| Life::ended(&server, end));
         let log = server.running.into_printed().stderr_tail;
         let mut served = ServiceObservation {
@@ -212,7 +212,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The last bytes.
+/// Returns the last bytes.
 pub(super) fn last(bytes: &[u8], most: usize) -> &[u8] {
     &bytes[bytes.len().saturating_sub(most)..]
 }

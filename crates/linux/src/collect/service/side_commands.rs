@@ -1,4 +1,4 @@
-//! Commands that run beside the server, each under a keeper of its own.
+//! Runs commands next to the server, each under a separate keeper.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::spawn::{
     StartResult, Suspended,
 };
 
-/// How long after a load's failure the server's own end is waited for: it may be the cause.
+/// How long to wait for the end of the server after a load has failed: the server may be the cause.
 const SECOND_LOOK: Duration = Duration::from_millis(200);
 
 impl Attempt<'_> {
-    /// What runs beside the server, with its output.
+    /// Returns the launch of a command next to the server, with its output.
     pub(super) fn beside(&self, line: &CommandLine, output: Output) -> Launch {
         let cpus = self.service.plan.load_cpus.as_ref();
         Launch {
@@ -40,14 +40,14 @@ impl Attempt<'_> {
         })
     }
 
-    /// Waits for the end of a load; `meanwhile` is called between, and says how long to wait.
+    /// Waits for the end of a load; calls `meanwhile` in between, which returns how long to wait.
     pub(super) fn finish(
         &self,
         load: &mut Running,
         server: &mut Server,
         mut meanwhile: impl FnMut(&mut Server) -> Duration,
     ) -> Step<End> {
-        /// A signal may reach another thread than the one that waits.
+        /// A signal may be delivered to another thread and not end the wait.
         const LONGEST_WAIT: Duration = Duration::from_millis(50);
         loop {
             let wait = meanwhile(server).min(LONGEST_WAIT);
@@ -63,7 +63,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// The failure of a load, which may be the server's.
+    /// Returns the failure of a load, which may be caused by the server.
     pub(super) fn failure(
         &self,
         what: &str,
@@ -81,7 +81,7 @@ impl Attempt<'_> {
             Outcome::NotStarted { .. } => format!("{what} {}", end.outcome),
             outcome => format!("{what} failed: {outcome}"),
         };
-        // Many a program says on stdout why it fails.
+        // Many programs print the reason for their failure on stdout.
         let tail = match printed.stderr_tail.is_empty() {
             true => last(&printed.stdout, TAIL).to_vec(),
             false => printed.stderr_tail,
@@ -101,12 +101,12 @@ impl Attempt<'_> {
             .map(Err)
     }
 
-    /// Runs the command that stops the server. That it fails is seen by the server's staying.
+    /// Runs the command that stops the server. A failure is visible because the server stays.
     pub(super) fn ask_to_stop(&self, line: &CommandLine, grace: Duration) -> Result<()> {
         self.run_beside(line, grace).map(drop)
     }
 
-    /// Runs a command to its end; whether it succeeded.
+    /// Runs a command to its end; returns true if it succeeded.
     pub(super) fn run_beside(&self, line: &CommandLine, limit: Duration) -> Result<bool> {
         let mut launch = self.beside(line, Output::Discard);
         launch.timeout = Some(limit);

@@ -1,4 +1,4 @@
-//! The time in which the load runs, and what is read in it.
+//! The time of the load, and the readings in it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_threads;
 use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, Usage};
 
-/// Readings while the load ran.
+/// Readings during the load.
 pub(super) struct Window<'a> {
     /// The server's main process.
     pub(super) main: u32,
@@ -49,7 +49,7 @@ pub(super) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The books: of the server's tree in the time of the load. Its peak is that of its life.
+    /// Returns the account of the server's tree during the load. Its peak covers its whole life.
     pub(super) fn account(&self, life: &Life) -> Account {
         let ns = |ticks: u64| ticks.saturating_mul(1_000_000_000 / ticks_per_second());
         Account {
@@ -78,7 +78,7 @@ impl Window<'_> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Runs the load, and reads the server's tree before, meanwhile and after.
+    /// Runs the load, and reads the server's tree before, during and after it.
     pub(super) fn window(
         &self,
         server: &mut Server,
@@ -91,7 +91,7 @@ impl<'a> Attempt<'a> {
             timeout: self.service.load.timeout,
             ..self.beside(&self.service.plan.load, self.service.load.output)
         };
-        // Prepared beforehand, so that nothing of it is in what is read.
+        // Prepared beforehand, so that the preparation is not in the readings.
         let load = go!(self.prepare(&launch));
         let keeper = server.running.keeper();
         let below = UsageScope::Below(keeper);
@@ -120,7 +120,7 @@ impl<'a> Attempt<'a> {
         })?;
         sampler.load_ended();
         let seen = ticker.finish(&sampler)?;
-        // Also where the load failed: the next trial begins with a window of its own.
+        // Also after a failed load: the next trial begins with a new window.
         let stalls = match self.watch.stalls {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),

@@ -4,7 +4,7 @@ use hugewise_observe::address_space::{Mapping, Pages, Run};
 
 use crate::spawn::page_scan::{FILE, GUARD, HUGE, PRESENT, Region, SWAPPED, ZERO};
 
-/// Sizes that decide which range an address is in.
+/// The sizes that determine the range of an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) page: u64,
@@ -12,7 +12,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The part of the range around `address` that lies in a mapping.
+    /// Returns the part of the range around `address` that is within the mapping.
     pub(super) fn range_around(self, address: u64, mapping: &Mapping) -> (u64, u64) {
         let first = address - address % self.huge;
         let behind = first.saturating_add(self.huge);
@@ -20,33 +20,33 @@ impl Sizes {
     }
 }
 
-/// What a source reports beside presence.
+/// The page attributes that a source reports in addition to presence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageDetail {
-    /// Huge and zero pages too.
+    /// Huge pages and zero pages.
     Kinds,
-    /// Huge, zero and guard pages too.
+    /// Huge pages, zero pages and guard pages.
     KindsAndGuards,
-    /// Nothing else.
+    /// None.
     Presence,
 }
 
-/// Distributes regions, which must come by rising address, over the ranges of mappings.
+/// Distributes regions over the ranges of mappings. The regions must come in ascending order of address.
 pub(super) struct Blocks<'a> {
     mappings: &'a mut [Mapping],
     sizes: Sizes,
     tells: PageDetail,
-    /// The mapping that the last region lay in.
+    /// Index of the mapping that contained the last region.
     at: usize,
     open: Option<Open>,
 }
 
-/// The range that is being counted.
+/// The range that is currently counted.
 struct Open {
     start: u64,
     end: u64,
     pages: Pages,
-    /// Where the last stretch of populated pages ended.
+    /// The end of the last stretch of populated pages.
     populated_to: Option<u64>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Counts a region. What lies in no mapping has been mapped or unmapped since the mappings
-    /// were read, and is left out.
+    /// Counts a region. A region outside all mappings was mapped or unmapped after the mappings were read, and is
+    /// skipped.
     pub(super) fn add(&mut self, region: Region) {
         let mut start = region.start;
         while start < region.end {
@@ -114,7 +114,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Appends a run, or lengthens the last one where both are whole ranges that hold the same.
+/// Appends a run, or extends the last one if both consist of whole ranges with equal content.
 pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
     let whole = |run: &Run| run.start.is_multiple_of(huge) && run.end.is_multiple_of(huge);
     match runs.last_mut() {
@@ -124,7 +124,7 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
             last.end = run.end;
         }
         _ => {
-            // Most mappings have one run: a vector that grows by itself would begin with four.
+            // Most mappings have one run: by default a vector would first allocate four.
             runs.reserve_exact(usize::from(runs.is_empty()));
             runs.push(run);
         }
@@ -150,12 +150,12 @@ impl Open {
     fn count(&mut self, start: u64, end: u64, categories: u64, page: u64) {
         let count = u32::try_from((end - start) / page.max(1)).unwrap_or(u32::MAX);
         let has = |category| categories & category != 0;
-        // A guard is an entry that is not present, and the kernel calls it swapped besides.
+        // A guard page is an entry without the present bit, and the kernel also reports it as swapped.
         if has(GUARD) {
             return add(&mut self.pages.guard, count);
         }
-        // The marker of a guard stands where that of a swapped page would, and is reported as
-        // both (pagemap_page_category, fs/proc/task_mmu.c).
+        // The guard marker uses the same field as a swap entry, so the kernel reports both categories
+        // (pagemap_page_category, fs/proc/task_mmu.c).
         let swapped = has(SWAPPED) && !has(GUARD);
         if !swapped && !has(PRESENT) {
             return;
@@ -274,7 +274,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the kernel says, each present page in a mapping is counted exactly once.
+        /// Each present page in a mapping is counted exactly once, whatever the kernel reports.
         #[test]
         fn every_page_is_counted_once(
             lengths in proptest::collection::vec((0_u64..700, 0_u64..700, 0_u64..256), 0..20),
@@ -300,7 +300,7 @@ mod tests {
             let found: u64 = runs
                 .map(|run| u64::from(run.pages.present) * run.ranges(SIZES.huge))
                 .sum();
-            // The page in front of a mapping may lie in the mapping before it.
+            // The page before a mapping may belong to the previous mapping.
             prop_assert!(found >= expected && found <= expected + 20, "{found} {expected}");
         }
     }

@@ -11,7 +11,7 @@ use crate::proc::mounts::{Mount, parse_mounts};
 pub(super) struct Mounts(BTreeMap<(u32, u32), Mount>);
 
 impl Mounts {
-    /// Reads them; where they cannot be read, file systems stay unknown.
+    /// Reads the mounts; if they cannot be read, file systems stay unknown.
     pub(super) fn read(root: &Root, pid: u32) -> Self {
         let own = root.read(format!("proc/{pid}/mountinfo"));
         let text = own
@@ -27,7 +27,7 @@ impl Mounts {
     }
 }
 
-/// Names that the kernel gives to its own pages.
+/// Names of the kernel's special mappings.
 const KERNEL_NAMES: [&str; 6] = [
     "[vdso]",
     "[vvar]",
@@ -73,7 +73,7 @@ fn kind(mapping: &Mapping, page_bytes: u64) -> MappingKind {
     }
 }
 
-/// Memory that is shared without a file of its own: the kernel's hidden tmpfs.
+/// Returns true for shared memory without a named file, which is on the kernel's hidden tmpfs.
 fn is_kernel_shmem(name: &str) -> bool {
     name.starts_with("/dev/zero") || name.starts_with("[anon_shmem:")
 }

@@ -1,9 +1,8 @@
 //! How much of the memory in huge pages holds only zeros, by reading a bounded sample of it
 //! (process_vm_readv(2)).
 //!
-//! No content is kept. A read marks the page as accessed, as the program's own would: reclaim and
-//! idle-page tracking take it for used. A page that the program gives back at this moment comes
-//! back as a zero page.
+//! No content is kept. A read marks the page as accessed, as a read by the program would: reclaim and idle-page
+//! tracking then consider it used. A page freed by the program at this moment reappears as a zero page.
 
 use std::io;
 
@@ -87,8 +86,8 @@ fn chosen(spans: &[(u64, u64)], pages: u64, page: u64) -> Vec<u64> {
     addresses
 }
 
-/// Returns the number of pages read, and the number of pages with only zeros. It leaves out
-/// pages that have gone.
+/// Returns the number of pages read, and the number of pages with only zeros. Pages that have disappeared are not
+/// counted.
 fn read_pages(pid: u32, addresses: &[u64], page: u64) -> Fact<(u64, u64)> {
     let length = usize::try_from(page).unwrap_or(usize::MAX);
     let mut buffer = vec![0_u8; length * AT_ONCE];

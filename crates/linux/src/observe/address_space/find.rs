@@ -1,4 +1,4 @@
-//! Finding processes by name and by cgroup.
+//! Finds processes by name and by cgroup.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::machine::error::Result;
 use crate::machine::root::Root;
 
-/// All processes, by number, threads of the kernel included.
+/// Returns the PIDs of all processes, including kernel threads.
 ///
 /// # Errors
 /// `/proc` could not be listed.
@@ -17,8 +17,8 @@ pub fn list_processes(root: &Root) -> Result<Vec<u32>> {
     Ok(pids)
 }
 
-/// The processes of a name: that of the process (`comm`), or the last part of the path of its
-/// program as it was called. The kernel cuts the first off after 15 bytes.
+/// Returns the processes with a name: the `comm` of the process, or the last component of the path by which its program
+/// was called. The kernel truncates `comm` to 15 bytes.
 ///
 /// # Errors
 /// As [`list_processes`].
@@ -38,7 +38,7 @@ fn called(root: &Root, pid: u32) -> Option<String> {
     Some(name)
 }
 
-/// The paths of the cgroups that have processes, in any hierarchy, as `/proc/PID/cgroup` has them.
+/// Returns the paths of the cgroups that contain processes, in any hierarchy, in the form of `/proc/PID/cgroup`.
 ///
 /// # Errors
 /// As [`list_processes`].
@@ -57,9 +57,8 @@ fn groups_of(root: &Root, pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// The processes in a cgroup and the groups below it, in any hierarchy. `path` is as
-/// `/proc/PID/cgroup` has it, with its first `/` or without, or a folder where the hierarchy is
-/// mounted.
+/// Returns the processes in a cgroup and its descendants, in any hierarchy. `path` is the path from `/proc/PID/cgroup`,
+/// with or without the leading `/`, or a directory below a cgroup mount.
 ///
 /// # Errors
 /// As [`list_processes`].
@@ -73,7 +72,7 @@ pub fn list_of_cgroup(root: &Root, path: &str) -> Result<Vec<u32>> {
     Ok(pids)
 }
 
-/// Whether a group is the wanted one or below it.
+/// Returns true if a group is the wanted one or a descendant.
 fn is_below(group: &str, wanted: &str) -> bool {
     let inside = |path: &str| {
         path.strip_prefix(wanted)
@@ -85,8 +84,8 @@ fn is_below(group: &str, wanted: &str) -> bool {
     inside(group) || mounted
 }
 
-/// Whether a folder below the mounts ends in a group's path or one above it; the first part may
-/// be the name of a controller.
+/// Returns true if a directory below the mounts ends in the path of the group or of an ancestor; the first component
+/// may be the name of a controller.
 fn ends_in(folder: &str, group: &str) -> bool {
     let without_controller = folder
         .trim_start_matches('/')

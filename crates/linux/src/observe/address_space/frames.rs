@@ -1,5 +1,5 @@
-//! In which folios pages lie: by their frame numbers in `/proc/PID/pagemap` and the flags of
-//! the frames in `/proc/kpageflags` (Documentation/admin-guide/mm/pagemap.rst).
+//! Finds the folios that contain pages, from the frame numbers in `/proc/PID/pagemap` and the flags of the frames in
+//! `/proc/kpageflags` (Documentation/admin-guide/mm/pagemap.rst).
 
 use std::fs::File;
 use std::io;
@@ -25,13 +25,12 @@ const EXCLUSIVE: u64 = 1 << 56;
 /// Bits of `/proc/kpageflags`.
 const KSM: u64 = 1 << 21;
 const ZERO_PAGE: u64 = 1 << 24;
-/// Entries of the page map read at once, and how many in between may be of no interest: small
-/// mappings side by side are one read.
+/// The number of pagemap entries per read, and the largest gap of unneeded entries: adjacent small mappings share one
+/// read.
 const ENTRIES: u64 = 8192;
 const GAP: u64 = 64;
 
-/// Adds to the runs what the frames of their small pages are. Runs whose ranges turn out to
-/// differ are parted.
+/// Adds the frames of their small pages to the runs. Runs whose ranges turn out to differ are split.
 pub(super) fn read_frames(
     root: &Root,
     pagemap: &File,
@@ -72,13 +71,13 @@ pub(super) fn read_frames(
     }
 }
 
-/// The page map, read ahead.
+/// The page map, with read-ahead.
 struct Entries<'a> {
     pagemap: &'a File,
     page: u64,
-    /// What will be asked for, by rising address, the last first.
+    /// The spans still to be read, in descending order of address.
     ahead: Vec<(u64, u64)>,
-    /// Number of the page that the first entry read is of.
+    /// The page number of the first entry read.
     first: u64,
     read: Words,
 }
@@ -106,7 +105,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The entries of a span, fewer where the page map ends. Spans come by rising address.
+    /// Returns the entries of a span; fewer if the page map ends first. Spans must come in ascending order of address.
     fn of_span(&mut self, start: u64, end: u64) -> io::Result<&[u64]> {
         let first = start / self.page;
         let count = (end - start) / self.page;
@@ -123,7 +122,7 @@ impl<'a> Entries<'a> {
         Ok(&rest[..rest.len().min(most)])
     }
 
-    /// Where the stretch ends in which a span lies.
+    /// Returns the end of the stretch that contains a span.
     fn reach(&mut self, start: u64, end: u64) -> u64 {
         while self
             .ahead
@@ -136,7 +135,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Hugetlb and pages of devices are what they are; their frames tell nothing.
+/// Returns false for hugetlb and device mappings, whose frames give no further information.
 fn is_wanted(mapping: &Mapping) -> bool {
     !matches!(
         mapping.kind,
@@ -159,10 +158,9 @@ struct Reader<'a> {
 struct Folios {
     flags: File,
     sizes: Sizes,
-    /// The flags of the frames that follow each other, read last.
+    /// The flags of the consecutive frames read last.
     stretch: Words,
-    /// The flags of the aligned huge-page range of frames that was looked at last, and its
-    /// first frame.
+    /// The flags of the aligned huge-page range of frames read last, and its first frame.
     window: (u64, Words),
 }
 
@@ -302,8 +300,8 @@ impl Folios {
         Ok(())
     }
 
-    /// Pages in the folio that a frame belongs to. Folios are aligned to their size and, where
-    /// a PMD can map them, not larger than it; so the aligned window holds all of it.
+    /// Returns the number of pages in the folio that contains a frame. Folios are aligned to their size and, if a PMD
+    /// can map them, no larger than a PMD range, so the aligned window contains the whole folio.
     fn folio_pages(&mut self, frame: u64) -> io::Result<Option<u32>> {
         let per_range = (self.sizes.huge / self.sizes.page).max(1);
         let first = frame - frame % per_range;
@@ -332,7 +330,7 @@ impl Folios {
     }
 }
 
-/// How many entries from the first on are present with frames that follow each other.
+/// Returns how many of the first entries are present and have consecutive frames.
 fn stretch(entries: &[u64]) -> usize {
     let first = entries.first().map_or(0, |entry| entry & FRAME);
     entries

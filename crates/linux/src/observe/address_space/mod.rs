@@ -1,8 +1,8 @@
-//! Reading one address space while its process runs on.
+//! Reads one address space while its process keeps running.
 //!
-//! All files are opened first: each keeps the address space that it was opened on, even if the
-//! process ends, executes another program, or its number is used again. Afterwards the
-//! process is looked at again; if it is not the same any more, what was read is thrown away.
+//! All files are opened first. Each stays bound to the address space for which it was opened, even if the process ends
+//! or executes another program, or if its PID is reused. Afterwards the process is checked again; if it has changed,
+//! the result is discarded.
 
 use std::fmt;
 use std::fs::File;
@@ -34,13 +34,13 @@ pub use smaps::parse_mappings;
 use blocks::Sizes;
 use process::{read_process, sort};
 
-/// The right that reading another process's memory map needs (`PTRACE_MODE_READ`,
+/// The privilege required to read another process's memory map (`PTRACE_MODE_READ`,
 /// Documentation/filesystems/proc.rst).
 const GRANT: &str = "the same user id, or CAP_SYS_PTRACE";
-/// The same for its page map, which only its owner may open (mode 0400).
+/// The privilege required for its page map, which only its owner may open (mode 0400).
 const GRANT_OF_PAGE_MAP: &str =
     "the same user id, or CAP_SYS_PTRACE together with CAP_DAC_READ_SEARCH";
-/// How often a process that changes while it is read is read again.
+/// The number of attempts to read a process that changes during the reading.
 const ATTEMPTS: u32 = 3;
 
 /// The depth of a reading.
@@ -48,34 +48,33 @@ const ATTEMPTS: u32 = 3;
 pub enum Depth {
     /// Mappings and how their pages are mapped.
     Pages,
-    /// The folios of small pages besides, where that is permitted, for at most this long.
+    /// Also the folios of small pages, if permitted, for at most this long.
     Frames(Duration, Thoroughness),
 }
 
 /// How many page frames are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoroughness {
-    /// Of long stretches in which every range looks the same, a sample: all of it only where the
-    /// sample differs.
+    /// A sample of each long stretch whose ranges look the same; all of the stretch only if the sample differs.
     Sample,
     /// All.
     All,
 }
 
-/// Why an address space could not be read.
+/// The reason why an address space could not be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// There is no such process.
     Gone,
-    /// It ended while it was read.
+    /// It ended during the reading.
     Ended,
-    /// It executed another program each time it was read.
+    /// It executed another program during each attempt.
     Replaced,
-    /// Its mappings changed each time they were read, so that they overlapped.
+    /// Its mappings changed during each attempt, so that they overlapped.
     Restless,
     /// The kernel refuses.
     NotPermitted,
-    /// Its files could not be read or understood.
+    /// Its files could not be read or parsed.
     Failed(Error),
 }
 
@@ -102,10 +101,10 @@ impl From<Error> for ReadError {
     }
 }
 
-/// Reads the address space of a process on a machine whose base pages have `page_bytes`.
-/// `huge_bytes` is the size of a PMD-mapped huge page, where the kernel has them.
+/// Reads the address space of a process on a machine whose base pages have `page_bytes`. `huge_bytes` is the size of a
+/// PMD-mapped huge page, or `None` if the kernel has none.
 ///
-/// Threads of the kernel and zombies have none: they come back without mappings.
+/// Kernel threads and zombies have no address space and are returned without mappings.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -142,7 +141,7 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, R
             });
         }
         Ok(after) if after.started_ticks != before.started_ticks => return Err(ReadError::Ended),
-        // Every exec chooses another address for the stack.
+        // Every exec chooses a new address for the stack.
         Ok(after) if after.stack_address != before.stack_address => {
             return Err(ReadError::Replaced);
         }
@@ -166,8 +165,7 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, R
     })
 }
 
-/// One page of a table of the lowest level holds an entry of eight bytes for each page it maps:
-/// what one such table maps is what a PMD maps.
+/// A lowest-level page table fills one page with entries of eight bytes; the memory it maps is the size of a PMD range.
 fn sizes(page_bytes: u64, huge_bytes: Option<u64>) -> Sizes {
     Sizes {
         page: page_bytes,
@@ -175,8 +173,8 @@ fn sizes(page_bytes: u64, huge_bytes: Option<u64>) -> Sizes {
     }
 }
 
-/// The folder below `/proc` whose files show the memory: the process's own, or, when its first
-/// thread has ended and others live on, that of one of these.
+/// The directory below `/proc` whose files show the memory: that of the process, or of a living thread if the first
+/// thread has ended.
 fn folder_with_memory(root: &Root, pid: u32, stat: &PidStat) -> Option<String> {
     match sort(stat) {
         Sort::Program => Some(format!("proc/{pid}")),
@@ -255,7 +253,7 @@ fn read_mapped(
     Ok((mappings, sources))
 }
 
-/// `smaps`, or `maps` where the kernel was built without it (CONFIG_PROC_PAGE_MONITOR).
+/// Opens `smaps`, or `maps` if the kernel was built without it (CONFIG_PROC_PAGE_MONITOR).
 fn open_mappings(root: &Root, folder: &str) -> Result<(File, Source), ReadError> {
     match open(root, &format!("{folder}/smaps")) {
         Ok(file) => Ok((file, Source::Read)),

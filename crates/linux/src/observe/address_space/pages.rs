@@ -1,5 +1,5 @@
-//! Present pages: by `PAGEMAP_SCAN`, or by the entries of `/proc/PID/pagemap` where the kernel has
-//! no scan.
+//! Reads which pages are present with `PAGEMAP_SCAN`, or from the entries of `/proc/PID/pagemap` if the kernel has no
+//! scan.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,10 +12,10 @@ use crate::spawn::page_scan::{
     FILE, GUARD, HUGE, PRESENT, PageFilter, Region, SWAPPED, ZERO, scan_span,
 };
 
-/// Entries read at once.
+/// Number of entries per read.
 const ENTRIES: u64 = 8192;
 
-/// Fills in the runs of all mappings by the best source there is, and notes which it was.
+/// Fills in the runs of all mappings from the best available source, and records which one it was.
 pub(super) fn read_pages(
     pagemap: &File,
     mappings: &mut [Mapping],
@@ -37,8 +37,8 @@ pub(super) fn read_pages(
     };
 }
 
-/// By the scan. A kernel that does not know guard pages refuses the whole question, so it is
-/// asked again without them.
+/// Uses `PAGEMAP_SCAN`. A kernel that does not know guard pages refuses the whole request, so it is repeated without
+/// them.
 fn scan(pagemap: &File, mappings: &mut [Mapping], sizes: Sizes) -> Result<(), Missing> {
     match scan_for(pagemap, mappings, sizes, PageDetail::KindsAndGuards) {
         Err(Missing::NotSupported { .. }) => scan_for(pagemap, mappings, sizes, PageDetail::Kinds),
@@ -62,7 +62,7 @@ fn scan_for(
         returned: FILE | PRESENT | SWAPPED | ZERO | HUGE | guard,
         ..PageFilter::default()
     };
-    // The vsyscall page lies outside the user's address space, where nothing may be asked.
+    // The vsyscall page is outside the user address space, and the scan refuses such addresses.
     let user = |mapping: &&Mapping| mapping.start < 1 << 63;
     let first = mappings.first().filter(user).map(|first| first.start);
     let last = mappings.iter().rfind(user).map(|last| last.end);
@@ -75,9 +75,9 @@ fn scan_for(
     Ok(())
 }
 
-/// By the entries. They have no bit for huge and zero pages. Mappings in which smaps saw
-/// nothing are passed over, for a reservation of terabytes has an entry for every page: the
-/// price is that the huge zero page, which smaps does not see, goes unseen there.
+/// Uses the entries of the page map. They have no bit for huge pages and zero pages. Mappings that are empty according
+/// to smaps are skipped, because a reservation of terabytes has an entry for every page. So the huge zero page is
+/// missed there: smaps does not count it.
 pub(super) fn read_entries(
     pagemap: &File,
     mappings: &mut [Mapping],
@@ -118,7 +118,7 @@ pub(super) fn read_entries(
     Ok(())
 }
 
-/// What an entry says, in the words of the scan (Documentation/admin-guide/mm/pagemap.rst).
+/// Converts an entry to the categories of the scan (Documentation/admin-guide/mm/pagemap.rst).
 fn categories(entry: u64) -> u64 {
     let bit = |place: u32, category: u64| {
         if entry & (1 << place) == 0 {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::observe::address_space::smaps::parse_mappings;
 
-    /// The two sources see the same pages, in memory that nobody else touches.
+    /// Both sources report the same pages, in memory that only this test touches.
     #[test]
     fn entries_and_scan_agree() {
         let page = rustix::param::page_size();

@@ -15,7 +15,7 @@ use crate::proc::pid_stat::PidStat;
 use crate::proc::status::read_status;
 use crate::proc::tree;
 
-/// Whether the process has memory of its own.
+/// Distinguishes processes with memory from those without: kernel threads and zombies.
 pub(super) fn sort(stat: &PidStat) -> Sort {
     match stat {
         stat if stat.is_kernel_thread() => Sort::KernelThread,
@@ -27,7 +27,7 @@ pub(super) fn sort(stat: &PidStat) -> Sort {
 /// Reads the facts of a process.
 ///
 /// # Errors
-/// The process is gone, or its files could not be understood.
+/// The process has ended, or its files could not be parsed.
 pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Process> {
     let status = read_status(root, pid)?;
     Ok(Process {
@@ -48,13 +48,13 @@ pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Proc
     })
 }
 
-/// `THP_enabled` of the parent, which matters only where the process has it switched off.
+/// Returns `THP_enabled` of the parent, which is needed only if the process has it disabled.
 fn parent_switch(root: &Root, parent: u32, own: Option<bool>) -> Option<bool> {
     own.filter(|enabled| !enabled)?;
     read_status(root, parent).ok()?.thp_enabled
 }
 
-/// What the process was told about advice at its start; nothing where that cannot be read.
+/// Returns the environment variables about memory advice with which the process was started; empty if unreadable.
 fn read_environment(root: &Root, pid: u32) -> BTreeMap<String, String> {
     let bytes = root.read(format!("proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -65,12 +65,12 @@ fn read_environment(root: &Root, pid: u32) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// `VmPTE` of `/proc/PID/status`, in bytes; `None` where it cannot be read.
+/// Returns `VmPTE` of `/proc/PID/status`, in bytes; `None` if it cannot be read.
 pub(super) fn read_page_table_bytes(root: &Root, pid: u32) -> Option<u64> {
     read_status(root, pid).ok()?.page_table_bytes
 }
 
-/// From the fifth byte of its program, which is an ELF file (binfmt_elf has no other).
+/// Reads the fifth byte of its program, an ELF file (binfmt_elf accepts no other format).
 fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
     if sort != Sort::Program {
         return Err(Missing::not_supported("a process without a program"));

@@ -1,21 +1,21 @@
-//! Width of user addresses: a fact of the running kernel that no file shows.
+//! Width of user addresses, a property of the running kernel that no file reports.
 
 use std::ptr;
 
-/// From the largest of five levels with pages of 4 KiB down to the smallest of Arm.
+/// From the smallest on Arm to the largest with five levels and pages of 4 KiB.
 const BITS: std::ops::RangeInclusive<u32> = 36..=57;
 
-/// The bits of the highest address that a process can have, found out by asking for it: the
-/// processor and its tables decide, not the build of the kernel alone (arm64 with pages of
-/// 16 KiB has 47 or 52). `None` where nothing can be mapped.
+/// Finds the number of bits in the highest user address by requesting mappings there. The number depends on the
+/// processor and its page tables, not only on the kernel configuration (arm64 with pages of 16 KiB has 47 or 52).
+/// `None` if nothing can be mapped.
 ///
-/// Without a hint the kernel gives out lower addresses only, so the highest one in use tells
-/// less (DEFAULT_MAP_WINDOW, arch/arm64/include/asm/processor.h; arch/x86/mm/mmap.c).
+/// Without a hint the kernel returns only lower addresses, so the highest address in use would not be enough
+/// (DEFAULT_MAP_WINDOW, arch/arm64/include/asm/processor.h; arch/x86/mm/mmap.c).
 pub(super) fn probe_address_bits() -> Option<u32> {
     BITS.rev().find(|bits| can_be_mapped(1 << (bits - 1)))
 }
 
-/// Kernels before 4.17 take the address for a hint, and answer with another one.
+/// Kernels before 4.17 treat the address as a hint, and return a different one.
 fn can_be_mapped(address: u64) -> bool {
     let Ok(address) = usize::try_from(address) else {
         return false;
@@ -24,13 +24,13 @@ fn can_be_mapped(address: u64) -> bool {
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let bytes = rustix::param::page_size();
     let wanted: *mut libc::c_void = ptr::without_provenance_mut(address);
-    // SAFETY: a fresh mapping that replaces none; nobody knows its address.
+    // SAFETY: a fresh mapping that replaces none; its address is known nowhere else.
     let given = unsafe { libc::mmap(wanted, bytes, libc::PROT_NONE, flags, -1, 0) };
     if given == libc::MAP_FAILED {
         let error = std::io::Error::last_os_error();
         return error.raw_os_error() == Some(libc::EEXIST);
     }
-    // SAFETY: the mapping was made just now, and nothing lies in it.
+    // SAFETY: the mapping was made just now, and is unused.
     unsafe { libc::munmap(given, bytes) };
     given == wanted
 }
@@ -39,7 +39,7 @@ fn can_be_mapped(address: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// The stack lies near the top of what is given out without a hint.
+    /// The stack is near the top of the addresses that the kernel returns without a hint.
     #[test]
     fn addresses_reach_beyond_the_own_stack() {
         let here = 0_u8;

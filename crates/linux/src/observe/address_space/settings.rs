@@ -1,4 +1,4 @@
-//! Settings of the machine and of the cgroup that govern an address space.
+//! Settings of the machine and of the cgroup that apply to an address space.
 
 use hugewise_observe::inspect::reasons::{CgroupMemory, Settings};
 
@@ -8,17 +8,17 @@ use crate::machine::root::Root;
 use crate::proc::{buddyinfo, cpuinfo, meminfo, tree, vmstat};
 use crate::sys::{cgroup, cpu, hypervisor, thp};
 
-/// Where the trace event of khugepaged describes itself; the second is the older mount.
+/// The directories that describe khugepaged's trace event; the second is the older mount.
 const EVENT: [&str; 2] = [
     "sys/kernel/tracing/events/huge_memory/mm_khugepaged_scan_pmd/format",
     "sys/kernel/debug/tracing/events/huge_memory/mm_khugepaged_scan_pmd/format",
 ];
 
-/// Reads the machine's settings and the memory cgroup of a process. What cannot be read is
-/// left out: it only narrows what can be told.
+/// Reads the machine's settings and the memory cgroup of a process. Settings that cannot be read are left out: fewer
+/// conclusions are then possible.
 ///
 /// # Errors
-/// `/proc/meminfo` could not be read or understood.
+/// `/proc/meminfo` could not be read or parsed.
 pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
     let memory = meminfo::read_meminfo(root)?;
     let processor = cpuinfo::read_cpuinfo(root).ok();
@@ -49,14 +49,14 @@ pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
     })
 }
 
-/// Events of huge pages and of compaction; the rest of the file is of no use here.
+/// Events of huge pages and of compaction; the other events in the file are not needed.
 fn read_events(root: &Root) -> std::collections::BTreeMap<String, u64> {
     let mut events = vmstat::read_vmstat(root).unwrap_or_default();
     events.retain(|name, _| name.starts_with("thp_") || name.starts_with("compact_"));
     events
 }
 
-/// Whether kthreadd, which is process 2 outside of containers, has a child of that name.
+/// Returns true if kthreadd, which is process 2 outside of containers, has a child of that name.
 fn khugepaged_runs(root: &Root) -> Option<bool> {
     let named = |pid: u32, name: &str| {
         root.read_trimmed(format!("proc/{pid}/comm"))

@@ -1,5 +1,5 @@
-//! `/proc/PID/smaps` and `/proc/PID/maps` (fs/proc/task_mmu.c): tens of megabytes for a process
-//! with many mappings, so it is parsed line by line while it is read.
+//! Parser for `/proc/PID/smaps` and `/proc/PID/maps` (fs/proc/task_mmu.c). The text has tens of megabytes if a process
+//! has many mappings, so it is parsed line by line during the reading.
 
 use std::io::{BufRead, ErrorKind, Read};
 
@@ -11,10 +11,10 @@ mod fields;
 
 use fields::Fields;
 
-/// Bytes asked for at once. The kernel gives about a page of text a time.
+/// Bytes requested per read. The kernel returns about a page of text at a time.
 const CHUNK: usize = 64 << 10;
 
-/// What a text of mappings turned out to be.
+/// The mappings parsed so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     mappings: Vec<Mapping>,
@@ -25,7 +25,7 @@ pub(super) struct Reader {
 /// Parses the text of `maps` or `smaps`.
 ///
 /// # Errors
-/// A line is neither a mapping nor a field of one, or a number is none.
+/// A line is neither a mapping nor a field of one, or a number is malformed.
 pub fn parse_mappings(bytes: &[u8]) -> Parsed<Vec<Mapping>> {
     let mut reader = Reader::default();
     for line in bytes.split(|&byte| byte == b'\n') {
@@ -34,7 +34,7 @@ pub fn parse_mappings(bytes: &[u8]) -> Parsed<Vec<Mapping>> {
     Ok(reader.finish())
 }
 
-/// Reads and parses such a file. A process whose memory is gone has an empty one.
+/// Reads and parses such a file. The file is empty if the memory of the process is gone.
 pub(super) fn read_mappings(file: &mut impl Read) -> std::io::Result<Parsed<Vec<Mapping>>> {
     let mut reader = Reader::default();
     let mut buffer = vec![0; CHUNK];
@@ -47,7 +47,7 @@ pub(super) fn read_mappings(file: &mut impl Read) -> std::io::Result<Parsed<Vec<
             Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // The kernel's word for an address space that is being torn down.
+            // The kernel returns this error while an address space is being torn down.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
             Err(error) => return Err(error),
         };
@@ -64,7 +64,7 @@ pub(super) fn read_mappings(file: &mut impl Read) -> std::io::Result<Parsed<Vec<
 }
 
 impl Reader {
-    /// Takes all whole lines of a piece of text; how many bytes they were.
+    /// Consumes all complete lines of a piece of text, and returns their length in bytes.
     fn lines(&mut self, bytes: &[u8]) -> Parsed<usize> {
         let mut rest = bytes;
         while let Some((line, behind)) = whole_line(rest) {
@@ -107,7 +107,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Hands the fields read last to the mapping read last.
+    /// Assigns the fields read last to the mapping read last.
     fn settle(&mut self) {
         let fields = self.fields.take();
         if let (Some(memory), Some(mapping)) = (fields, self.mappings.last_mut()) {
@@ -121,15 +121,15 @@ impl Reader {
     }
 }
 
-/// Addresses are in small letters, and fields begin with a large one.
+/// Addresses use lower-case letters, and fields begin with an upper-case one.
 fn begins_mapping(line: &[u8]) -> bool {
     matches!(line.first(), Some(b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The first line, without its end, and what follows; `None` where no line ends.
+/// Returns the first line, without its end, and the remaining text; `None` if the text has no line end.
 ///
-/// A slice that is read as a file finds its line ends with the search of the C library: a
-/// process with many mappings has millions of lines.
+/// Reading a slice as a file finds line ends with memchr(3) of the C library, which matters because a process with many
+/// mappings has millions of lines.
 fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut behind = bytes;
     let taken = behind.skip_until(b'\n').ok()?;
@@ -137,9 +137,9 @@ fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line, behind))
 }
 
-/// The number in a value such as `      12 kB`.
+/// Parses the number in a value such as `      12 kB`.
 ///
-/// From its end, because the kernel fills up with blanks in front.
+/// Parses from the end, because the kernel pads the front with blanks.
 fn number(value: &[u8]) -> Option<u64> {
     let value = value.trim_ascii_end();
     let value = value.strip_suffix(b"kB").unwrap_or(value).trim_ascii_end();
@@ -188,7 +188,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// A hexadecimal number and what follows the byte behind it.
+/// Parses a hexadecimal number that ends with the byte `behind`; returns it with the remaining text.
 fn hexadecimal(bytes: &[u8], behind: u8) -> Option<(u64, &[u8])> {
     let mut number = 0_u64;
     for (place, &byte) in bytes.iter().enumerate() {
@@ -263,8 +263,8 @@ VmFlags: mr mw me
         }
     }
 
-    /// Mappings as the kernel writes them, some with a field more or less, some with numbers that
-    /// are wider than their room.
+    /// Mappings as the kernel writes them; some lack a field or have an additional one, and some numbers exceed their
+    /// field width.
     fn smaps() -> impl Strategy<Value = String> {
         let number = prop_oneof![Just(0), 0_u64..1 << 20, Just(123_456_789), Just(u64::MAX)];
         let mapping = (
@@ -317,7 +317,8 @@ VmFlags: mr mw me
     }
 
     proptest! {
-        /// At the places learned, and line by line: numbers, faults and their lines.
+        /// Reading at the learned offsets and reading line by line give the same numbers, and the same errors at the
+        /// same lines.
         #[test]
         fn both_ways_give_the_same(text in smaps()) {
             let mut file = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Settings of an application's configuration file and of its arguments, as far as rules ask for them.
+//! Reads the settings that rules ask for from an application's configuration files and arguments.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,15 @@ use hugewise_advise::subject::Subject;
 use super::process::{Process, Reading};
 use crate::machine::root::Root;
 
-/// Ends of names of configuration files.
+/// Suffixes of configuration file names.
 const ENDS: [&str; 6] = [".conf", ".cnf", ".cfg", ".ini", ".yml", ".yaml"];
 
-/// Files that take in each other end here.
+/// The deepest nesting of included files that is followed.
 const DEEPEST: usize = 3;
 
-/// `conf.NAME` of the first file that is there, of the files that override it, and of the arguments, each in the place
-/// of the one before. What none of them says has its default, but only where all of them are known.
+/// Returns `conf.NAME` from the first file that exists, then from the files that override it, then from the arguments;
+/// later values replace earlier ones. A setting that is not given gets its default, but only if all these sources could
+/// be read.
 pub(super) fn facts(
     root: &Root,
     subject: &Subject,
@@ -72,14 +73,14 @@ pub(super) fn facts(
     facts
 }
 
-/// Lines of one file that take in others: more is no configuration.
+/// The maximum number of include lines per file; a file with more is not treated as a configuration.
 const MOST_INCLUDES: usize = 100;
 
-/// A file, and those that it takes in.
+/// A configuration file and the files that it includes.
 struct Files<'a> {
     root: &'a Root,
     process: &'a Process,
-    /// Which files were read, by the numbers of their devices and of themselves.
+    /// The files read so far, by device and inode number.
     read: BTreeSet<(u64, u64)>,
     all: Vec<Reading>,
 }
@@ -90,7 +91,7 @@ impl Files<'_> {
         let Reading::Read(text, identity) = &reading else {
             return self.all.push(reading);
         };
-        // A file that takes in itself, by whatever name, has no end.
+        // A file that includes itself, under any name, would never end.
         if !self.read.insert(*identity) {
             return self.all.push(Reading::Refused);
         }
@@ -104,7 +105,7 @@ impl Files<'_> {
         }
     }
 
-    /// The files that a text takes in; `None` for one that is not followed.
+    /// Returns the files that a text includes; `None` for an include that is not followed.
     fn included(&self, path: &str, text: &str) -> Vec<Option<String>> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut files = Vec::new();
@@ -134,7 +135,7 @@ impl Files<'_> {
     }
 }
 
-/// The path that a name of the knowledge stands for in this process.
+/// Expands a file name from the knowledge base to a path of this process.
 fn path(name: &str, process: &Process) -> Option<String> {
     let words = process.words().unwrap_or_default();
     if name == "{arg}" {
@@ -143,7 +144,7 @@ fn path(name: &str, process: &Process) -> Option<String> {
         return process.absolute(named.next()?);
     }
     if let Some(file) = name.strip_prefix("{data}/") {
-        // A server that runs is in its folder; a command names it.
+        // A running server uses its working directory; a command names the directory with `-D` or `PGDATA`.
         let named = words.iter().position(|word| word == "-D");
         let named = named.and_then(|at| words.get(at + 1));
         let folder = match (process.pid, named) {
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
     use crate::machine::root::machine_of;
 
-    /// What a setting of a PostgreSQL is that is not started yet.
+    /// Returns `huge_pages` for a PostgreSQL command that has not been started.
     fn huge_pages(files: &[(&str, &str)], words: &[&str]) -> Option<String> {
         let all = [("usr/bin/postgres", "")]
             .into_iter()
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(told(&[more]).as_deref(), Some("try"));
         let own = ("d/conf.d/a.conf", "huge_pages = off\n");
         assert_eq!(told(&[more, own]).as_deref(), Some("off"));
-        // A folder in the place of the file cannot be read.
+        // A directory at the path of the file cannot be read.
         assert_eq!(told(&[("d/postgresql.conf/x", "")]), None);
         assert_eq!(told(&[conf("include = 'b/*.conf'\n")]), None);
         assert_eq!(told(&[conf("include = 'postgresql.conf'\n")]), None);

@@ -6,7 +6,7 @@ use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};
 use crate::sys::cgroup::read_memory_group_of;
 
-/// What is known of the cgroup of a process.
+/// Returns the facts about the cgroup of a process.
 pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     let mut facts = Facts::default();
     let Ok(group) = read_memory_group_of(root, &pid.to_string()) else {
@@ -29,23 +29,23 @@ pub(super) fn facts(root: &Root, pid: u32, host: &Facts) -> Facts {
     facts
 }
 
-/// A group in a hierarchy that limits pages of the pool.
+/// A group in a hierarchy with the hugetlb controller.
 struct HugetlbPlace {
-    /// Where the hierarchy is mounted, below the root of the machine.
+    /// The mount point of the hierarchy, relative to the root of the machine.
     mount: String,
     /// Path of the group below the mount.
     path: String,
-    /// How the name of a limit ends.
+    /// Suffix of the limit files.
     ending: &'static str,
 }
 
-/// The group in the second version, and in the first where its controller is mounted.
+/// Returns the group in cgroup v2, and the one in v1 if its controller is mounted.
 fn hugetlb_places(root: &Root, groups: &[Membership], path: &str) -> Vec<HugetlbPlace> {
     let mounts = root.read("proc/self/mountinfo");
     let mounts = mounts.map(|text| parse_mounts(&text)).unwrap_or_default();
     let place = |mount: &Mount, path: &str, ending| HugetlbPlace {
         mount: mount.point.trim_start_matches('/').to_owned(),
-        // In a container the mount may show a part of the hierarchy only.
+        // In a container the mount may show only a part of the hierarchy.
         path: path
             .strip_prefix(mount.root.trim_end_matches('/'))
             .unwrap_or(path)
@@ -64,9 +64,9 @@ fn hugetlb_places(root: &Root, groups: &[Membership], path: &str) -> Vec<Hugetlb
 
 /// The group of a process in one hierarchy: a line of `/proc/PID/cgroup`.
 struct Membership {
-    /// Its number; 0 is the second version.
+    /// The number of the hierarchy; 0 for v2.
     hierarchy: String,
-    /// Names of its controllers, with commas.
+    /// Names of its controllers, separated by commas.
     controllers: String,
     /// Path of the group.
     path: String,
@@ -87,13 +87,13 @@ fn memberships(root: &Root, pid: u32) -> Vec<Membership> {
     lines.collect()
 }
 
-/// The group in the hierarchy of a controller of the first version.
+/// Returns the path of the group in the hierarchy of a v1 controller.
 fn path_of<'a>(groups: &'a [Membership], controller: &str) -> Option<&'a str> {
     let has = |it: &&Membership| it.controllers.split(',').any(|name| name == controller);
     groups.iter().find(has).map(|it| it.path.as_str())
 }
 
-/// The group of the second version, which services have; else the last that is named.
+/// Returns the v2 group, which services have; otherwise the last group listed.
 fn own_path(groups: &[Membership]) -> Option<&str> {
     let is_unified = |it: &&Membership| it.hierarchy == "0" && it.controllers.is_empty();
     let unified = groups.iter().find(is_unified).or_else(|| groups.last());
@@ -108,8 +108,8 @@ fn anon_thp(root: &Root, folder: &str) -> Option<u64> {
 }
 
 impl HugetlbPlace {
-    /// The smallest limit of pages that the machine has set aside, from the group to the root. The
-    /// limit of a size without a pool stops nobody.
+    /// Returns the smallest limit, in bytes, on reserved huge pages between the group and the root. Limits on page
+    /// sizes without a pool are ignored, because they constrain nobody.
     fn limit(&self, root: &Root) -> Option<u64> {
         let mut limits = Vec::new();
         let mut level = self.path.trim_end_matches('/');
@@ -119,7 +119,7 @@ impl HugetlbPlace {
             let sizes = names
                 .iter()
                 .filter(|name| name.starts_with("hugetlb.") && name.ends_with(self.ending))
-                // Reservations (`rsvd`) have limits of their own.
+                // Reservations (`rsvd`) have separate limits.
                 .filter(|name| name.split('.').count() == 3);
             let sizes = sizes.filter(|name| has_pool(root, name));
             let own = sizes.filter_map(|name| root.read_trimmed(format!("{folder}/{name}")).ok());
@@ -129,12 +129,12 @@ impl HugetlbPlace {
                 None => break,
             }
         }
-        // The first version says "unlimited" with a number close to 2^63.
+        // cgroup v1 represents "unlimited" by a number close to 2^63.
         limits.into_iter().filter(|&limit| limit < 1 << 62).min()
     }
 }
 
-/// Whether pages of the size in a name such as `hugetlb.2MB.max` are set aside.
+/// Returns true if a pool exists for the page size in a name such as `hugetlb.2MB.max`.
 fn has_pool(root: &Root, name: &str) -> bool {
     let size = name.split('.').nth(1).unwrap_or_default();
     let digits = size.trim_end_matches(char::is_alphabetic);

@@ -6,17 +6,17 @@ use crate::proc::mounts::parse_mounts;
 /// `CAP_SYS_PTRACE`, as a bit of `CapEff`.
 const TRACING: u64 = 1 << 19;
 
-/// The option that keeps processes of other users from this one, such as `hidepid=invisible`;
-/// `None` where all are shown, or where the mounts cannot be read.
+/// Returns the option that hides processes of other users, such as `hidepid=invisible`; `None` if all are visible or
+/// the mounts cannot be read.
 pub(super) fn hiding(root: &Root) -> Option<String> {
     let mounts = parse_mounts(&root.read("proc/self/mountinfo").ok()?);
-    // Of several mounts at one place the last is seen.
+    // The last of several mounts on one mount point is the visible one.
     let mut mounts = mounts.iter().rev();
     let mount = mounts.find(|mount| mount.kind == "proc" && mount.point == "/proc")?;
     let value = mount.option("hidepid")?;
     let reader = root.read("proc/self/status").unwrap_or_default();
     let reader = Reader::parse(&String::from_utf8_lossy(&reader));
-    // Without `gid=` it is the group of root.
+    // Without `gid=` the group is that of root.
     let group = mount.option("gid").unwrap_or("0");
     let shows = match value {
         "0" | "off" => true,
@@ -26,12 +26,12 @@ pub(super) fn hiding(root: &Root) -> Option<String> {
     (!shows).then(|| format!("hidepid={value}"))
 }
 
-/// Who asks. Nothing known is no right.
+/// The credentials of the reading process. Unknown credentials grant nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Reader {
-    /// Whether all processes of the namespace may be traced.
+    /// True if the reader may trace all processes of the namespace.
     traces: bool,
-    /// The groups, that of files first.
+    /// The group IDs, the filesystem group first.
     groups: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Reader {
                     let rights = u64::from_str_radix(value.trim(), 16).unwrap_or(0);
                     reader.traces = rights & TRACING != 0;
                 }
-                // Real, effective, saved, and that of files, which `/proc` asks for.
+                // Real, effective, saved and filesystem group ID; `/proc` checks the last.
                 "Gid" => reader.groups.extend(words.nth(3)),
                 "Groups" => reader.groups.extend(words),
                 _ => {}

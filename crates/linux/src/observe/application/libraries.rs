@@ -1,4 +1,5 @@
-//! The libraries that a program would load, from its file: what the loader of dynamic programs looks for (ld.so(8)).
+//! Predicts from a program's file which libraries it would load, with the search order of the dynamic loader
+//! (ld.so(8)).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +13,11 @@ use object::{Endianness, ReadCache};
 use crate::file::read::open_regular;
 use crate::machine::root::Root;
 
-/// Where the loader looks last.
+/// The directories that the loader searches last.
 const DEFAULT: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
-/// The files that a process of this program would map: the program, its loader, and its libraries. What it would load
-/// later by its own decision is not among them. Nothing where the program is no ELF file of 64 bits.
+/// The files that a process of this program would map: the program, its loader, and its libraries. Libraries that the
+/// program would load later with dlopen(3) are not included. Returns nothing if the program is not a 64-bit ELF file.
 pub(super) fn mapped(
     root: &Root,
     exe: &str,
@@ -54,13 +55,13 @@ pub(super) fn mapped(
     files
 }
 
-/// What an ELF file says of the libraries that it needs.
+/// The dynamic-linking entries of an ELF file.
 struct Linked {
-    /// Its loader; a static program has none.
+    /// Its loader; `None` for a static program.
     loader: Option<String>,
     /// Names of the libraries.
     needed: Vec<String>,
-    /// Folders in which they are looked for first.
+    /// The directories searched first.
     folders: Vec<String>,
 }
 
@@ -92,14 +93,14 @@ impl Linked {
         })
     }
 
-    /// Each library with the folders that are asked first.
+    /// Returns each library with the directories searched first.
     fn wanted(&self) -> impl Iterator<Item = (String, Vec<String>)> {
         let needed = self.needed.iter().cloned();
         needed.map(|name| (name, self.folders.clone()))
     }
 }
 
-/// The first library of this name that is an ELF file of 64 bits, by its path without links.
+/// Returns the first library of this name that is a 64-bit ELF file, as a path without symbolic links.
 fn find<'a>(
     root: &Root,
     name: &str,
@@ -116,7 +117,7 @@ fn find<'a>(
     found.next()
 }
 
-/// The path of a file without links, below the root of the machine.
+/// Resolves the symbolic links in a path, relative to the root of the machine.
 pub(super) fn without_links(root: &Root, path: &Path) -> Option<String> {
     let path = fs::canonicalize(root.path(path.strip_prefix("/").unwrap_or(path))).ok()?;
     let machine = fs::canonicalize(root.path("")).ok()?;
@@ -124,7 +125,7 @@ pub(super) fn without_links(root: &Root, path: &Path) -> Option<String> {
     Some(format!("/{}", path.to_string_lossy()))
 }
 
-/// The folders of `/etc/ld.so.conf` and of the files that it includes, then those that need no mention.
+/// Returns the directories of `/etc/ld.so.conf` and its includes, then the default directories.
 fn configured(root: &Root) -> Vec<String> {
     let lines = |path: &str| -> Vec<String> {
         let text = root.read_trimmed(path).unwrap_or_default();
@@ -146,7 +147,7 @@ fn configured(root: &Root) -> Vec<String> {
     folders
 }
 
-/// The files of a pattern such as `/etc/ld.so.conf.d/*.conf`, below the root.
+/// Returns the files that match a pattern such as `/etc/ld.so.conf.d/*.conf`, below the root.
 fn files(root: &Root, pattern: &str) -> Vec<String> {
     let pattern = pattern.trim_start_matches('/');
     let (folder, name) = pattern.rsplit_once('/').unwrap_or(("etc", pattern));

@@ -1,4 +1,4 @@
-//! Facts of the machine that rules ask for, besides those of every record.
+//! Facts about the machine that rules ask for, in addition to those in every record.
 
 use hugewise_advise::fact::Facts;
 use hugewise_advise::observed::{host_facts, settings};
@@ -10,7 +10,7 @@ use crate::machine::root::Root;
 use crate::proc::mounts::parse_mounts;
 use crate::sys::thp::read_shrink_underused;
 
-/// Where systemd has the library that carries its version in its name.
+/// Directories in which systemd keeps the library with its version in the name.
 const SYSTEMD: [&str; 4] = [
     "usr/lib/systemd",
     "usr/lib/x86_64-linux-gnu/systemd",
@@ -18,7 +18,7 @@ const SYSTEMD: [&str; 4] = [
     "usr/lib64/systemd",
 ];
 
-/// What is known of the machine. What cannot be read is left out.
+/// Returns the facts known about the machine. Facts that cannot be read are left out.
 #[must_use]
 pub fn read_machine(root: &Root, host: &Host) -> Facts {
     let mut facts = host_facts(host);
@@ -49,7 +49,7 @@ pub fn read_machine(root: &Root, host: &Host) -> Facts {
     facts.with(&tuned::facts(root))
 }
 
-/// The number in `libsystemd-shared-252.so`, where systemd runs.
+/// Returns the number in `libsystemd-shared-252.so` if systemd is running.
 fn systemd(root: &Root) -> Option<String> {
     let names = SYSTEMD
         .iter()
@@ -64,7 +64,7 @@ fn systemd(root: &Root) -> Option<String> {
     versions.next()
 }
 
-/// Whether pages of a pool count against the limit of memory (cgroup v2, Linux 6.6).
+/// Returns true if hugetlb pages count towards the memory limit (cgroup v2, Linux 6.6).
 fn hugetlb_accounting(root: &Root) -> Option<bool> {
     let mounts = parse_mounts(&root.read("proc/self/mountinfo").ok()?);
     let unified = mounts.iter().find(|mount| mount.kind == "cgroup2")?;

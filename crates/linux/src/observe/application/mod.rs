@@ -1,4 +1,4 @@
-//! What runs, in which version, and what it was told: read from files, without touching a process.
+//! Identifies running applications, their versions and their settings, by reading files only; no process is touched.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -29,7 +29,8 @@ mod version;
 
 pub use machine::read_machine;
 
-/// What looks at a machine. What was found in a file is kept for the next process that has it.
+/// Observes the applications of one machine. Results found in a file are cached for other processes that use the same
+/// file.
 #[derive(Debug)]
 pub struct Observer<'a> {
     root: &'a Root,
@@ -39,7 +40,7 @@ pub struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// One that knows the machine itself.
+    /// Creates an observer and determines the facts about the machine.
     #[must_use]
     pub fn new(root: &'a Root, knowledge: &'a Knowledge, host: &'a Facts) -> Self {
         Self {
@@ -50,8 +51,8 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// The machine itself: its kernel, its distribution, what starts its services, and what keeps
-    /// processes from being listed.
+    /// Describes the machine: its kernel, its distribution, its service manager, and the mount option that hides
+    /// processes.
     #[must_use]
     pub fn machine(&self) -> Observation {
         let own = self
@@ -71,8 +72,8 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What runs in a process; `None` where it is gone or has no program. What may not be read is
-    /// left out of its facts.
+    /// Describes what a process runs; `None` if the process has ended or has no program. Facts that this user may not
+    /// read are left out.
     #[must_use]
     pub fn process(&self, pid: u32) -> Option<Observation> {
         let process = Process::read(self.root, pid)?;
@@ -85,7 +86,8 @@ impl<'a> Observer<'a> {
         Some(observed)
     }
 
-    /// What a command would be. It is not started: what only a process has stays unknown.
+    /// Describes the process that a command would start. The command is not started, so facts that only a process has
+    /// stay unknown.
     ///
     /// # Errors
     /// There is no such program.
@@ -129,7 +131,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// A subject that a process has, and the file that shows it.
+    /// Detects a subject in a process; returns it with the file that reveals it.
     fn found(
         &self,
         subject: &Subject,
@@ -164,7 +166,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// Whether the condition of a subject of the machine holds; a kernel needs none.
+/// Evaluates the condition of a subject of the machine; the kernel needs no condition.
 fn concerns(subject: &Subject, facts: &Facts) -> Truth {
     let condition = subject
         .detect
@@ -176,13 +178,13 @@ fn concerns(subject: &Subject, facts: &Facts) -> Truth {
     }
 }
 
-/// Subjects that were looked for and not found are known not to be there.
+/// Marks missing subjects as absent, if they were looked for.
 fn mark_absent(facts: &mut Facts) {
     facts.set("has.", false);
 }
 
-/// Leaves out workers: processes whose parent runs the same program. Where an executable may not be
-/// read, the names are compared.
+/// Removes worker processes: those whose parent runs the same program. If an executable may not be read, the process
+/// names are compared.
 pub fn without_workers(root: &Root, observed: &mut Vec<Observation>) {
     let programs: BTreeMap<u32, (Option<String>, String)> = observed
         .iter()

@@ -1,18 +1,18 @@
-//! Options of a JVM: those of its words, of its variables, and of the files that its words name.
+//! Options of a JVM, from its arguments, its environment, and the option files that the arguments name.
 
 use std::collections::BTreeMap;
 
 use hugewise_advise::fact::Facts;
 use hugewise_advise::observed;
 
-/// Variables whose options come before those of the words.
+/// Variables whose options come before the arguments.
 const BEFORE: [&str; 2] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"];
 
-/// The variable whose options come after them.
+/// The variable whose options come after the arguments.
 const AFTER: &str = "_JAVA_OPTIONS";
 
-/// `flag.NAME` of the options that are known. That an option is not given is known only where all places are: the words,
-/// the variables and the files.
+/// Returns `flag.NAME` for each known option. The absence of an option is known only if all its sources (arguments,
+/// environment and files) are known.
 pub(super) fn jvm_flags(
     words: Option<&[String]>,
     environment: Option<&BTreeMap<String, String>>,
@@ -42,7 +42,7 @@ pub(super) fn jvm_flags(
     }
 }
 
-/// The file of options that a word names: an argument file of the launcher, or one of the virtual machine.
+/// Returns the option file that an argument names: an argument file of the launcher, or one of the virtual machine.
 fn file_of_options(word: &str) -> Option<&str> {
     let named = word.strip_prefix('@').filter(|name| !name.starts_with('@'));
     named.or_else(|| word.strip_prefix("-XX:VMOptionsFile="))
@@ -59,7 +59,7 @@ fn split(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A flag under words and variables, where these are known.
+    /// Returns a flag for given arguments and variables, if these are known.
     fn flag(
         words: Option<&[&str]>,
         environment: Option<&[(&str, &str)]>,

@@ -1,4 +1,4 @@
-//! The version of the package that owns a file, by the lists of dpkg or by the database of rpm.
+//! Finds the version of the package that owns a file, from the dpkg lists or the rpm database.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -10,19 +10,19 @@ use crate::file::reader::Reader;
 use crate::file::rights::Rights;
 use crate::machine::root::Root;
 
-/// Where dpkg keeps its lists, below the root of the process.
+/// The directory of the dpkg lists, relative to the root of the process.
 const DPKG: &str = "var/lib/dpkg";
 
-/// Where rpm keeps its database, below the root of the process.
+/// The directories of the rpm database, relative to the root of the process.
 const RPM: [&str; 2] = ["var/lib/rpm", "usr/lib/sysimage/rpm"];
 
-/// Names of the file of the database: SQLite, ndb and Berkeley DB.
+/// File names of the rpm database: SQLite, ndb and Berkeley DB.
 const DATABASES: [&str; 3] = ["rpmdb.sqlite", "Packages.db", "Packages"];
 
-/// Lists of one machine that are read, and their bytes: a container may have any.
+/// The maximum number of lists read per machine, and of bytes; a container may have any number.
 const MOST_LISTS: u32 = 10_000;
 const MOST_BYTES: u64 = 256 << 20;
-/// The most of one.
+/// The maximum size of one list, in bytes.
 const LARGEST: u64 = 64 << 20;
 
 /// The version of the package that owns a file, as the process sees it, which may be in a container.
@@ -53,14 +53,14 @@ fn by_dpkg(root: &Root, own: &str, file: &str, rights: &Rights) -> Option<String
     version_of(&String::from_utf8_lossy(&status), owner)
 }
 
-/// Whether a list names a file. Lists may still have the folder from before `/usr` was merged.
+/// Returns true if a list contains a file. Lists may still use the directory names from before `/usr` was merged.
 fn owns(list: &[u8], file: &str) -> bool {
     let before = file.strip_prefix("/usr").unwrap_or(file);
     let mut lines = list.split(|&byte| byte == b'\n');
     lines.any(|line| line == file.as_bytes() || line == before.as_bytes())
 }
 
-/// `name` may have its architecture behind it, as in `libc6:amd64`.
+/// The name may be followed by an architecture, as in `libc6:amd64`.
 fn version_of(status: &str, name: &str) -> Option<String> {
     let (name, architecture) = name.split_once(':').unwrap_or((name, ""));
     let field = |paragraph: &str, field: &str| -> Option<String> {
@@ -76,7 +76,8 @@ fn version_of(status: &str, name: &str) -> Option<String> {
     field(own, "Version:")
 }
 
-/// The database has several binary forms, so rpm reads it, as the user of the process. It is asked only where there is one.
+/// The database has several binary formats, so rpm reads it, running as the user of the process. It is run only if
+/// there is a database.
 fn by_rpm(root: &Root, own: &str, file: &str, rights: &Rights) -> Option<String> {
     let mut folders = RPM.iter().map(|folder| root.path(format!("{own}{folder}")));
     let folder = folders.find(|folder| DATABASES.iter().any(|name| folder.join(name).is_file()))?;
@@ -98,7 +99,7 @@ fn by_rpm(root: &Root, own: &str, file: &str, rights: &Rights) -> Option<String>
     answer(question)
 }
 
-/// The first line that a program prints, if it succeeds in time.
+/// Returns the first line that a program prints, if it succeeds in time.
 fn answer(mut question: Command) -> Option<String> {
     const PATIENCE: Duration = Duration::from_secs(10);
     const LOOK: Duration = Duration::from_millis(5);

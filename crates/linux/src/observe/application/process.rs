@@ -1,4 +1,4 @@
-//! One process: its program, its words, its memory.
+//! One process: its program, its arguments and its memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -25,49 +25,49 @@ use crate::machine::root::Root;
 use crate::observe::address_space::parse_mappings;
 use crate::proc::status::{Status, read_status};
 
-/// Configuration files that are read for one process: it chooses their names.
+/// The maximum number of configuration files read per process, because the process chooses their names.
 const MOST_FILES: u32 = 100;
 
-/// The most of all files that are read for one process, its executable and its libraries among them.
+/// The maximum total size, in bytes, of the files read per process, including its executable and its libraries.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// The most of a program.
+/// The maximum size of a program file, in bytes.
 const LARGEST_PROGRAM: u64 = 512 << 20;
 
-/// What was read of a process.
+/// The data read from a process.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// Its number; none where it does not run.
+    /// Its PID; `None` for a command not yet running.
     pub(super) pid: Option<u32>,
     pub(super) traces: Traces,
-    /// Whether its memory and its executable may be read.
+    /// The access to its memory and its executable.
     pub(super) access: Access,
-    /// Its folder, where that may be read.
+    /// Its working directory, if readable.
     pub(super) folder: Option<String>,
-    /// Its environment, where that may be read.
+    /// Its environment, if readable.
     pub(super) environment: Option<BTreeMap<String, String>>,
-    /// How it was started, or would be, where that can be repeated.
+    /// The command that started it or would start it, if it can be repeated.
     pub(super) command: Option<Command>,
     status: Option<Status>,
-    /// Bytes of the heap that grows by brk(2), where its mappings may be read.
+    /// The size in bytes of the heap that grows by brk(2), if its mappings are readable.
     heap: Option<u64>,
-    /// Reads the files that it names, with the rights of its user.
+    /// Reads the files that the process names, with the rights of its user.
     reader: Reader,
 }
 
-/// What came of reading a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Its text, and the numbers of its device and of itself.
+    /// Its text, and its device and inode numbers.
     Read(String, (u64, u64)),
-    /// It is not there.
+    /// It does not exist.
     Absent,
-    /// It may be there, and cannot be read.
+    /// It may exist, but cannot be read.
     Refused,
 }
 
 impl Reading {
-    /// The text, where there is one.
+    /// Returns the text, if the file was read.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Read(text, _) => Some(text),
@@ -77,7 +77,7 @@ impl Reading {
 }
 
 impl Process {
-    /// Reads it; `None` where it is gone, or is a thread of the kernel.
+    /// Reads a process; `None` if it has ended or is a kernel thread.
     pub(super) fn read(root: &Root, pid: u32) -> Option<Self> {
         let rights = Rights::of_process(root, pid)?;
         let words = root.read(format!("proc/{pid}/cmdline")).ok()?;
@@ -99,7 +99,7 @@ impl Process {
         let heap = mappings.as_deref().map(heap_bytes);
         let folder = link(root, pid, "cwd");
         let is_open = access == Access::Open;
-        // Another process may have the number by now: its words would be read with the rights of the first.
+        // The PID may have been reused: the new process would be read with the rights of the old one.
         if Rights::of_process(root, pid)? != rights {
             return None;
         }
@@ -123,7 +123,7 @@ impl Process {
         })
     }
 
-    /// By which name it was called, else the file name of its executable.
+    /// Returns the name by which the process was called, or the file name of its executable.
     pub(super) fn name(&self) -> String {
         let exe = self.traces.exe.rsplit('/').next();
         let names = [self.traces.called(), exe.unwrap_or_default()];
@@ -131,8 +131,8 @@ impl Process {
         name.unwrap_or_default().to_owned()
     }
 
-    /// The program of a command, as it would be found, with what it would load and the environment that it would have
-    /// from here; `None` where there is none.
+    /// Predicts the process that a command would start: its program, its libraries and its environment; `None` if there
+    /// is no such program.
     pub(super) fn of_command(
         root: &Root,
         knowledge: &Knowledge,
@@ -176,19 +176,19 @@ impl Process {
         })
     }
 
-    /// Its arguments, where they are known: a process may have written a title over them.
+    /// Returns its arguments, if they are known: a process may have overwritten them with a title.
     pub(super) fn words(&self) -> Option<&[String]> {
         let argv = &self.traces.argv;
         (!is_title(argv)).then_some(argv)
     }
 
-    /// Whether the files that it maps are known, or of a command those that it would map at its start: an allocator and
-    /// a runtime are among these.
+    /// Returns true if its mapped files are known, or for a command the files that it would map at its start. These
+    /// include an allocator and a runtime.
     pub(super) fn shows_files(&self) -> bool {
         !self.traces.files.is_empty()
     }
 
-    /// Whether its executable has a section.
+    /// Returns true if its executable has a section of this name.
     pub(super) fn has_section(&self, root: &Root, name: &str) -> bool {
         let Ok(file) = open_regular(&root.path(self.exe())) else {
             return false;
@@ -197,7 +197,7 @@ impl Process {
         Elf::parse(&cache).is_ok_and(|elf| elf.section_by_name(name).is_some())
     }
 
-    /// Where its executable can be read, below the root of the machine.
+    /// Returns a readable path of its executable, relative to the root of the machine.
     fn exe(&self) -> String {
         match self.pid {
             Some(pid) => format!("proc/{pid}/exe"),
@@ -205,12 +205,12 @@ impl Process {
         }
     }
 
-    /// The bytes of a small file as the process sees it, which may be in a container.
+    /// Returns the content of a small file as seen by the process, which may be in a container.
     pub(super) fn file(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
         self.bytes(root, path, CONFIGURATION)
     }
 
-    /// The bytes of a program or library of the process.
+    /// Returns the content of a program or library of the process.
     pub(super) fn program(&self, root: &Root, path: &str) -> Option<Vec<u8>> {
         self.bytes(root, path, LARGEST_PROGRAM)
     }
@@ -220,12 +220,12 @@ impl Process {
         Some(self.places(path).find_map(read)?.bytes)
     }
 
-    /// Whose rights decide about the files that it names.
+    /// Returns the credentials with which the files named by the process are read.
     pub(super) fn rights(&self) -> &Rights {
         self.reader.rights()
     }
 
-    /// What came of reading a file of the process.
+    /// Reads a file of the process.
     pub(super) fn reading(&self, root: &Root, path: &str) -> Reading {
         let mut reading = Reading::Absent;
         for place in self.places(path) {
@@ -241,7 +241,7 @@ impl Process {
         reading
     }
 
-    /// The configuration files of a folder, in their order.
+    /// Returns the configuration files in a directory, in order.
     pub(super) fn configurations_in(&self, root: &Root, folder: &str) -> Vec<String> {
         let list = |place| self.reader.list(&root.path(place)).ok();
         let names = self.places(folder).find_map(list);
@@ -250,7 +250,7 @@ impl Process {
         named.map(|name| format!("{folder}/{name}")).collect()
     }
 
-    /// A path as the process means it.
+    /// Makes a path absolute, as the process would resolve it.
     pub(super) fn absolute(&self, path: &str) -> Option<String> {
         match (path.starts_with('/'), &self.folder) {
             (true, _) => Some(path.to_owned()),
@@ -259,7 +259,7 @@ impl Process {
         }
     }
 
-    /// Which file that is: the numbers of its device and of itself.
+    /// Returns the device and inode numbers of a file.
     pub(super) fn identity(&self, root: &Root, path: &str) -> Option<(u64, u64)> {
         let look = |place| {
             let path = root.path(place);
@@ -269,7 +269,7 @@ impl Process {
         found.map(|file| (file.dev(), file.ino()))
     }
 
-    /// Where a file of the process may be read, below the root of the machine.
+    /// Returns the paths at which a file of the process may be readable, relative to the root of the machine.
     pub(super) fn places(&self, path: &str) -> impl Iterator<Item = String> {
         let exe = (path == self.traces.exe).then(|| self.exe());
         let inside = self.pid.map(|pid| format!("proc/{pid}/root{path}"));
@@ -277,7 +277,7 @@ impl Process {
         exe.into_iter().chain(inside).chain([here])
     }
 
-    /// Returns true if its executable is set-user-ID or set-group-ID for others than the one that runs it.
+    /// Returns true if its executable is set-user-ID or set-group-ID to an ID different from the caller's.
     fn raises_rights(&self, root: &Root) -> Option<bool> {
         const SET_USER: u32 = 0o4000;
         const SET_GROUP: u32 = 0o2010;
@@ -289,7 +289,7 @@ impl Process {
         Some(mode & SET_USER != 0 && !is_own || mode & SET_GROUP == SET_GROUP)
     }
 
-    /// What is known of it, without its cgroup.
+    /// Returns the facts known about the process, without its cgroup.
     pub(super) fn facts(&self, root: &Root, knowledge: &Knowledge) -> Facts {
         let read = |path: &str| self.file(root, &self.absolute(path)?);
         let mut facts = Facts::default();
@@ -323,8 +323,8 @@ impl Process {
         facts
     }
 
-    /// Its memory in full; nothing where that may not be read. The kernel walks all page tables for
-    /// it, and holds a lock of the process while it does.
+    /// Returns its memory in full, or nothing if it may not be read. The kernel walks all page tables for this, and
+    /// holds a lock of the process during the walk.
     pub(super) fn memory(&self, root: &Root) -> Facts {
         let mut facts = Facts::default();
         let smaps = self.pid.map(|pid| root.read(format!("proc/{pid}/smaps")));
@@ -359,13 +359,13 @@ impl Process {
     }
 }
 
-/// Whether a file is the loader of dynamic programs.
+/// Returns true if a file is the dynamic loader.
 fn is_loader(path: &str) -> bool {
     let name = path.rsplit('/').next();
     name.is_some_and(|name| name.starts_with("ld-"))
 }
 
-/// The variables of `/proc/PID/environ`.
+/// Parses `/proc/PID/environ`.
 fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
     let entries = bytes.split(|&byte| byte == 0).map(String::from_utf8_lossy);
     let pairs = entries.filter_map(|entry| {
@@ -375,7 +375,7 @@ fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// Where a link of the process points; what was deleted since has no mark.
+/// Returns the target of a link of the process, without the mark of a deleted file.
 fn link(root: &Root, pid: u32, name: &str) -> Option<String> {
     let target = fs::read_link(root.path(format!("proc/{pid}/{name}"))).ok()?;
     let target = target.to_string_lossy();
@@ -383,15 +383,15 @@ fn link(root: &Root, pid: u32, name: &str) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// Its mappings; `None` where they may not be read. `maps` costs no walk of the page tables.
+/// Returns its mappings; `None` if they may not be read. `maps` costs no walk of the page tables.
 fn read_mappings(root: &Root, pid: u32) -> Option<Vec<Mapping>> {
     let names = ["maps", "smaps"].into_iter();
     let mut texts = names.filter_map(|name| root.read(format!("proc/{pid}/{name}")).ok());
     Some(parse_mappings(&texts.next()?).unwrap_or_default())
 }
 
-/// The heap that grows by brk(2), from which malloc of glibc serves the main thread. Its size is known without a walk
-/// of the page tables, and it grows only as it is used.
+/// Returns the size of the heap that grows by brk(2), from which glibc's malloc serves the main thread. It is known
+/// without a walk of the page tables, and grows only with use.
 fn heap_bytes(mappings: &[Mapping]) -> u64 {
     let heap = mappings.iter().filter(|it| it.name.as_ref() == "[heap]");
     heap.map(Mapping::bytes).sum()

@@ -1,4 +1,5 @@
-//! What a command would run: the file that is found, the interpreter of a script, and what a shim stands for.
+//! Predicts which program a command would run: the file found in `PATH`, the interpreter of a script, or the program
+//! behind a shim.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,39 +9,39 @@ use super::libraries::without_links;
 use crate::file::read::{CONFIGURATION, open_regular, read_regular};
 use crate::machine::root::Root;
 
-/// An interpreter of an interpreter of a script: the kernel follows so many (fs/exec.c).
+/// The maximum nesting of script interpreters that the kernel follows (fs/exec.c).
 const DEEPEST: usize = 5;
 
-/// A shell's script starts something else, which only running it tells.
+/// A shell script starts another program, which is known only when the script runs.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 
-/// Managers of versions whose shims run the version that is chosen: the folder of the manager, the variable and the
-/// file that choose.
+/// Version managers whose shims run the chosen version: the manager's directory, and the variable and the file that
+/// choose.
 const SHIMS: [(&str, &str, &str); 3] = [
     ("pyenv", "PYENV_VERSION", ".python-version"),
     ("rbenv", "RBENV_VERSION", ".ruby-version"),
     ("nodenv", "NODENV_VERSION", ".node-version"),
 ];
 
-/// A program and its words, as a process of it would have them.
+/// A program and the arguments that its process would have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     /// Path of the executable, without links.
     pub(super) exe: String,
-    /// Its words.
+    /// Its arguments.
     pub(super) argv: Vec<String>,
 }
 
-/// Where and how a command would be started.
+/// The environment in which a command would be started.
 pub(super) struct Surroundings<'a> {
     pub(super) root: &'a Root,
     pub(super) environment: &'a BTreeMap<String, String>,
-    /// The folder.
+    /// The working directory.
     pub(super) folder: &'a Path,
 }
 
 impl Surroundings<'_> {
-    /// What a command would run; `None` where there is no such program.
+    /// Returns the program that a command would run; `None` if there is none.
     pub(super) fn program(&self, program: &OsStr, words: Vec<String>) -> Option<Program> {
         let mut argv = vec![program.to_string_lossy().into_owned()];
         argv.extend(words);
@@ -59,7 +60,7 @@ impl Surroundings<'_> {
         Some(Program { exe, argv })
     }
 
-    /// Where a program is, as execvp(3) looks for it.
+    /// Finds a program the way execvp(3) does.
     fn place(&self, program: &OsStr) -> Option<PathBuf> {
         let program = Path::new(program);
         if program.components().count() > 1 {
@@ -71,12 +72,12 @@ impl Surroundings<'_> {
         places.find(|place| self.at(place).is_file())
     }
 
-    /// What the kernel or a shim runs in place of a file.
+    /// Returns the program that the kernel or a shim runs instead of a file.
     fn behind(&self, program: &Program) -> Option<Program> {
         self.chosen(program).or_else(|| self.interpreter(program))
     }
 
-    /// The interpreter that the first line of a script names, unless it is a shell.
+    /// Returns the interpreter that the first line of a script names, unless it is a shell.
     fn interpreter(&self, script: &Program) -> Option<Program> {
         let bytes = self.start(&script.exe)?;
         let line = bytes
@@ -88,7 +89,7 @@ impl Surroundings<'_> {
             .trim()
             .split_once([' ', '\t'])
             .unwrap_or((line.trim(), ""));
-        // env(1) looks for its word, and takes several with -S.
+        // env(1) searches `PATH` for its argument, and with -S takes several arguments.
         let words = match name.rsplit('/').next()? {
             "env" => rest.trim().trim_start_matches("-S").to_owned(),
             _ => line.trim().to_owned(),
@@ -108,7 +109,7 @@ impl Surroundings<'_> {
         self.found(OsStr::new(&name), argv)
     }
 
-    /// What a shim of a manager of versions stands for.
+    /// Returns the program that a version manager's shim runs.
     fn chosen(&self, shim: &Program) -> Option<Program> {
         let path = Path::new(&shim.exe);
         let folder = path.parent().filter(|folder| folder.ends_with("shims"))?;
@@ -147,7 +148,7 @@ impl Surroundings<'_> {
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// The first bytes of a file: programs are large, and the line that names an interpreter is short.
+    /// Returns the first bytes of a file: programs are large, but the line that names an interpreter is short.
     fn start(&self, path: &str) -> Option<Vec<u8>> {
         use std::io::Read;
         let file = open_regular(&self.at(Path::new(path))).ok()?;
@@ -196,7 +197,7 @@ mod tests {
         let found = of(&files, &path, &["./prog.py", "1"]).expect("a script");
         assert_eq!(found.exe, "/usr/bin/python3");
         assert_eq!(found.argv, ["python3", "./prog.py", "1"]);
-        // What a script of a shell starts is not known.
+        // The program that a shell script starts is not known.
         let found = of(&files, &path, &["./run.sh"]).expect("a script");
         assert_eq!(found.exe, "/home/work/run.sh");
         assert_eq!(of(&files, &path, &["nosuch"]), None);

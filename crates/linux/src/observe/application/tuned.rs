@@ -1,13 +1,13 @@
-//! What tuned sets, from its active profile and those that this one includes.
+//! Reads the settings that tuned makes, from its active profile and the profiles that it includes.
 
 use hugewise_advise::fact::Facts;
 
 use crate::machine::root::Root;
 
-/// The names of the active profiles; a later one overrides an earlier one.
+/// The file that names the active profiles; later ones override earlier ones.
 const ACTIVE: &str = "etc/tuned/active_profile";
 
-/// Where profiles lie, the first found first: those of the user hide those of the system.
+/// Profile directories in search order: the user's profiles hide the system's.
 const FOLDERS: [&str; 4] = [
     "etc/tuned/profiles",
     "etc/tuned",
@@ -15,10 +15,10 @@ const FOLDERS: [&str; 4] = [
     "usr/lib/tuned",
 ];
 
-/// Profiles that include each other end here.
+/// The maximum nesting of included profiles.
 const DEEPEST: usize = 8;
 
-/// `tuned.profile`, and the THP mode that it sets (`tuned.thp`); both empty where there is none.
+/// Returns `tuned.profile`, and the THP mode that it sets (`tuned.thp`); both are empty if no profile is active.
 pub(super) fn facts(root: &Root) -> Facts {
     let mut facts = Facts::default();
     let active = root.read_trimmed(ACTIVE).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn facts(root: &Root) -> Facts {
     facts
 }
 
-/// The mode that a profile sets, itself or by what it includes.
+/// Returns the mode that a profile sets, either directly or through an included profile.
 fn mode_of(root: &Root, name: &str, deepest: usize) -> Option<String> {
     if deepest == 0 || name.contains('/') {
         return None;
@@ -50,7 +50,7 @@ fn mode_of(root: &Root, name: &str, deepest: usize) -> Option<String> {
     })
 }
 
-/// The options of a section.
+/// Returns the options of a section.
 fn options<'a>(text: &'a str, section: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let mut is_inside = false;
     let lines = text.lines().map(str::trim);

@@ -1,4 +1,4 @@
-//! The version of what runs, from its files: it is not started for it.
+//! Finds the version of an application from its files, without starting it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use super::package;
 use super::process::Process;
 use crate::machine::root::Root;
 
-/// Versions that were found in files, by device, file and source. Many processes have the same
-/// C library, and to look through it costs more than all else.
+/// Caches the versions found in files, by device, file and source. Many processes share one C library, and searching it
+/// is the most expensive step.
 #[derive(Debug, Default)]
 pub(super) struct Found(RefCell<BTreeMap<(u64, u64, String), Option<String>>>);
 
 impl Found {
-    /// The version that was found in this file before, else what `find` finds now.
+    /// Returns the version found in this file before, or calls `find`.
     fn or_find(
         &self,
         file: Option<(u64, u64)>,
@@ -37,7 +37,7 @@ impl Found {
     }
 }
 
-/// The version of a subject of the machine, which is a fact.
+/// Returns the version of a subject of the machine, which is stored as a fact.
 pub(super) fn of_machine(subject: &Subject, facts: &Facts) -> Option<String> {
     let sources = subject.detect.iter().flat_map(|detect| &detect.version);
     let mut known = sources.filter_map(|source| match source {
@@ -47,7 +47,7 @@ pub(super) fn of_machine(subject: &Subject, facts: &Facts) -> Option<String> {
     known.next()
 }
 
-/// The version of a subject of a process; `file` is what shows it.
+/// Returns the version of a subject of a process; `file` is the file that reveals it.
 pub(super) fn of_process(
     root: &Root,
     subject: &Subject,
@@ -96,8 +96,8 @@ fn from_source(
     }
 }
 
-/// The version of a package of Python that a library belongs to: a folder above the library has its description beside
-/// the package.
+/// Returns the version of the Python package that a library belongs to. The package's metadata directory is next to the
+/// package, in a directory above the library.
 fn of_python(root: &Root, process: &Process, file: &str, name: &str) -> Option<String> {
     const MOST_ABOVE: usize = 6;
     let above = Path::new(file).ancestors().skip(1).take(MOST_ABOVE);
@@ -110,7 +110,7 @@ fn of_python(root: &Root, process: &Process, file: &str, name: &str) -> Option<S
     })
 }
 
-/// The version in the name of a folder, which is written in lower case or not.
+/// Returns the version in the name of a directory, ignoring case.
 fn version_in(entry: &str, name: &str) -> Option<String> {
     let (package, version) = entry.strip_suffix(".dist-info")?.split_once('-')?;
     package

@@ -1,9 +1,8 @@
-//! `process_madvise(MADV_COLLAPSE)` on a running process, with proof.
+//! Calls `process_madvise(MADV_COLLAPSE)` on a running process, and verifies the result.
 //!
-//! The call drains every processor's list of fresh pages once (lru_add_drain_all), which costs
-//! more than making a huge page. So neighbouring ranges go into one call first; whatever is not
-//! huge afterwards is tried once more alone, because only then does the error number, and the
-//! event that the kernel gives, belong to that range.
+//! Each call drains every processor's list of fresh pages (lru_add_drain_all), which costs more than creating a huge
+//! page. So neighbouring ranges first share one call. Each range that is still small is then tried in a separate call,
+//! because only then do the error number and the kernel's trace event belong to that range.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,71 +20,71 @@ pub use reasons::KernelReasons;
 pub(crate) use target::{Advice, advise};
 pub use target::{CollapseTarget, Unusable};
 
-/// At most so many ranges in one call: an interrupt waits for no more than one.
+/// The maximum number of ranges per call: an interrupt waits for one call at most.
 const RANGES_PER_CALL: usize = 32;
 
-/// So many refusals in a row for want of memory are enough.
+/// The number of consecutive out-of-memory errors after which collapsing stops.
 const ENOUGH_REFUSALS: u32 = 3;
 
 /// Collapses memory of another process.
 pub trait Advise {
-    /// Makes the stretch huge, or some of it, or nothing: see the return value's worth above.
+    /// Makes all, part or none of the stretch huge: see above for how far the return value can be trusted.
     ///
     /// # Errors
-    /// The number of the error, one for the whole stretch.
+    /// The error number, one for the whole stretch.
     fn collapse(&self, stretch: Range<u64>) -> Result<(), i32>;
 }
 
 /// Reads the state of a range again.
 pub trait Reread {
-    /// How the range is mapped now.
+    /// Returns how the range is mapped now.
     fn state(&self, range: Range<u64>) -> MappingState;
 }
 
 /// Checks whether memory is mapped.
 pub trait Covers {
-    /// Whether the range is mapped, without a hole.
+    /// Returns true if the range is mapped without a hole.
     fn is_mapped(&self, range: Range<u64>) -> bool;
 }
 
-/// Checks whether the process still has the address space that was planned for.
+/// Checks whether the process still has the address space for which the plan was made.
 pub trait Lives {
-    /// What has become of its memory.
+    /// Returns the current state of its memory.
     fn life(&self) -> Life;
 }
 
-/// Reports the kernel's reasons besides the error number.
+/// Reports the kernel's reasons, in addition to the error number.
 pub trait Reasons {
-    /// Drops the reasons so far.
+    /// Discards the reasons so far.
     fn forget(&mut self);
-    /// The status of the one range that was tried since.
+    /// Returns the status of the only range tried since the last call of `forget`.
     fn status(&mut self) -> Option<String>;
 }
 
 /// How a range is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MappingState {
-    /// By a PMD, to memory and not to the huge zero page.
+    /// By a PMD, to memory other than the huge zero page.
     Huge,
-    /// By small pages, or to the huge zero page, or not at all.
+    /// By small pages or the huge zero page, or not at all.
     Small,
-    /// There is no page scan that could tell.
+    /// The kernel has no page scan.
     Unknown,
 }
 
-/// Whether a process and its memory are there.
+/// The state of a process and its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Both are.
+    /// Both exist.
     Same,
-    /// It became another program: its memory is a new one.
+    /// The process executed another program, and has a new address space.
     Replaced,
     /// It ended.
     Ended,
 }
 
-/// Makes the ranges of a plan huge, one stretch after another, until all had their turn or
-/// `stop` is set. `progress` receives the number of ranges that had their turn.
+/// Collapses the ranges of a plan, one stretch after another, until all were tried or `stop` is set. `progress`
+/// receives the number of ranges tried so far.
 pub fn collapse(
     target: &(impl Advise + Reread + Covers + Lives),
     plan: &Plan,
@@ -118,7 +117,7 @@ pub fn collapse(
     }
 }
 
-/// Neighbouring ranges together, at most [`RANGES_PER_CALL`] of them.
+/// Groups neighbouring ranges, at most [`RANGES_PER_CALL`] each.
 fn stretches(starts: &[u64], huge: u64) -> impl Iterator<Item = &[u64]> {
     starts
         .chunk_by(move |a, b| a.checked_add(huge) == Some(*b))
@@ -131,7 +130,7 @@ struct Work<'a, T, R> {
     stop: &'a AtomicBool,
     huge: u64,
     fates: Vec<(u64, RangeOutcome)>,
-    /// Refusals in a row for want of memory.
+    /// The number of consecutive out-of-memory errors.
     short: u32,
     in_calls: Duration,
 }
@@ -158,7 +157,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         Ok(())
     }
 
-    /// The fate of one range, which is tried alone unless it is huge by now.
+    /// Returns the outcome of one range; tries it in a separate call unless it is huge already.
     fn range(&mut self, start: u64) -> Result<RangeOutcome, End> {
         let range = start..start + self.huge;
         if self.target.state(range.clone()) == MappingState::Huge {
@@ -169,10 +168,10 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         let error = self.call(range.clone())?;
         let state = self.target.state(range.clone());
         let status = self.reasons.status();
-        // A hole gives the error of a want of memory, and the kernel does not even look at it.
+        // A hole also gives ENOMEM, and the kernel does not even scan it.
         let may_be_hole = error == Some(libc::ENOMEM) && status.is_none();
         let is_hole = may_be_hole && !self.target.is_mapped(range);
-        // What the process does meanwhile must not be told as a refusal.
+        // A change of the process must not be reported as a refusal.
         self.same_process()?;
         Ok(match (state, error) {
             (MappingState::Huge, _) => RangeOutcome::Made,
@@ -202,7 +201,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         }
     }
 
-    /// One call; its error number, unless the error is about the whole process.
+    /// Makes one call; returns its error number, or ends if the error concerns the whole process.
     fn call(&mut self, stretch: Range<u64>) -> Result<Option<i32>, End> {
         let began = Instant::now();
         let result = self.target.collapse(stretch);

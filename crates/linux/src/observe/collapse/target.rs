@@ -9,45 +9,43 @@ use super::{Advise, Covers, Life, Lives, MappingState, Reread};
 use crate::machine::process::HeldProcess;
 use crate::spawn::page_scan::{self, HUGE, PageFilter, ZERO};
 
-/// A running process whose memory is to be made huge. All descriptors belong to the process
-/// and the address space that were there when it was opened, so that a number that is used
-/// again, or a program that is executed meanwhile, is never taken for them.
+/// A running process whose memory is to be collapsed. All descriptors refer to the process and the address space at the
+/// time of opening, so neither a reused PID nor a newly executed program is mistaken for them.
 #[derive(Debug)]
 pub struct CollapseTarget {
     process: HeldProcess,
-    /// `/proc/PID/maps` of that address space: empty once it is gone.
+    /// `/proc/PID/maps` of that address space; empty once the address space is gone.
     maps: File,
     /// `/proc/PID/pagemap` of that address space.
     pagemap: File,
 }
 
-/// Why a process cannot be collapsed.
+/// The reason why a process cannot be collapsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// There is none of that number, or it has ended, or it is a thread of the kernel.
+    /// No process has this PID, it has ended, or it is a kernel thread.
     #[error("no running program has process id {pid}")]
     NoProcess {
-        /// The number.
+        /// The PID.
         pid: u32,
     },
     /// The kernel refuses.
     #[error("making another process's memory huge needs {grant}")]
     NotPermitted {
-        /// What to grant.
+        /// The privilege to grant.
         grant: String,
     },
-    /// This kernel cannot.
+    /// This kernel does not support it.
     #[error("not on this machine: {what}")]
     NotSupported {
-        /// What is absent.
+        /// The missing feature.
         what: String,
     },
 }
 
-/// What to grant after EPERM or EACCES. Two rights are asked for, in this order
-/// (process_madvise, mm/madvise.c): first whether the caller may read the process, then whether
-/// it may change how well it runs. Root in a container is not enough: the second counts in the
-/// first user namespace only.
+/// Returns the privilege to grant after EPERM or EACCES. The kernel checks two privileges in this order
+/// (process_madvise, mm/madvise.c): to read the process, and to affect its performance. Root in a container is not
+/// enough, because the second must be held in the initial user namespace.
 pub(super) fn grant(error: i32) -> &'static str {
     match error {
         libc::EPERM => "CAP_SYS_NICE (in the first user namespace)",
@@ -58,13 +56,13 @@ pub(super) fn grant(error: i32) -> &'static str {
     }
 }
 
-/// Only the owner of the process may open the page map (mode 0400), whatever else is granted; it
-/// proves the fate of each range.
+/// Only the owner of the process may open the page map (mode 0400), whatever other privileges exist. The page map
+/// proves the outcome of each range.
 const GRANT_OF_PAGE_MAP: &str =
     "CAP_DAC_READ_SEARCH, to read the page map of another user's process";
 
 impl CollapseTarget {
-    /// Opens a process, after asking the kernel whether its memory may be made huge by us.
+    /// Opens a process, after checking with the kernel that its memory may be collapsed.
     ///
     /// # Errors
     /// See [`Unusable`].
@@ -98,8 +96,7 @@ impl CollapseTarget {
             pagemap: open("pagemap")?,
             process,
         };
-        // The number may have been used again between the two: then the held process has
-        // ended.
+        // The PID may have been reused between the two calls: then the process behind the descriptor has ended.
         match target.life() {
             Life::Same => Ok(target),
             Life::Replaced | Life::Ended => Err(gone()),
@@ -120,7 +117,7 @@ impl CollapseTarget {
     }
 }
 
-/// All of a file from its beginning; what cannot be read is left out.
+/// Reads all of a file from its beginning; stops at the first error.
 fn read_again(file: &File) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 << 10];
@@ -142,18 +139,18 @@ impl Advise for CollapseTarget {
     }
 }
 
-/// What is advised of another process's memory. Neither changes content or access.
+/// The advice values for another process's memory. They change neither content nor access rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advice {
-    /// `MADV_COLLAPSE`: a huge page in place of small ones.
+    /// `MADV_COLLAPSE`: replaces small pages by a huge page.
     Collapse,
-    /// `MADV_COLD`: on a part of a huge page the kernel splits it first.
+    /// `MADV_COLD`: the kernel first splits a huge page if only part of it is advised.
     #[cfg(feature = "live")]
     Cold,
 }
 
-/// `process_madvise`: the bytes that were advised, or the error's number. No parts at all ask only whether it
-/// is permitted.
+/// Calls `process_madvise`; returns the number of advised bytes, or the error number. An empty list only checks the
+/// permission.
 pub(crate) fn advise(
     process: &HeldProcess,
     parts: &[libc::iovec],
@@ -164,8 +161,8 @@ pub(crate) fn advise(
         #[cfg(feature = "live")]
         Advice::Cold => libc::MADV_COLD,
     };
-    // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the
-    // other process, where neither advice changes content or access.
+    // SAFETY: the kernel reads as many parts as the count says; their addresses are those of the other process, where
+    // neither advice changes content or access.
     let result = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
@@ -223,9 +220,8 @@ impl Covers for CollapseTarget {
 }
 
 impl Lives for CollapseTarget {
-    /// An address space that nobody uses any more has no mappings to list: its process ended or
-    /// executed another program. A parent that shares it (vfork) would keep it in use; then
-    /// what is left of it is still what was planned for.
+    /// An address space without users lists no mappings: its process ended or executed another program. A parent that
+    /// shares it (vfork) would keep it in use; the remaining mappings are then still the planned ones.
     fn life(&self) -> Life {
         if self.process.has_ended() {
             return Life::Ended;
@@ -233,7 +229,7 @@ impl Lives for CollapseTarget {
         let mut first = [0_u8; 1];
         match self.maps.read_at(&mut first, 0) {
             Ok(1) => Life::Same,
-            // Between its last thread's farewell and its end it has no memory either.
+            // Between the exit of its last thread and its reaping it has no memory either.
             _ if self.process.has_ended() => Life::Ended,
             _ => Life::Replaced,
         }

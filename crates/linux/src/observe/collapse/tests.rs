@@ -6,10 +6,9 @@ use super::*;
 
 const HUGE: u64 = 2 << 20;
 
-/// A kernel made of a table: what each range says when it is tried, and how many calls the
-/// process survives.
+/// A simulated kernel: the answer for each range, and the number of calls after which the process ends.
 struct Table {
-    /// By number of the range: the error, and whether it is huge afterwards.
+    /// By range index: the error, and whether the range is huge afterwards.
     answers: Vec<(Option<i32>, MappingState)>,
     lives: usize,
     last: Life,
@@ -120,7 +119,7 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
     assert_eq!(done.ended, End::Finished);
 }
 
-/// Neither a success that nothing shows for nor a failure that was one in part is believed.
+/// Detects both a success without effect and a partial success reported as a failure.
 #[test]
 fn the_return_value_proves_nothing() {
     let table = Table::new(&[

@@ -5,15 +5,15 @@ use hugewise_observe::faults::{Event, Served};
 use super::open::FEW;
 use crate::perf::order::Order;
 
-/// So many faults have their call chain taken, every one. A program of fewer faults is known
-/// exactly; one of more is known by then, and the rest is for what comes later.
+/// The number of call chains taken of all faults, before sampling starts. A program of fewer faults is known exactly;
+/// one of more is known by then, and the rest is for what comes later.
 const ENOUGH: u64 = 10_000;
 
-/// How far apart the times of the two samples of one fault may lie. Some kernels give both the
-/// same; a virtual processor may be stopped between the two.
+/// The largest difference between the timestamps of the two samples of one fault, in ns. Some kernels give both the
+/// same timestamp; a virtual processor may be stopped between the two.
 const APART_NS: u64 = 1_000_000;
 
-/// A call chain, as its own event tells it.
+/// A call chain, as recorded by its own event.
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) tid: u32,
@@ -22,12 +22,11 @@ pub(super) struct Chain {
     pub(super) stack: Vec<u64>,
 }
 
-/// Puts call chains to their faults.
+/// Assigns call chains to their faults.
 ///
-/// The events that take chains write into rings of their own. They may not share one with the
-/// ends of faults: newer kernels (seen on 6.18) prepare one set of data for all events that one
-/// fault strikes, the identity of the first of them included (`perf_prepare_sample`,
-/// kernel/events/core.c), so that only its ring tells whose a sample is.
+/// The events that take chains write to separate rings. They cannot share a ring with the ends of faults: newer kernels
+/// (seen on 6.18) prepare one set of data for all events that one fault triggers, including the identity of the first
+/// event (`perf_prepare_sample`, kernel/events/core.c). Only the ring then shows which event a sample belongs to.
 #[derive(Debug)]
 pub(super) struct Chains {
     cpus: Vec<Halves>,
@@ -41,12 +40,12 @@ enum Mode {
     OneInFew,
 }
 
-/// Samples of one processor, in their order.
+/// Samples of one processor, in order.
 #[derive(Debug, Default)]
 struct Halves {
     ends: VecDeque<Box<Served>>,
     chains: VecDeque<(Chain, u64)>,
-    /// How many of each were there when this pass over the rings began.
+    /// How many of each were waiting when this pass over the rings began.
     old_ends: usize,
     old_chains: usize,
 }
@@ -60,14 +59,14 @@ impl Chains {
         }
     }
 
-    /// The end of a fault, without its chain.
+    /// Adds the end of a fault, without its chain.
     pub(super) fn end(&mut self, cpu: usize, end: Box<Served>) {
         if let Some(halves) = self.cpus.get_mut(cpu) {
             halves.ends.push_back(end);
         }
     }
 
-    /// A chain.
+    /// Adds a chain.
     pub(super) fn chain(&mut self, cpu: usize, chain: Chain) {
         self.taken += 1;
         let stands_for = match self.mode {
@@ -79,15 +78,15 @@ impl Chains {
         }
     }
 
-    /// A pass over the rings of a processor is over, first that of the ends, then that of the
-    /// chains. What is still alone then waits for one pass more: no longer than [`Order`] allows.
+    /// Ends a pass over the rings of a processor, which reads the ring of ends before the ring of chains. Samples
+    /// without a match wait for one more pass, no longer than [`Order`] allows.
     pub(super) fn join(&mut self, cpu: usize, order: &mut Order<Event>) {
         if let Some(halves) = self.cpus.get_mut(cpu) {
             halves.join(order);
         }
     }
 
-    /// Nothing more comes.
+    /// Hands over the remaining ends; no more samples follow.
     pub(super) fn finish(&mut self, order: &mut Order<Event>) {
         let ends = self
             .cpus
@@ -96,12 +95,12 @@ impl Chains {
         ends.for_each(|end| order.hold(Some(Event::End(end))));
     }
 
-    /// Whether the chains of all faults need not be taken any more.
+    /// Returns true if there are enough call chains of all faults, and sampling can start.
     pub(super) fn are_enough(&self) -> bool {
         self.taken >= ENOUGH && self.mode == Mode::Every
     }
 
-    /// What comes from now on stands for many.
+    /// Makes each later chain count for [`FEW`] faults.
     pub(super) fn are_few(&mut self) {
         self.mode = Mode::OneInFew;
     }
@@ -129,7 +128,7 @@ impl Halves {
     }
 }
 
-/// Where the fault of a chain is, from a place on.
+/// Finds the fault that a chain belongs to, starting at an index.
 fn place_of(chain: &Chain, ends: &VecDeque<Box<Served>>, from: usize) -> Option<usize> {
     let latest = chain.time_ns.saturating_add(APART_NS);
     let mut near = ends.iter().enumerate().skip(from);
@@ -172,7 +171,7 @@ mod tests {
         }
     }
 
-    /// What came out: time, and time of the chain with its weight.
+    /// Returns the results: the time, and the chain's time with its weight.
     fn given(order: &mut Order<Event>) -> Vec<(u64, Option<u64>, u64)> {
         let mut given = Vec::new();
         order.release_all(|event| match event {
@@ -187,7 +186,7 @@ mod tests {
     #[test]
     fn each_chain_finds_its_fault_and_none_another() {
         let (mut chains, mut order) = (Chains::of(1), Order::default());
-        // The same page three times; the chain of the second, and the end of the last, were lost.
+        // The same page three times; the chain of the second fault and the end of the last were lost.
         for time_ns in [10, 20_000_000, 40_000_000] {
             chains.end(0, end(time_ns, 7));
         }
@@ -208,7 +207,7 @@ mod tests {
     fn the_two_halves_meet_over_one_pass_and_no_more() {
         let (mut chains, mut order) = (Chains::of(2), Order::default());
         chains.end(0, end(1, 7));
-        // What comes from another processor is another's.
+        // Samples from another processor belong to other faults.
         chains.chain(1, chain(1, 7));
         chains.join(0, &mut order);
         assert_eq!(given(&mut order), []);
@@ -220,7 +219,7 @@ mod tests {
         chains.end(0, end(4, 7));
         chains.join(0, &mut order);
         assert_eq!(given(&mut order), [(4, Some(3), 1)]);
-        // Neither waits twice.
+        // Each waits only once.
         chains.end(0, end(5, 7));
         chains.join(0, &mut order);
         chains.join(0, &mut order);

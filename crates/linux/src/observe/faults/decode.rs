@@ -10,7 +10,7 @@ pub(super) enum FaultSample {
     End(Box<Served>),
 }
 
-/// Decodes a sample of a ring of events. One without a call chain may get it later.
+/// Decodes a sample of a ring of events. A sample without a call chain may get it later.
 pub(super) fn decode(sample: Sample, role: Role) -> FaultSample {
     match role {
         Role::Starts => FaultSample::Start(Event::Start {
@@ -37,7 +37,7 @@ impl From<Sample> for Chain {
     }
 }
 
-/// A record other than a sample as the model knows it; `None` for what says nothing.
+/// Converts a record other than a sample to the model's event; `None` for a record without information.
 pub(in crate::observe) fn event(record: Record<'_>) -> Option<Event> {
     Some(match record {
         Record::Map(map) => Event::Map(mapping(&map)),
@@ -69,7 +69,7 @@ fn served(sample: Sample, weight: Weight) -> Box<Served> {
         tid: sample.tid,
         address: sample.address,
         weight,
-        // The kernel says 0 where it cannot walk the tables.
+        // The kernel reports 0 if it cannot walk the tables.
         page_bytes: sample.page_bytes.filter(|&bytes| bytes > 0),
         physical: sample.physical,
         folio_bytes: None,

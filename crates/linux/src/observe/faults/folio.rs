@@ -6,11 +6,11 @@ use hugewise_base::missing::Missing;
 use crate::machine::error::Error;
 use crate::spawn::folios::{ANONYMOUS, THP, folio_around, words};
 
-/// Sizes of the folios that physical addresses lie in, by `/proc/kpageflags`.
+/// Finds the folio sizes of physical addresses through `/proc/kpageflags`.
 ///
-/// A fault is asked after some milliseconds after it happened. Its page may have gone to another
-/// use by then, and the answer would be about that; memory that is used for so short a time is
-/// rare, and a page that is free, or no program's memory any more, gives no answer.
+/// A fault is looked up some milliseconds after it happened. Its page may have been reused by then, and the answer
+/// would describe the new use, but such short-lived memory is rare. A page that is free or no longer belongs to a
+/// program gives no answer.
 #[derive(Debug)]
 pub(super) struct Folios {
     flags: File,
@@ -19,7 +19,7 @@ pub(super) struct Folios {
 }
 
 impl Folios {
-    /// Opens the file. `pmd_bytes` is the largest size of a folio, to which it is aligned.
+    /// Opens the file. `pmd_bytes` is the size of the largest folio, and its alignment.
     pub(super) fn open(page_bytes: u64, pmd_bytes: u64) -> Result<Self, Missing> {
         let path = Path::new("/proc/kpageflags");
         let missing = |error| Error::io("opening", path, error).into_missing("CAP_SYS_ADMIN");
@@ -30,8 +30,7 @@ impl Folios {
         })
     }
 
-    /// How large the folio of anonymous memory is at an address, in bytes; a page that is alone
-    /// is one of its own size.
+    /// Returns the size in bytes of the anonymous folio at an address; a single page is a folio of one page.
     pub(super) fn bytes_at(&self, physical: u64) -> Option<u64> {
         let frame = physical / self.page_bytes;
         let own = *words(&self.flags, frame, 1).ok()?.first()?;

@@ -6,28 +6,27 @@ use crate::perf::access::SampleAccess;
 use crate::perf::ring::Ring;
 use crate::perf::sample::{Record, parse_record};
 
-/// The huge zero page, mapped once by ourselves.
+/// The huge zero page, mapped once by this process.
 ///
-/// Whether a sample tells it from memory depends on the kernel: newer ones refuse it a physical
-/// address as they do the small one, older ones (6.1, 6.12) give it one. It is one page for the
-/// whole machine, and stays where it is while anybody maps it: so it is mapped here for as long
-/// as the watching lasts, and what has its address is it.
+/// Older kernels (6.1, 6.12) report a physical address for the huge zero page, as for ordinary memory; newer ones
+/// report none, as for the small zero page. The machine has only one huge zero page, and its address stays the same
+/// while anyone maps it. So it is mapped here while faults are watched, and faults at its address are faults on it.
 #[derive(Debug)]
 pub(super) struct HugeZero {
-    /// Its physical address; 0 where the kernel gives it none.
+    /// Its physical address; 0 if the kernel reports none.
     physical: u64,
     _mapping: FreshMemory,
 }
 
 impl HugeZero {
-    /// Maps it; `None` where this process gets none: no huge pages, no huge zero page, or none
-    /// for us.
+    /// Maps it; `None` if this process cannot: there are no huge pages, there is no huge zero page, or this process may
+    /// not use it.
     pub(super) fn map(access: SampleAccess, page_bytes: u64, pmd_bytes: u64) -> Option<Self> {
         let page_bytes = usize::try_from(page_bytes).ok()?;
         let pmd = usize::try_from(pmd_bytes).ok()?;
         let mapping = FreshMemory::new(2 * pmd).ok()?;
         let place = mapping.aligned(pmd);
-        // SAFETY: the aligned part lies within the mapping; the advice changes no content.
+        // SAFETY: the aligned part is within the mapping; the advice changes no content.
         unsafe { libc::madvise(place.cast(), pmd, libc::MADV_HUGEPAGE) };
         let event = open::on_ourselves(Watch::by_samples(access)).ok()?;
         let mut ring = Ring::map(event.fd.as_fd(), page_bytes, page_bytes).ok()?;
@@ -51,7 +50,7 @@ impl HugeZero {
         })
     }
 
-    /// Whether a huge page at this physical address is it.
+    /// Returns true if the huge page at this physical address is the huge zero page.
     pub(super) fn is_at(&self, physical: u64, pmd_bytes: u64) -> bool {
         physical - physical % pmd_bytes == self.physical
     }

@@ -1,29 +1,26 @@
 //! Page faults of a program, from perf software events.
 //!
-//! `PERF_COUNT_SW_PAGE_FAULTS` fires when the architecture's handler begins
-//! (arch/x86/mm/fault.c, arch/arm64/mm/fault.c), `_MIN` or `_MAJ` when `handle_mm_fault` is
-//! through (`mm_account_fault`, mm/memory.c). Both carry thread and address, so that a pair is
-//! a latency. What has no registers of a program has no event: `MAP_POPULATE`,
-//! `MADV_POPULATE_*`, get_user_pages; those are in `ru_minflt` only.
+//! `PERF_COUNT_SW_PAGE_FAULTS` fires when the architecture's handler begins (arch/x86/mm/fault.c,
+//! arch/arm64/mm/fault.c), `_MIN` or `_MAJ` when `handle_mm_fault` is through (`mm_account_fault`, mm/memory.c). Both
+//! carry thread and address, so that a pair is a latency. Faults without a program's registers trigger no event:
+//! `MAP_POPULATE`, `MADV_POPULATE_*`, get_user_pages. They are counted in `ru_minflt` only.
 //!
-//! What is done, and why not the obvious:
+//! Design decisions:
 //!
-//! * One ring on each processor. A ring for an inherited event on any processor is `EINVAL`.
-//! * No event group: groups switched on as such lose counts on some kernels while their times
-//!   say that they ran all the time.
-//! * The call chain is taken at the end of a fault, not at its start: it would be inside the
-//!   latency. Taking it costs as much as the two other samples of a fault together, however short
-//!   it is: a walk ends where it reads what is no frame, and that read is a fault of its own, in
-//!   vain (`perf_callchain_user`, arch/x86/events/core.c). So chains come from events of their
-//!   own (`chains.rs`): of all faults at first, and of one in many when there have been enough.
-//! * `PERF_SAMPLE_DATA_PAGE_SIZE` at the end has the kernel look up, at that moment, how large
-//!   the page is that maps the address: whether a fault made a huge page is read, not guessed.
-//!   It needs no privilege (Linux 5.11).
-//! * Where BPF may run (x86 so far, Linux 6.3), begin and end are paired in the kernel (`bpf/faults.h`), and one
-//!   record leaves it in place of two samples. What counts, announces mappings and takes call chains
-//!   is the same.
-//! * `PERF_SAMPLE_PHYS_ADDR` is looked up without the zero pages (`gup_fast` refuses special
-//!   entries), so that 0 tells them from memory. It needs what kernel mode needs.
+//! * One ring per processor. A ring for an inherited event on any processor is refused with `EINVAL`.
+//! * No event group: on some kernels, groups that are enabled together lose counts while their times claim that they
+//!   ran all the time.
+//! * The call chain is taken at the end of a fault; at its start it would add to the measured latency. Taking it costs
+//!   as much as the two other samples of a fault together, however short the chain. A walk ends where it reads
+//!   something that is not a frame, and that read causes another, unsuccessful fault (`perf_callchain_user`,
+//!   arch/x86/events/core.c). So chains come from separate events (`chains.rs`): first for all faults, and after enough
+//!   of them for one fault in many.
+//! * With `PERF_SAMPLE_DATA_PAGE_SIZE`, the kernel looks up the size of the page that maps the address when the fault
+//!   ends. So whether a fault created a huge page is read, not guessed. It needs no privilege (Linux 5.11).
+//! * If BPF is available (so far x86, Linux 6.3), the kernel pairs begin and end (`bpf/faults.h`), and writes one
+//!   record instead of two samples. Counting, announcing mappings and taking call chains work the same way.
+//! * `PERF_SAMPLE_PHYS_ADDR` is not looked up for the zero pages (`gup_fast` refuses special entries), so 0
+//!   distinguishes them from memory. It needs the same privilege as kernel mode.
 
 mod chains;
 mod decode;
@@ -61,12 +58,12 @@ use physical::PhysicalLookup;
 
 pub use target::{FaultTarget, TaskSet};
 
-/// The least grant that lets an ordinary user watch processes of their own.
+/// The smallest grant that lets ordinary users watch their own processes.
 pub const LEAST_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 2";
-/// The least grant that shows faults in kernel mode and tells zero pages apart.
+/// The smallest grant that shows faults in kernel mode and distinguishes zero pages.
 pub const FULL_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 1";
 
-/// Events of a program, being recorded. Dropping it closes them all; the kernel keeps nothing.
+/// Events of a program, during recording. Dropping it closes them all; the kernel keeps nothing.
 #[derive(Debug)]
 pub struct Faults {
     // Rings first: they are unmapped before their events are closed.
@@ -75,30 +72,30 @@ pub struct Faults {
     roles: HashMap<u64, Role>,
     access: SampleAccess,
     every: u64,
-    /// What pairs faults in the kernel, where something does.
+    /// The programs that pair faults in the kernel, if they are used.
     programs: Option<FaultPrograms>,
-    /// Processors, as the rings are ordered.
+    /// Processors, in the order of the rings.
     cpus: Vec<u32>,
     order: Order<Event>,
     chains: Chains,
     looked_up: PhysicalLookup,
-    /// Records that could not be understood, and the first sentence about them.
+    /// The number of records that could not be parsed, and the error of the first.
     malformed: Option<(u64, String)>,
-    /// Events whose task is gone, which poll(2) would report forever.
+    /// True for events whose task has ended, which poll(2) would report forever.
     hung_up: Vec<bool>,
 }
 
 impl Faults {
-    /// Opens the events and maps the rings. `every` is 1 for every fault; larger numbers look
-    /// at one in so many, without their latencies.
+    /// Opens the events and maps the rings. `every` is 1 to record every fault; N records one fault in N, without
+    /// latencies.
     ///
     /// # Errors
-    /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
+    /// The kernel refuses ([`LEAST_GRANT`]), does not have such events, or the process has ended.
     pub fn open(target: &FaultTarget, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
         let access = SampleAccess::FULL
             .negotiate(|access| open::on_ourselves(Watch::by_samples(access)).map(drop))
             .map_err(|(_, error)| refused(error))?;
-        // Before anything is watched, because it makes a fault of its own.
+        // Before any event is opened, because this causes a fault.
         let looked_up = PhysicalLookup::on(host, access);
         let programs = (every == 1).then(|| paired::load(access)).flatten();
         let watch = Watch {
@@ -110,15 +107,15 @@ impl Faults {
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
         if let FaultTarget::Running(_) = target {
-            // Only now, because a record without a ring is nowhere. Ends first, and at the end begins
-            // first: no fault is counted as begun whose end is not.
+            // Only now, because a record without a ring is lost. Ends are enabled first, and begins are disabled first:
+            // every counted begin has its end.
             let all = opened.iter().flatten().rev();
             all.filter(|one| one.role.is_on_from_the_start())
                 .for_each(OpenEvent::enable);
             order.begin(target.known_mappings());
         }
         let all = opened.iter().flatten();
-        // A minor end may bear the identity of an event that takes its chain; see `Chains`.
+        // A minor end may carry the identity of an event that takes its chain; see `Chains`.
         let roles = all.map(|one| (one.id, one.role.of_events())).collect();
         Ok(Self {
             hung_up: vec![false; rings.events.len() + rings.chains.len()],
@@ -136,7 +133,7 @@ impl Faults {
         })
     }
 
-    /// Fills in what the events can tell.
+    /// Fills in which data the events can provide.
     pub fn describe(&self, conditions: &mut Conditions) {
         conditions.modes = self.access.modes;
         conditions.every = self.every;
@@ -149,11 +146,11 @@ impl Faults {
         });
     }
 
-    /// Waits until a ring is half full, `limit` at most; much less where folios are asked
-    /// for, which must not be gone by then.
+    /// Waits until a ring is half full, but at most `limit`; much less if folios are looked up, because they must still
+    /// exist.
     pub fn wait(&mut self, limit: Duration) {
         const BEFORE_FOLIOS_GO: Duration = Duration::from_millis(1);
-        // Nothing wakes us for what programs write.
+        // Records that BPF programs write wake nobody.
         const BEFORE_THE_RING_IS_FULL: Duration = Duration::from_millis(10);
         let limit = if self.looked_up.asks_for_folios() {
             limit.min(BEFORE_FOLIOS_GO)
@@ -174,7 +171,7 @@ impl Faults {
             tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: limit.subsec_nanos().into(),
         };
-        // Interrupted: the caller looks at its flags and comes again.
+        // Interrupted: the caller checks its flags and calls again.
         let _ = poll(&mut polled, Some(&limit));
         let gone: Vec<usize> = polled
             .iter()
@@ -187,7 +184,7 @@ impl Faults {
         }
     }
 
-    /// Empties the rings and gives what is old enough to be in order of time.
+    /// Empties the rings and passes on the events old enough, in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
         let read_since = monotonic_ns();
         self.empty_rings();
@@ -244,7 +241,7 @@ impl Faults {
         for (cpu, ring) in self.rings.chains.iter_mut().enumerate() {
             ring.drain(|bytes| match sample::parse_record(bytes, layout) {
                 Ok(Record::Sample(sample)) => self.chains.chain(cpu, sample.into()),
-                // That some were lost is seen in how many there are.
+                // Lost chains are visible from the number that arrived.
                 Ok(_) => {}
                 Err(sentence) => note(&mut self.malformed, sentence),
             });
@@ -254,7 +251,7 @@ impl Faults {
         }
     }
 
-    /// What is in the rings is still of every fault, and is read before the few begin.
+    /// The chains still in the rings count for one fault each, and are read before the sampled ones begin.
     fn take_few_chains(&mut self) {
         let of = |role| {
             let all = self.opened.iter().flatten();
@@ -281,7 +278,7 @@ impl Faults {
         counted
     }
 
-    /// How many records were not understood, and what the first of them was.
+    /// Returns the number of records that could not be parsed, and the error of the first.
     #[must_use]
     pub fn malformed(&self) -> Option<(u64, &str)> {
         self.malformed

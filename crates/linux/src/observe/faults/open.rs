@@ -21,18 +21,18 @@ const IOC_DISABLE: libc::Ioctl = 0x2401;
 /// `_IOR('$', 7, __u64 *)`.
 const IOC_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
 
-/// How faults are watched.
+/// The way in which faults are watched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch<'a> {
     pub(super) access: SampleAccess,
-    /// 1 for every fault, N for one in N.
+    /// 1 for every fault, N for one fault in N.
     pub(super) every: u64,
-    /// What pairs begins and ends in the kernel, where something does.
+    /// The programs that pair begins and ends in the kernel, if they are used.
     pub(super) programs: Option<&'a FaultPrograms>,
 }
 
 impl Watch<'_> {
-    /// Every fault, from samples.
+    /// Watches every fault, with samples.
     pub(super) fn by_samples(access: SampleAccess) -> Self {
         Self {
             access,
@@ -45,25 +45,24 @@ impl Watch<'_> {
 /// The purpose of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Faults begun; it also carries mappings, births and ends.
+    /// Begins of faults; also carries mappings, forks and exits.
     Starts,
-    /// Faults served without I/O.
+    /// Faults handled without I/O.
     Minor,
-    /// Faults served with I/O.
+    /// Faults handled with I/O.
     Major,
-    /// The call chain of every fault without I/O.
+    /// The call chain of every fault handled without I/O.
     Chains,
-    /// The call chain of one in [`FEW`] of them.
+    /// The call chain of one in [`FEW`] of these faults.
     FewChains,
 }
 
-/// Of how many faults one has its call chain taken, once enough were taken of all. A prime, so
-/// that it is in step with no program's own rounds.
+/// The sampling interval of call chains, in faults, once there are enough chains of all faults. A prime, so that it
+/// does not resonate with a program's own period.
 pub(super) const FEW: u64 = 61;
 
 impl Role {
-    /// The events that are opened. Where one fault in N is looked at, each of them brings its call
-    /// chain.
+    /// Returns the events to open. If only one fault in N is sampled, each sample brings its call chain.
     fn all(every: u64) -> &'static [Self] {
         const ALL: [Role; 5] = [
             Role::Starts,
@@ -92,17 +91,17 @@ impl Role {
         }
     }
 
-    /// Few chains begin when all are enough.
+    /// Returns true except for the sampled chains, which begin when there are enough of all faults.
     pub(super) fn is_on_from_the_start(self) -> bool {
         self != Self::FewChains
     }
 
-    /// Into which of the two rings of its processor it writes.
+    /// Returns true if the event writes to the second ring of its processor, which holds chains.
     fn takes_chains(self) -> bool {
         matches!(self, Self::Chains | Self::FewChains)
     }
 
-    /// Whose a sample is that lies in a ring of events.
+    /// Returns the role that a sample in a ring of events belongs to.
     pub(super) fn of_events(self) -> Self {
         if self.takes_chains() {
             Self::Minor
@@ -119,9 +118,9 @@ impl Role {
         }
     }
 
-    /// Every how many faults a sample is written. Starts and ends cannot be thinned out alike,
-    /// because each counts for itself on each processor; so there are no starts then. Nor are there
-    /// where programs have seen the begin.
+    /// Returns the sampling period, in faults. Starts and ends cannot be sampled at the same faults, because each event
+    /// counts separately on each processor. So there are no starts if N > 1. There are none either if programs have
+    /// seen the begin.
     fn period(self, watch: Watch<'_>) -> u64 {
         match self {
             Self::Starts if watch.every > 1 || watch.programs.is_some() => 0,
@@ -130,7 +129,7 @@ impl Role {
         }
     }
 
-    /// Whether a program may run at it, and at which end of a fault.
+    /// Returns the kind of fault end at which a program may run, if any.
     fn end(self) -> Option<Weight> {
         match self {
             Self::Minor => Some(Weight::Minor),
@@ -139,8 +138,8 @@ impl Role {
         }
     }
 
-    /// What identifies a sample. Where a program tells of the fault nothing of it is written, and
-    /// the kernel need not look it up.
+    /// Returns the fields that identify a sample. If a program records the fault, the sample needs no identity, and the
+    /// kernel need not look it up.
     fn identity(self, watch: Watch<'_>) -> SampleFlag {
         if self == Self::Minor && watch.programs.is_some() {
             SampleFlag::empty()
@@ -171,7 +170,7 @@ impl OpenEvent {
         Ok(Self { fd, role, id })
     }
 
-    /// Also for those who were born meanwhile.
+    /// Enables the event, also in the children inherited since.
     pub(super) fn enable(&self) {
         // SAFETY: an ioctl without argument. If it fails the task is gone, and so are its events.
         unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ENABLE, 0) };
@@ -182,7 +181,7 @@ impl OpenEvent {
         unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_DISABLE, 0) };
     }
 
-    /// Sends its records to the ring of another event on the same processor.
+    /// Redirects its records to the ring of another event on the same processor.
     fn write_into(&self, leader: &Self) -> io::Result<()> {
         let (fd, to) = (self.fd.as_raw_fd(), leader.fd.as_raw_fd());
         // SAFETY: an ioctl on our own descriptors.
@@ -192,7 +191,7 @@ impl OpenEvent {
         }
     }
 
-    /// Its value and the count of its lost samples, where the access includes that.
+    /// Reads its value and the number of its lost samples, if the access includes that number.
     fn read(&self, access: SampleAccess) -> io::Result<(u64, Option<u64>)> {
         let mut words = [0_u64; 2];
         let wanted = if access.lost { 16 } else { 8 };
@@ -228,7 +227,7 @@ fn builder<'a>(role: Role, watch: Watch<'_>) -> Builder<'a> {
     builder
 }
 
-/// An event with everything in it, on this thread, switched off.
+/// Opens an event with all fields on this thread, disabled.
 pub(super) fn on_ourselves(watch: Watch<'_>) -> io::Result<OpenEvent> {
     let mut builder = builder(Role::Minor, watch);
     opened(builder.observe_self().any_cpu(), Role::Minor, watch)
@@ -242,7 +241,7 @@ fn opened(builder: &Builder<'_>, role: Role, watch: Watch<'_>) -> io::Result<Ope
     Ok(event)
 }
 
-/// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
+/// Opens all events, by processor; the starts of the first thread are the leaders and own the ring.
 pub(super) fn open_all(
     target: &FaultTarget,
     cpus: &[u32],
@@ -255,7 +254,7 @@ pub(super) fn open_all(
         for &tid in &tids {
             match open_thread(target, tid, cpu, watch) {
                 Ok(opened) => of_cpu.extend(opened),
-                // A thread that has ended meanwhile.
+                // The thread has ended in the interval.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 Err(error) => {
                     return Err(with_hint(error, tids.len() * cpus.len() * roles));
@@ -306,23 +305,23 @@ fn open_thread(
         {
             builder.enable_on_exec(true);
         }
-        // `inherit` may touch it.
+        // `inherit` may affect it.
         builder.attrs_mut().read_format = if watch.access.lost { FORMAT_LOST } else { 0 };
         opened(&builder, role, watch)
     };
     Role::all(watch.every).iter().copied().map(open).collect()
 }
 
-/// Rings, each in the order of the processors.
+/// Rings, in the order of the processors.
 #[derive(Debug)]
 pub(super) struct Rings {
-    /// Of beginnings, ends and everything else.
+    /// Rings for begins, ends and everything else.
     pub(super) events: Vec<Ring>,
-    /// Of call chains; none where each end brings its own.
+    /// Rings for call chains; empty if each end carries its own.
     pub(super) chains: Vec<Ring>,
 }
 
-/// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
+/// Returns the events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
 pub(super) fn owners(opened: &[Vec<OpenEvent>]) -> impl Iterator<Item = &OpenEvent> {
     let of_events = opened
         .iter()
@@ -334,18 +333,18 @@ pub(super) fn owners(opened: &[Vec<OpenEvent>]) -> impl Iterator<Item = &OpenEve
     )
 }
 
-/// Whose ring events of a role write into.
+/// Returns the event whose ring receives the events of a role.
 fn owner(of_cpu: &[OpenEvent], role: Role) -> Option<&OpenEvent> {
     let chains = role.takes_chains();
     of_cpu.iter().find(|one| one.role.takes_chains() == chains)
 }
 
-/// The largest ring that is tried on each processor.
+/// The largest ring to try on each processor, in bytes.
 const LARGEST_RING: usize = 8 << 20;
-/// The smallest.
+/// The size in bytes of the smallest ring.
 const SMALLEST_RING: usize = 64 << 10;
 
-/// Maps the rings on each processor, all of one size, as large as is granted.
+/// Maps a ring on each processor, all of one size, as large as the kernel allows.
 pub(super) fn map_rings(opened: &[Vec<OpenEvent>], page_bytes: u64) -> Result<Rings> {
     let page_bytes = usize::try_from(page_bytes).unwrap_or(SMALLEST_RING);
     let mut bytes = LARGEST_RING;
@@ -374,7 +373,7 @@ pub(super) fn map_rings(opened: &[Vec<OpenEvent>], page_bytes: u64) -> Result<Ri
     })
 }
 
-/// The sums over all threads and processors. What cannot be read any more is not counted.
+/// The sums over all threads and processors. Events that can no longer be read are not counted.
 pub(super) fn read_counters(opened: &[Vec<OpenEvent>], access: SampleAccess) -> Counted {
     let mut counted = Counted {
         lost: access.lost.then_some(0),
@@ -388,7 +387,7 @@ pub(super) fn read_counters(opened: &[Vec<OpenEvent>], access: SampleAccess) -> 
             Role::Starts => counted.starts += value,
             Role::Minor => counted.minor += value,
             Role::Major => counted.major += value,
-            // They count again what was counted.
+            // These count the same faults a second time.
             Role::Chains | Role::FewChains => continue,
         }
         counted.lost = counted.lost.zip(lost).map(|(sum, more)| sum + more);

@@ -1,4 +1,4 @@
-//! Faults whose begin and end programs in the kernel have paired.
+//! Faults whose begin and end are paired by programs in the kernel.
 
 use hugewise_observe::faults::{Event, Modes, Served, Weight};
 
@@ -7,7 +7,7 @@ use crate::bpf::faults::{FaultPrograms, PairedFault};
 use crate::machine::fresh_memory::FreshMemory;
 use crate::perf::access::SampleAccess;
 
-/// Loads the programs, where they can tell all that samples tell: as on a fault of our own.
+/// Loads the programs if they record everything that samples would; tests this with a fault of this process.
 pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
     if access.modes == Modes::User || !access.page_size {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
         ..Watch::by_samples(access)
     };
     let event = open::on_ourselves(watch).ok()?;
-    // In the middle of a page, so that no other number looks like its physical address.
+    // In the middle of a page, so that no other number resembles its physical address.
     let memory = FreshMemory::new(2 * MIDDLE).ok()?;
     let place = memory.aligned(1).wrapping_add(MIDDLE);
     event.enable();
@@ -30,11 +30,11 @@ pub(super) fn load(access: SampleAccess) -> Option<FaultPrograms> {
     sound.then_some(programs)
 }
 
-/// A place within the first page.
+/// An offset within the first page.
 const MIDDLE: usize = 0x5a8;
 
-/// Whether a record says all of a write to a place. Another namespace of processes has other
-/// numbers, and an older kernel looks nothing up.
+/// Returns true if a record fully describes a write to an address. In another PID namespace the PIDs differ, and an
+/// older kernel does not look up the page.
 fn is_whole(fault: &PairedFault, place: u64) -> bool {
     let within = |address: u64| address % fault.page_bytes;
     fault.address == place
@@ -45,7 +45,7 @@ fn is_whole(fault: &PairedFault, place: u64) -> bool {
         && (1..fault.ended_ns).contains(&fault.begun_ns)
 }
 
-/// The begin of a fault, where it was seen.
+/// Returns the begin of a fault, if it was seen.
 pub(super) fn start(fault: PairedFault) -> Option<Event> {
     (fault.begun_ns > 0).then_some(Event::Start {
         time_ns: fault.begun_ns,
@@ -55,7 +55,7 @@ pub(super) fn start(fault: PairedFault) -> Option<Event> {
     })
 }
 
-/// The end of a fault without I/O; one with I/O has a sample of its own, with its call chain.
+/// Returns the end of a fault without I/O; one with I/O has a separate sample, with its call chain.
 pub(super) fn end(fault: PairedFault) -> Option<Box<Served>> {
     let served = || Served {
         time_ns: fault.ended_ns,

@@ -7,14 +7,14 @@ use super::folio::Folios;
 use super::huge_zero::HugeZero;
 use crate::perf::access::SampleAccess;
 
-/// Facts of a fault that are looked up by its physical address.
+/// Looks up facts about a fault by its physical address.
 #[derive(Debug)]
 pub(super) struct PhysicalLookup {
-    /// Sizes of folios, or why they are not known; `None` where there are none to tell apart.
+    /// Folio sizes, or why they are unknown; `None` if there is only one size.
     folios: Option<Result<Folios, Missing>>,
-    /// The huge zero page, or why it is not known; `None` where there is none to tell apart.
+    /// The huge zero page, or why it is unknown; `None` if there is none.
     huge_zero: Option<Result<HugeZero, Missing>>,
-    /// Size of a huge page, in bytes; 1 where there are none.
+    /// Size of a huge page, in bytes; 1 if there are none.
     pmd_bytes: u64,
 }
 
@@ -27,7 +27,7 @@ impl PhysicalLookup {
         }
     }
 
-    /// Whether faults must be read soon.
+    /// Returns true if faults must be read soon.
     pub(super) fn asks_for_folios(&self) -> bool {
         matches!(self.folios, Some(Ok(_)))
     }
@@ -37,7 +37,7 @@ impl PhysicalLookup {
         conditions.huge_zero = known(self.huge_zero.as_ref());
     }
 
-    /// Fills in what the sample itself does not contain.
+    /// Fills in the facts that the sample does not contain.
     pub(super) fn complete(&self, served: &mut Served) {
         let Some(physical) = served.physical.filter(|&address| address > 0) else {
             return;

@@ -10,16 +10,16 @@ use crate::proc::tree;
 /// The target of the events.
 #[derive(Clone, Debug)]
 pub enum FaultTarget {
-    /// A process that is about to exec: nothing before that is seen.
+    /// A process before its exec: nothing before the exec is recorded.
     BeforeExec {
         /// The process.
         pid: u32,
     },
-    /// Threads that run already, and whatever they give birth to.
+    /// Running threads and all their future children.
     Running(TaskSet),
 }
 
-/// The processes and threads of one or several trees, at one moment.
+/// The processes and threads of one or more process trees at one moment.
 #[derive(Clone, Debug)]
 pub struct TaskSet {
     root: Root,
@@ -31,7 +31,7 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
-    /// Finds them.
+    /// Finds the processes and threads of one tree.
     ///
     /// # Errors
     /// There is no such process.
@@ -40,7 +40,7 @@ impl TaskSet {
         Ok(Self::of_all(root, vec![pid]))
     }
 
-    /// Finds those of these processes and their descendants. Processes that have ended have none.
+    /// Finds the threads of these processes and their descendants. Processes that have ended have none.
     #[must_use]
     pub fn of_all(root: &Root, oldest: Vec<u32>) -> Self {
         let mut pids: BTreeSet<u32> = oldest.iter().copied().collect();
@@ -49,7 +49,7 @@ impl TaskSet {
         }
         let mut tids = BTreeSet::new();
         for pid in &pids {
-            // A descendant that ends meanwhile has nothing more to show.
+            // A descendant that has ended in the interval has no threads.
             let names = root.list(format!("proc/{pid}/task")).unwrap_or_default();
             tids.extend(names.iter().filter_map(|name| name.parse::<u32>().ok()));
         }
@@ -61,7 +61,7 @@ impl TaskSet {
         }
     }
 
-    /// Threads that exist now and did not then.
+    /// Returns the number of threads that exist now and did not exist then.
     #[must_use]
     pub fn newcomers(&self) -> usize {
         let now = Self::of_all(&self.root, self.oldest.clone());
@@ -70,7 +70,7 @@ impl TaskSet {
 }
 
 impl FaultTarget {
-    /// The mappings that are there already, as events from before everything else.
+    /// Returns the existing mappings, as events that precede all others.
     pub(super) fn known_mappings(&self) -> Vec<Event> {
         match self {
             Self::BeforeExec { .. } => Vec::new(),

@@ -1,5 +1,5 @@
-//! The two ways in which every fault is told, on the kernel under our hands: paired by programs, and
-//! as samples where programs are refused.
+//! Tests both ways to record every fault on the running kernel: paired by programs, and as samples if programs are
+//! refused.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -26,7 +26,7 @@ struct Seen {
     /// Begins and ends of all faults.
     begins: usize,
     ends: usize,
-    /// The pages of ours that were served, with a size and memory of their own.
+    /// The pages of this test with a recorded size and memory.
     whole: BTreeSet<u64>,
 }
 
@@ -43,7 +43,7 @@ fn write_pages() -> Result<Seen> {
     let places: Vec<*mut u8> = (0..PAGES)
         .map(|index| memory.aligned(page).wrapping_add(index * page))
         .collect();
-    // SAFETY: the pages lie within the mapping; the advice changes no content.
+    // SAFETY: the pages are within the mapping; the advice changes no content.
     unsafe { libc::madvise(places[0].cast(), PAGES * page, libc::MADV_NOHUGEPAGE) };
     for place in &places {
         // SAFETY: the place is mapped, writable, and nobody else's.
@@ -72,7 +72,7 @@ fn write_pages() -> Result<Seen> {
     Ok(seen)
 }
 
-/// Every page of ours has come, and all in all as many faults as the counters have.
+/// Asserts that every page of this test was served, and that the total matches the counters.
 fn assert_exact(seen: &Seen) {
     assert_eq!(seen.whole.len(), PAGES);
     assert_eq!(seen.ends as u64, seen.counted.served());
@@ -80,7 +80,7 @@ fn assert_exact(seen: &Seen) {
     assert!(seen.begins >= PAGES && seen.ends.abs_diff(seen.begins) <= 1);
 }
 
-/// Whether this thread may load programs, on a kernel that looks pages up before they run.
+/// Returns true if this thread may load programs, on a kernel that looks up pages before they run.
 fn can_pair() -> bool {
     let release = Root::real().read_trimmed("proc/sys/kernel/osrelease");
     let release = release.unwrap_or_default();
@@ -96,14 +96,14 @@ fn can_pair() -> bool {
     cfg!(target_arch = "x86_64") && may && has_types && version >= (6, 3)
 }
 
-/// One after the other: what the kernel supports is asked once in a process, and with all rights.
+/// One after the other: kernel support is probed once per process, and with all rights.
 #[test]
 fn every_fault_is_told_by_programs_and_without_them_by_samples() {
     const NAME: &str = "every_fault_is_told_by_programs";
     if !can_pair() {
         return skip(NAME, "needs CAP_BPF and CAP_PERFMON, x86 and Linux 6.3");
     }
-    // Each in a thread of its own: the others keep their rights.
+    // Each in a separate thread: the others keep their rights.
     let seen_after = |first: fn()| {
         let seen = thread::spawn(move || {
             first();
@@ -133,7 +133,7 @@ fn give_up_bpf() {
     set_capabilities(None, sets).unwrap();
 }
 
-/// As the filter of a container does, for this thread alone.
+/// Blocks bpf(2) in this thread, as a container's filter does.
 fn forbid_bpf() {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -141,7 +141,7 @@ fn forbid_bpf() {
     let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let bpf = u32::try_from(libc::SYS_bpf).unwrap();
     let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
-    // The number of the call is the first word of what a filter sees.
+    // The system call number is the first word of the filter's input.
     let mut steps = [
         step(LOAD, 0, 0, 0),
         step(IS, bpf, 0, 1),

@@ -1,5 +1,5 @@
-//! The text that valgrind's lackey writes with `--trace-mem=yes` (lackey/lk_main.c): a letter,
-//! the address in hexadecimal, the bytes in decimal.
+//! Parser for the output of valgrind's lackey with `--trace-mem=yes` (lackey/lk_main.c): a letter, the address in
+//! hexadecimal, the size in bytes in decimal.
 
 use hugewise_tlb::simulation::{Kind, MemoryAccess};
 
@@ -8,21 +8,21 @@ use hugewise_tlb::simulation::{Kind, MemoryAccess};
 pub enum Line {
     /// One access.
     One(MemoryAccess),
-    /// Data was read and written back by one instruction.
+    /// One instruction read data and wrote it back.
     Both {
-        /// The reading.
+        /// The read access.
         load: MemoryAccess,
-        /// The writing.
+        /// The write access.
         store: MemoryAccess,
     },
-    /// A message of valgrind itself.
+    /// A message from valgrind.
     Remark,
 }
 
-/// Reads one line, without its end.
+/// Parses one line, without its end.
 ///
 /// # Errors
-/// Which field could not be understood.
+/// The name of the malformed field.
 pub fn parse_line(line: &[u8]) -> Result<Line, &'static str> {
     let Some((head, rest)) = line.split_at_checked(3) else {
         return if line.is_empty() {
@@ -63,7 +63,7 @@ fn access(kind: Kind, rest: &[u8]) -> Result<MemoryAccess, &'static str> {
     })
 }
 
-/// A number without sign. Written out, because a trace has tens of millions of them.
+/// Parses a number without sign. Written by hand for speed, because a trace has tens of millions of them.
 fn number(digits: &[u8], radix: u32) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// As valgrind 3.19 wrote them.
+    /// In the format of valgrind 3.19.
     #[test]
     fn lines_of_a_real_trace() {
         let one = |kind, address, bytes| Ok(Line::One(of(kind, address, bytes)));

@@ -1,8 +1,8 @@
 //! The memory accesses of a command, in program order, from valgrind's lackey.
 //!
-//! Lackey needs nothing but a package. It writes each line by itself, so much of its time is the
-//! kernel's. A plugin for QEMU's user mode would have to be compiled on the machine against the
-//! header of its QEMU, and was not tried.
+//! Lackey needs only the valgrind package. It makes one system call per line, so much of its time is spent in the
+//! kernel. A plugin for QEMU's user mode would have to be compiled on the machine against the header of its QEMU, and
+//! was not tried.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -37,36 +37,36 @@ const VALGRIND: &str = "valgrind";
 pub struct TraceRequest<'a> {
     /// The command and its arguments.
     pub command: &'a [OsString],
-    /// Its user, where it is not the user of this process.
+    /// The user to run it as, if different from the user of this process.
     pub identity: Option<&'a Identity>,
-    /// Whether what it prints is shown, on our stderr.
+    /// The destination of the command's output.
     pub prints: CommandOutput,
-    /// The trace ends behind so many accesses.
+    /// The maximum number of accesses in the trace.
     pub most: u64,
 }
 
-/// Where the output of the command goes.
+/// The destination of the command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutput {
     /// Nothing is shown.
     Discard,
-    /// Both streams go to our stderr, because our stdout is for the result.
+    /// Both streams go to stderr, because stdout is for the result.
     Show,
 }
 
 /// How a trace ended.
 #[derive(Debug)]
 pub struct TraceEnd {
-    /// Whether it is whole.
+    /// The completeness of the trace.
     pub cut: Cut,
-    /// How the command ended; `None` where it was ended because the trace was.
+    /// How the command ended; `None` if it was killed at the end of the trace.
     pub outcome: Option<Outcome>,
 }
 
-/// The name and version of valgrind, found by asking it.
+/// Asks valgrind for its name and version.
 ///
 /// # Errors
-/// It is not there ([`NotFound`](crate::machine::error::Kind::NotFound)), or does not answer.
+/// It is not installed ([`NotFound`](crate::machine::error::Kind::NotFound)), or does not answer.
 pub fn probe() -> Result<String> {
     let failed = |source| Error::io("starting", Path::new(VALGRIND), source);
     let output = Command::new(VALGRIND)
@@ -84,24 +84,24 @@ pub fn probe() -> Result<String> {
     }
 }
 
-/// The process that is traced.
+/// The process being traced.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedProcess {
     pid: u32,
 }
 
 impl TracedProcess {
-    /// What it has mapped now, its tracer included; nothing where that may not be read, or when
-    /// it has ended.
+    /// Returns its current mappings, including those of its tracer; empty if they cannot be read or the process has
+    /// ended.
     #[must_use]
     pub fn mappings(&self, root: &Root) -> Vec<Map> {
         maps::read(root, self.pid)
     }
 
-    /// What maps an address now, on a machine whose base pages have `page_bytes`.
+    /// Returns how an address is mapped now, on a machine whose base pages have `page_bytes`.
     ///
     /// # Errors
-    /// The kernel has no page scan, or does not let us ask.
+    /// The kernel has no page scan, or this process may not use it.
     pub fn page_now(
         &self,
         root: &Root,
@@ -134,21 +134,20 @@ impl TracedProcess {
             },
         );
         match asked {
-            // It ends meanwhile, or the address is the kernel's.
+            // The process has ended, or the address belongs to the kernel.
             Err(Missing::Unreadable { .. }) => Ok(PageNow::Absent),
             answer => answer.map(|()| now),
         }
     }
 }
 
-/// Runs a command and gives its accesses to `each`, one after the other.
+/// Runs a command and passes its accesses to `each`, in order.
 ///
-/// Only the first process is in the trace: a child that it forks is silent, and a program that
-/// takes its place by exec runs untraced. The command is killed with its process group when
-/// the trace has grown long enough or `interrupt` is set.
+/// Only the first process is traced: a forked child appears nowhere, and a program executed in its place runs untraced.
+/// The command is killed with its process group when the trace has grown long enough or `interrupt` is set.
 ///
 /// # Errors
-/// It could not be started, or a line of the trace could not be understood.
+/// It could not be started, or a line of the trace could not be parsed.
 pub fn collect(
     wanted: &TraceRequest<'_>,
     interrupt: &AtomicBool,
@@ -188,7 +187,7 @@ fn start(wanted: &TraceRequest<'_>) -> Result<(Child, PipeReader)> {
     command
         .args(["--tool=lackey", "--basic-counts=no", "--trace-mem=yes"])
         .arg("--child-silent-after-fork=yes")
-        // Its debugger's pipes would stay in /tmp when it is killed.
+        // The pipes of valgrind's debugger would stay in /tmp after a kill.
         .arg("--vgdb=no")
         .arg(format!("--log-fd={}", writer.as_raw_fd()))
         .args(wanted.command)
@@ -204,12 +203,12 @@ fn start(wanted: &TraceRequest<'_>) -> Result<(Child, PipeReader)> {
     Ok((child, reader))
 }
 
-/// Our stderr once more: stdout is for the result.
+/// Duplicates stderr: stdout is for the result.
 fn duplicate() -> io::Result<Stdio> {
     io::stderr().as_fd().try_clone_to_owned().map(Stdio::from)
 }
 
-/// Leaves a descriptor open in the command, and lets it die with us.
+/// Leaves a descriptor open in the command, and makes the command die with this process.
 fn inherit(command: &mut Command, descriptor: RawFd) {
     let prepare = move || {
         // SAFETY: plain system calls on a descriptor that this process has open.
@@ -223,11 +222,11 @@ fn inherit(command: &mut Command, descriptor: RawFd) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Kills the command and what it has started, as far as that stayed in its process group.
+/// Kills the command and the processes that it started, unless they left its process group.
 fn kill(child: &mut Child) {
     if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        // The child is not reaped yet, so the number is still its own; a group that has ended
-        // by itself is no trouble.
+        // The child is not reaped yet, so its PID cannot have been reused; it is no error if the group has ended
+        // already.
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
@@ -241,10 +240,10 @@ fn outcome(status: ExitStatus) -> Outcome {
     }
 }
 
-/// A trace while it is read: never more of it than one buffer is kept.
+/// A trace during the reading: at most one buffer of it is kept.
 struct Reading<F> {
     pipe: PipeReader,
-    /// A line whose end has not come yet.
+    /// An incomplete last line.
     rest: Vec<u8>,
     lines: u64,
     accesses: u64,
@@ -260,8 +259,7 @@ impl<F: FnMut(MemoryAccess)> Reading<F> {
             if interrupt.load(Ordering::Relaxed) {
                 return Ok(Cut::Interrupted);
             }
-            // A child that was left behind keeps the pipe open without writing to it: the end
-            // is that of the first process.
+            // A leftover child may keep the pipe open without writing to it, so the trace ends with the first process.
             let ended = child.try_wait().map_err(failed)?.is_some();
             if !self.is_ready().map_err(failed)? {
                 if ended {
@@ -279,7 +277,7 @@ impl<F: FnMut(MemoryAccess)> Reading<F> {
         }
     }
 
-    /// Whether there is something to read, or the end; waits a moment for it.
+    /// Waits briefly; returns true if there is data or the end of the pipe was reached.
     fn is_ready(&self) -> io::Result<bool> {
         const MOMENT: Timespec = Timespec {
             tv_sec: 0,
@@ -293,7 +291,7 @@ impl<F: FnMut(MemoryAccess)> Reading<F> {
         }
     }
 
-    /// Takes the next piece of the trace.
+    /// Processes the next piece of the trace.
     fn take(&mut self, bytes: &[u8]) -> Result<Cut> {
         let mut left = bytes;
         while let Some(end) = left.iter().position(|&byte| byte == b'\n') {
@@ -340,7 +338,7 @@ impl<F: FnMut(MemoryAccess)> Reading<F> {
     }
 }
 
-/// Valgrind repeats the command in a remark, which may be long.
+/// Valgrind repeats the command, which may be long, in a remark.
 const LONGEST_LINE: usize = 4 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What one running process does, as rates.
+//! Rates of activity of one running process.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use crate::machine::root::Root;
 use crate::proc::stat::seconds_of_ticks;
 use crate::proc::statm::read_resident;
 
-/// What one process did in an interval, without its children.
+/// The activity of one process in an interval, without its children.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Processors in use: 1 is one processor all the time.
     pub processor: f64,
-    /// Of these, in the kernel.
+    /// The part of `processor` spent in the kernel.
     pub system: f64,
     /// Faults without I/O, per second.
     pub minor_faults: f64,
     /// Faults with I/O, per second.
     pub major_faults: f64,
-    /// Resident memory at its end, in bytes.
+    /// Resident memory at the end of the interval, in bytes.
     pub resident_bytes: f64,
 }
 
@@ -51,7 +51,7 @@ impl<'a> ActivityObserver<'a> {
         })
     }
 
-    /// How long the interval lasts already.
+    /// Returns the time since the interval began.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
@@ -88,8 +88,8 @@ fn no_process() -> std::io::Error {
     std::io::ErrorKind::NotFound.into()
 }
 
-/// Processor time of all threads of a process, ended ones included, in nanoseconds: the clock of
-/// the process (clock_getcpuclockid(3)). `utime` and `stime` are the same sum in ticks of 10 ms.
+/// Returns the processor time of all threads of a process, including ended ones, in nanoseconds: the clock of the
+/// process (clock_getcpuclockid(3)). `utime` and `stime` are the same sum in ticks of 10 ms.
 ///
 /// # Errors
 /// The process has ended.

@@ -1,4 +1,4 @@
-//! Counters of the kernel, from one reading to the next.
+//! Differences of the kernel's counters between two readings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,15 +60,15 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Within an interval, `now` after the begin: reads a process that may end before its end.
-    /// A command leaves its usage with its keeper.
+    /// Reads, `now` after the begin of the interval, a process that may end before the interval does. The usage of a
+    /// command is inherited by its keeper.
     pub(super) fn read_between(&mut self, now: Duration) {
         if let (Subject::Process(_), Some(usage)) = (&self.subject, &mut self.usage) {
             usage.read_between(now);
         }
     }
 
-    /// The scope of each reading.
+    /// Returns the scope of each reading.
     pub(super) fn scopes(&self) -> BTreeMap<String, Scope> {
         let own = match &self.subject {
             Subject::Machine => Scope::Machine,
@@ -98,11 +98,11 @@ impl<'a> Kernel<'a> {
             .collect()
     }
 
-    /// Notes for the reader.
+    /// Returns notes for the user.
     pub(super) fn notes(&self) -> Vec<String> {
         match self.subject {
             Subject::Cgroup(_) => {
-                vec!["for a cgroup, huge_ratio counts anonymous memory alone".to_owned()]
+                vec!["for a cgroup, huge_ratio counts only anonymous memory".to_owned()]
             }
             _ => Vec::new(),
         }
@@ -121,7 +121,7 @@ impl<'a> Kernel<'a> {
             && group.is_ok_and(|stat| counter.total(stat).is_some())
     }
 
-    /// Growth since the last call, and the state of what does not grow.
+    /// Returns the growth of counters since the last call, and the current value of gauges.
     pub(super) fn grown(&mut self) -> BTreeMap<String, Reading> {
         let now = look(self.root, &self.subject, self.khugepaged);
         let mut values: Vec<(String, Value)> = Vec::new();
@@ -210,7 +210,7 @@ fn growth(before: &Events, now: &Events, counter: Counter, file: &str) -> Value 
         .ok_or_else(|| Missing::not_supported(format!("{} in {file}", counter.field())))
 }
 
-/// `pgfault` counts all faults, those that waited for I/O (`pgmajfault`) too.
+/// `pgfault` counts all faults, including those with I/O (`pgmajfault`).
 fn of_stat(before: &Events, now: &Events, file: &str) -> (Value, Value) {
     let all = growth(before, now, Counter::PageFaults, file);
     let major = growth(before, now, Counter::WaitingFaults, file);

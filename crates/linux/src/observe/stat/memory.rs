@@ -1,4 +1,4 @@
-//! Memory in use, and the share of it that is huge.
+//! Memory in use, and the part of it that uses huge pages.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use crate::proc::meminfo::read_meminfo;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::vmstat::parse_vmstat;
 
-/// Share of the time that reading memory may take: it walks page tables under the lock of
-/// the process that is observed ([`Pace`](crate::collect::sampler::Pace) says for how long).
+/// The share of time spent on reading memory: reading walks page tables under the lock of the observed process (the
+/// duration is limited by [`Pace`](crate::collect::sampler::Pace)).
 const BUDGET: f64 = 0.01;
 
-/// Reads memory only as often as its cost allows.
+/// Reads memory no more often than its cost allows.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     interval: Duration,
-    /// Intervals to let pass before the next reading.
+    /// The number of intervals to skip before the next reading.
     skip: u32,
     last_cost: Duration,
 }
 
-/// Some memory, in bytes, and how much of it is huge.
+/// An amount of memory in bytes, and how much of it is huge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) huge_bytes: u64,
@@ -96,7 +96,7 @@ fn tree(root: &Root, scope: UsageScope) -> Result<Share, Missing> {
         })
         .reduce(Rollup::plus);
     match (refused, sum) {
-        // A part of the tree is not the tree.
+        // Part of the tree does not represent the whole tree.
         (Some(missing), _) => Err(missing),
         (None, None) => Err(Missing::TooShort),
         (None, Some(sum)) => Ok(Share {
@@ -118,8 +118,7 @@ fn machine(root: &Root) -> Result<Share, Missing> {
     })
 }
 
-/// Version 2 says `anon` and `anon_thp`, version 1 `rss` and `rss_huge`; both speak of
-/// anonymous memory alone.
+/// cgroup v2 has `anon` and `anon_thp`, v1 `rss` and `rss_huge`; both count only anonymous memory.
 fn cgroup(root: &Root, group: &Cgroup) -> Result<Share, Missing> {
     let stat = read_group(root, group)?;
     let pair = |all: &str, huge: &str| {
@@ -133,7 +132,7 @@ fn cgroup(root: &Root, group: &Cgroup) -> Result<Share, Missing> {
         .ok_or_else(|| Missing::not_supported("anonymous huge pages in memory.stat"))
 }
 
-/// `memory.stat` of a cgroup: a name and a number a line, as `/proc/vmstat`.
+/// Reads `memory.stat` of a cgroup: one name and number per line, as in `/proc/vmstat`.
 pub(super) fn read_group(root: &Root, group: &Cgroup) -> Result<BTreeMap<String, u64>, Missing> {
     let folder = group
         .memory

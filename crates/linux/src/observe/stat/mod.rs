@@ -1,7 +1,7 @@
-//! Observing a command, a process, a cgroup or the machine, interval by interval.
+//! Observes a command, a process, a cgroup or the machine, interval by interval.
 //!
-//! Counters of the hardware take turns within each interval ([`perf`](crate::perf)); what the
-//! kernel counts by itself is read at its end. Without hardware counters only the first is missing.
+//! Hardware counters are multiplexed within each interval ([`perf`](crate::perf)); the kernel's counters are read at
+//! its end. Without hardware counters only the former are missing.
 
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,9 @@ use kernel::Kernel;
 use plan::WantedEvents;
 use subject::Subject;
 
-/// The longest turn of a group: programs change, and every group is to see every phase.
+/// The longest turn of a counter group: programs change, and every group must see every phase.
 const LONGEST_TURN: Duration = Duration::from_millis(50);
-/// The shortest: switching costs some system calls a thread.
+/// The shortest turn: each switch costs several system calls per thread.
 const SHORTEST_TURN: Duration = Duration::from_millis(1);
 
 /// Parameters of an observation.
@@ -37,13 +37,13 @@ const SHORTEST_TURN: Duration = Duration::from_millis(1);
 pub struct StatRequest {
     /// The subject.
     pub subject: Subject,
-    /// The same as a recording names it.
+    /// The subject, as named in a recording.
     pub target: Target,
     /// Length of an interval.
     pub interval: Duration,
-    /// In which modes the hardware counts; `None` is as many as are permitted.
+    /// The modes in which the hardware counts; `None` means as many as permitted.
     pub mode: Option<Mode>,
-    /// Which events.
+    /// The events to count.
     pub events: WantedEvents,
     /// Name and version of the program.
     pub program: String,
@@ -54,11 +54,11 @@ pub struct StatRequest {
 pub enum WaitResult {
     /// The time has passed.
     Passed,
-    /// The subject has ended, or whoever waits wants no more.
+    /// The subject has ended, or the caller stopped waiting.
     Over,
 }
 
-/// An observation that goes on. Dropping it closes all counters.
+/// An ongoing observation. Dropping it closes all counters.
 #[derive(Debug)]
 pub struct Observation<'a> {
     header: Header,
@@ -72,7 +72,7 @@ pub struct Observation<'a> {
 }
 
 impl<'a> Observation<'a> {
-    /// Opens the counters and takes the first look. Of a command, the counters begin at its exec.
+    /// Opens the counters and takes the first reading. The counters of a command start at its exec.
     #[must_use]
     pub fn begin(root: &'a Root, host: &Host, opener: &dyn PerfOpen, wanted: &StatRequest) -> Self {
         let found = attach(root, opener, wanted);
@@ -109,19 +109,19 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// Subject and method of the observation.
+    /// Returns the subject and the method of the observation.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Time counts from now: a command was released.
+    /// Restarts the time now: a command was released.
     pub fn released(&mut self) {
         self.begun = Instant::now();
     }
 
-    /// Waits until the interval is over, giving every group its turns meanwhile. `wait` waits for
-    /// the time that it is given, or less.
+    /// Waits until the interval is over, and gives every group its turns. `wait` waits for at most the time passed to
+    /// it.
     pub fn next(&mut self, mut wait: impl FnMut(Duration) -> WaitResult) -> (Interval, WaitResult) {
         let end = self
             .interval
@@ -149,7 +149,7 @@ impl<'a> Observation<'a> {
         let mut counts = Vec::new();
         if let Some(counters) = &mut self.counters {
             counts = counters.collect();
-            // The next interval begins with the next group, not always with the same.
+            // The next interval begins with the next group, so that no group is always first.
             counters.next_turn();
         }
         let now = self.begun.elapsed();
@@ -172,7 +172,7 @@ fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &StatRequest) -> Result<Co
     let target = wanted.subject.target(root)?;
     let grants = Grants::read(root);
     match Counters::attach(opener, plan.clone(), &target, &grants) {
-        // Our own thread may be counted in kernel mode, and another's not: user mode, then.
+        // The kernel may allow kernel mode for this thread but not for the target: then count user mode only.
         Err(Missing::NotPermitted { .. }) if wanted.mode.is_none() => {
             let mut plan = plan;
             plan.permitted.mode = Mode::User;
@@ -197,7 +197,7 @@ fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> 
     }
 }
 
-/// Every group gets at least one turn in an interval.
+/// Returns the length of a turn, so that every group gets at least one turn per interval.
 fn turn(interval: Duration, turns: usize) -> Duration {
     let turns = u32::try_from(turns.max(1)).unwrap_or(u32::MAX);
     (interval / turns).clamp(SHORTEST_TURN, LONGEST_TURN)

@@ -1,4 +1,4 @@
-//! What this machine can count of what is wanted.
+//! Selects which of the wanted events this machine can count.
 
 use hugewise_base::host::Host;
 use hugewise_base::missing::Missing;
@@ -13,16 +13,16 @@ use crate::perf::fit::{Chosen, Permitted, fit, general, missing, permitted};
 use crate::perf::open::{Code, CountFrom, CountTarget, GroupRequest, PerfOpen};
 use crate::probe::Grants;
 
-/// Which events are wanted beside cycles and instructions.
+/// The events wanted in addition to cycles and instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedEvents {
     /// Walks, their cycles and page sizes.
     Usual,
-    /// Walks and their cycles alone: few enough for one or two groups.
+    /// Only walks and their cycles: few enough for one or two groups.
     Walks,
-    /// All that the processor's table has.
+    /// All events in the processor's table.
     All,
-    /// These, by their kind or by their name in `perf list`.
+    /// These events, by kind or by their name in `perf list`.
     Named(Vec<String>),
 }
 
@@ -51,7 +51,7 @@ impl WantedEvents {
         }
     }
 
-    /// Names that no source of the machine knows.
+    /// Returns the names unknown to all sources of the machine.
     #[must_use]
     pub fn unknown<'a>(&'a self, sources: &[Source]) -> Vec<&'a str> {
         let Self::Named(names) = self else {
@@ -67,7 +67,7 @@ impl WantedEvents {
     }
 }
 
-/// Finds out which modes are permitted and which groups fit, by trying on the calling thread.
+/// Determines the permitted modes and the groups that fit, by opening counters on the calling thread.
 ///
 /// # Errors
 /// There is nothing to count, or it is not permitted.
@@ -107,7 +107,7 @@ pub fn plan(
     })
 }
 
-/// The groups of one source, and what of the wanted events it cannot count.
+/// Returns the groups of one source, and the wanted events that it cannot count.
 fn groups(
     opener: &dyn PerfOpen,
     source: &Source,
@@ -126,7 +126,7 @@ fn groups(
     (fitted.groups, refused)
 }
 
-/// The event sources of the processors.
+/// Returns the event sources of the processors.
 ///
 /// # Errors
 /// `/proc/cpuinfo` could not be read.
@@ -134,7 +134,7 @@ pub fn sources(root: &Root) -> Result<Vec<Source>, Missing> {
     read_sources(root).map_err(|error: Error| error.into_missing("root"))
 }
 
-/// An event that the processor says it does not have.
+/// The error for an event that the processor does not have.
 fn lacking(event: &Event) -> Refused {
     Refused {
         kind: event.kind.clone(),
@@ -147,10 +147,10 @@ fn not_here() -> Missing {
     Missing::not_supported("this event on this processor")
 }
 
-/// Whether one event of a source can be counted here, by trying.
+/// Tests whether one event of a source can be counted on this machine, by opening it.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot be counted.
 pub fn try_event(
     root: &Root,
     opener: &dyn PerfOpen,
@@ -171,10 +171,10 @@ pub fn try_event(
     }
 }
 
-/// The same for any code.
+/// Tests the same for any event code.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot be counted.
 pub fn try_code(
     root: &Root,
     opener: &dyn PerfOpen,
@@ -193,7 +193,7 @@ pub fn try_code(
     };
     match opener.open(&request) {
         Ok(_) => Ok(permitted.mode),
-        // That there is hardware is known: what is refused now is this event.
+        // Hardware counters exist, so the refusal concerns this event.
         Err(refusal) => Err(match missing(&refusal.error, permitted.mode, &grants) {
             Missing::NoHardware | Missing::Unreadable { .. } => not_here(),
             other => other,
@@ -201,7 +201,7 @@ pub fn try_code(
     }
 }
 
-/// What the cycles of page walks hold: Skylake leaves the second dimension of nested paging out.
+/// Returns which cycles the walk counter includes: Skylake omits the second dimension of nested paging.
 #[must_use]
 pub fn walk_cycles(plan: &Plan, host: &Host) -> WalkCycles {
     let skylake = |source: &SourceGroups| source.family.as_deref() == Some("skylake");
@@ -212,7 +212,7 @@ pub fn walk_cycles(plan: &Plan, host: &Host) -> WalkCycles {
     }
 }
 
-/// What else holds counters, in words for the reader.
+/// Returns the other users of hardware counters, in words for the user.
 #[must_use]
 pub fn notes(root: &Root) -> Vec<String> {
     let mut notes = Vec::new();

@@ -1,4 +1,4 @@
-//! Subjects of an observation: the target of their counters, and where their memory is read.
+//! Subjects of an observation: the target of their counters, and the files of their memory.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::sys::cpu;
 /// The subject of an observation.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// A process that is about to become a command, below its keeper.
+    /// A process that will exec a command, below its keeper.
     Command {
         /// The process.
         main: u32,
-        /// Its keeper, to which all that it leaves behind falls.
+        /// Its keeper, which inherits its orphans.
         keeper: u32,
     },
-    /// A process that runs, with its descendants.
+    /// A running process, with its descendants.
     Process(CountedProcess),
     /// A cgroup.
     Cgroup(Cgroup),
-    /// Everything.
+    /// The whole machine.
     Machine,
 }
 
-/// A process and the moment of its birth, because numbers are used again.
+/// A process and its start time, because PIDs are reused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedProcess {
-    /// Its number.
+    /// Its PID.
     pub pid: u32,
     /// Its name.
     pub comm: String,
@@ -46,7 +46,7 @@ impl CountedProcess {
     /// Finds a process.
     ///
     /// # Errors
-    /// There is none of this number.
+    /// No process has this PID.
     pub fn find(root: &Root, pid: u32) -> Result<Self> {
         let stat = read_pid_stat(root, pid)?;
         Ok(Self {
@@ -56,7 +56,7 @@ impl CountedProcess {
         })
     }
 
-    /// Whether it still runs; a zombie does not.
+    /// Returns true if it is still running; a zombie is not.
     #[must_use]
     pub fn runs(&self, root: &Root) -> bool {
         read_pid_stat(root, self.pid)
@@ -64,23 +64,23 @@ impl CountedProcess {
     }
 }
 
-/// A cgroup, in its hierarchies with perf_event and with memory.
+/// A cgroup, in its hierarchies with the perf_event and memory controllers.
 #[derive(Clone, Debug)]
 pub struct Cgroup {
-    /// As the user named it.
+    /// The name given by the user.
     pub name: String,
-    /// Its folder for perf_event_open, relative to the root of the machine.
+    /// Its directory for perf_event_open, relative to the root of the machine.
     perf: Option<String>,
-    /// Its folder with `memory.stat`, relative to the root of the machine.
+    /// Its directory with `memory.stat`, relative to the root of the machine.
     pub(super) memory: Option<String>,
 }
 
 impl Cgroup {
-    /// Finds a cgroup by its path below a mount, `system.slice/mysql.service`, or by its whole
-    /// path, `/sys/fs/cgroup/system.slice/mysql.service`.
+    /// Finds a cgroup by its path below a mount (`system.slice/mysql.service`) or its full path
+    /// (`/sys/fs/cgroup/system.slice/mysql.service`).
     ///
     /// # Errors
-    /// The mounts could not be read, or no hierarchy has it.
+    /// The mounts could not be read, or no hierarchy contains the group.
     pub fn find(root: &Root, name: &str) -> Result<Self> {
         let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
         let mounts: Vec<Mount> = mounts
@@ -114,7 +114,7 @@ impl Cgroup {
 }
 
 impl Cgroup {
-    /// Its folder whose `cpu.stat` tells the processor time of its processes, relative to the root.
+    /// Returns the directory whose `cpu.stat` has the processor time of its processes, relative to the root.
     #[must_use]
     pub fn folder_of_time(&self, root: &Root) -> Option<String> {
         let has_time = |folder: &&String| root.path(folder).join("cpu.stat").is_file();
@@ -122,10 +122,10 @@ impl Cgroup {
         folders.find(has_time).cloned()
     }
 
-    /// Its folder, as perf_event_open takes it.
+    /// Opens its directory for perf_event_open.
     ///
     /// # Errors
-    /// It has none that perf_event_open takes, or it may not be opened.
+    /// It has no directory that perf_event_open accepts, or the directory may not be opened.
     pub fn open(&self, root: &Root) -> std::result::Result<File, Missing> {
         let folder = self
             .perf
@@ -136,7 +136,7 @@ impl Cgroup {
     }
 }
 
-/// The path of a cgroup below its mount.
+/// Returns the path of a cgroup below its mount.
 fn below(name: &str, mounts: &[Mount]) -> String {
     let longest = mounts
         .iter()
@@ -149,10 +149,10 @@ fn below(name: &str, mounts: &[Mount]) -> String {
 }
 
 impl Subject {
-    /// What counters are opened on.
+    /// Returns the target for which counters are opened.
     ///
     /// # Errors
-    /// The cgroup has no folder that perf_event_open takes, or it may not be opened.
+    /// The cgroup has no directory that perf_event_open accepts, or the directory may not be opened.
     pub fn target(&self, root: &Root) -> std::result::Result<CountScope, Missing> {
         match self {
             Self::Command { main, .. } => Ok(CountScope::AtExec(*main)),
@@ -168,7 +168,7 @@ impl Subject {
         }
     }
 
-    /// Whose resource usage is observed; `None` where not that of single processes.
+    /// Returns the processes whose resource usage is observed; `None` if usage is not that of single processes.
     #[must_use]
     pub fn usage_scope(&self) -> Option<UsageScope> {
         match self {

@@ -1,4 +1,4 @@
-//! Resource usage of processes, from one reading to the next.
+//! Differences of resource usage between two readings.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::tree;
 use crate::proc::tree_usage::TreeUsage;
 
-/// Whose usage is observed.
+/// The processes whose usage is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageScope {
     /// One process without its children.
     Process(u32),
     /// A process and its descendants.
     Tree(u32),
-    /// The descendants of a keeper, and what those that ended left with it.
+    /// The descendants of a keeper, and the usage that ended processes left with it.
     Below(u32),
 }
 
 impl UsageScope {
-    /// The processes that run now; a keeper is none of them.
+    /// Returns the processes that exist now, without a keeper.
     #[must_use]
     pub fn processes(self, root: &Root) -> BTreeSet<u32> {
         match self {
@@ -44,14 +44,13 @@ impl UsageScope {
     }
 }
 
-/// Reads what processes have used, again and again.
+/// Repeatedly reads the resource usage of processes.
 #[derive(Debug)]
 pub struct UsageObserver<'a> {
     root: &'a Root,
     scope: UsageScope,
     before: TreeUsage,
-    /// The last reading between two intervals' ends: the usage of a process that has ended goes
-    /// to its parent alone.
+    /// The last reading within an interval: the usage of an ended process is added only to its parent.
     between: Option<TreeUsage>,
     due: Duration,
 }
@@ -69,10 +68,10 @@ impl<'a> UsageObserver<'a> {
         }
     }
 
-    /// Reads within an interval, `now` after the begin, where the last reading is old enough:
-    /// the processes may end before the interval does.
+    /// Takes a reading within an interval, `now` after its begin, if the last reading is old enough: the processes may
+    /// end before the interval does.
     pub fn read_between(&mut self, now: Duration) {
-        /// What a process may use unseen before it ends.
+        /// The time for which a process may run unobserved before it ends.
         const EACH: Duration = Duration::from_millis(50);
         if now < self.due {
             return;
@@ -86,13 +85,13 @@ impl<'a> UsageObserver<'a> {
         self.due = next_look(now, EACH, cost);
     }
 
-    /// What was used since the last call; `None` when no process is left.
+    /// Returns the usage since the last call; `None` if no process is left.
     pub fn growth(&mut self) -> Option<ResourceUsage> {
         let now = self.read();
         self.until(now)
     }
 
-    /// The same where the processes that run are known.
+    /// Does the same for a known set of processes.
     pub fn growth_of(&mut self, processes: &BTreeSet<u32>) -> Option<ResourceUsage> {
         let now = self.scope.usage_of(self.root, processes);
         self.until(now)

@@ -1,4 +1,4 @@
-//! Page walks of a process while it is watched for something else, too.
+//! Counts the page walks of a process during another observation.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::{Observation, StatRequest, WaitResult};
 use crate::machine::root::Root;
 use crate::perf::open::PerfOpen;
 
-/// Counters of walks and their cycles, from their beginning on. They count as those of an
-/// observation of one interval: the process, its threads, and what it starts.
+/// Counters of walks and their cycles, from the beginning of the observation. They count like an observation of one
+/// interval: the process, its threads, and all that it starts.
 #[derive(Debug)]
 pub struct Walks<'a> {
     observation: Observation<'a>,
 }
 
 impl<'a> Walks<'a> {
-    /// Opens them for `time`, within which every group is to have its turns.
+    /// Opens the counters for `time`, within which every group gets its turns.
     #[must_use]
     pub fn begin(
         root: &'a Root,
@@ -45,14 +45,13 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Why nothing is counted.
+    /// Returns the reason why nothing is counted.
     #[must_use]
     pub fn missing(&self) -> Option<&Missing> {
         self.observation.header().hardware.missing()
     }
 
-    /// Waits for the whole of the time, beginning now, and says what was counted. `wait` waits for
-    /// the time that it is given, or less.
+    /// Waits for the full time, starting now, and returns the counts. `wait` waits for at most the time passed to it.
     pub fn finish(mut self, wait: impl FnMut(Duration) -> WaitResult) -> Fact<WalkShare> {
         self.observation.released();
         let (interval, _) = self.observation.next(wait);
@@ -75,7 +74,7 @@ mod tests {
     const SKYLAKE: &str =
         "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 85\n";
 
-    /// A machine with one process of one thread.
+    /// A machine with one single-threaded process.
     fn machine() -> (tempfile::TempDir, Root, CountedProcess) {
         let line = &line_of(7, "sleeper", 'R', &[(22, 100)]);
         let (folder, root) = machine_of(&[
@@ -97,8 +96,8 @@ mod tests {
         }
     }
 
-    /// Two counters hold the six events of a Skylake's walks in three groups, in each of which a
-    /// thousand cycles are counted, with the hardware at hand for half of the time.
+    /// The six events of walks on Skylake share two counters in three groups. Each group counts a thousand cycles, and
+    /// has the hardware for half of the time.
     fn shared(root: &Root) -> Table {
         let mut table = Table::with_counters(2);
         let planned = plan(root, &table, None, &WantedEvents::Walks).unwrap();
@@ -121,7 +120,7 @@ mod tests {
         table
     }
 
-    /// Counts until each group had its turn.
+    /// Counts until each group has had its turn.
     fn counted(
         root: &Root,
         table: &Table,

@@ -1,11 +1,11 @@
-//! From what the hardware wrote to a miss, by each of the three means.
+//! Converts hardware samples to misses, for each of the three facilities.
 
 use hugewise_tlb::misses::{AccessKind, Miss};
 
 use super::{ibs, spe};
 use crate::perf::sample::{Piece, Sample};
 
-/// A sample of PEBS: the event says what it did.
+/// Converts a PEBS sample; the event determines the kind of access.
 pub(super) fn retired(sample: &Sample, access: AccessKind) -> Miss {
     Miss {
         time_ns: sample.time_ns,
@@ -19,7 +19,7 @@ pub(super) fn retired(sample: &Sample, access: AccessKind) -> Miss {
     }
 }
 
-/// A sample of IBS: a miss, or nothing.
+/// Converts an IBS sample; `None` if it is not a miss.
 pub(super) fn executed(sample: &Sample) -> Result<Option<Miss>, String> {
     let operation = ibs::parse_operation(&sample.raw)?;
     if !operation.missed || !(operation.load || operation.store) {
@@ -38,7 +38,7 @@ pub(super) fn executed(sample: &Sample) -> Result<Option<Miss>, String> {
     }))
 }
 
-/// A record of SPE: who ran is what the kernel said when it handed the piece over.
+/// Converts an SPE record; the kernel reported the running process when it handed over the piece.
 pub(super) fn walked(operation: &spe::Operation, piece: Piece) -> Miss {
     Miss {
         time_ns: piece.time_ns,
@@ -56,7 +56,7 @@ pub(super) fn walked(operation: &spe::Operation, piece: Piece) -> Miss {
     }
 }
 
-/// The kernel says 0 where it cannot walk the tables.
+/// The kernel reports 0 if it cannot walk the tables.
 fn size(sample: &Sample) -> Option<u64> {
     sample.page_bytes.filter(|&bytes| bytes > 0)
 }

@@ -1,11 +1,10 @@
-//! What AMD's instruction-based sampling writes of an executed operation: the raw part of a
-//! sample of the event source `ibs_op`.
+//! Parser for AMD's instruction-based sampling of executed operations: the raw part of a sample of the event source
+//! `ibs_op`.
 //!
-//! The kernel gives the registers as it read them (`perf_ibs_handle_irq`,
-//! arch/x86/events/amd/ibs.c): four bytes of capabilities, then IbsOpCtl, IbsOpRip, IbsOpData,
-//! IbsOpData2, IbsOpData3, IbsDcLinAd and IbsDcPhysAd as words of 8 bytes, and more that newer
-//! processors have. The bits are those of the Processor Programming Reference for family 19h,
-//! as arch/x86/include/asm/amd/ibs.h repeats them.
+//! The kernel passes the registers on as read (`perf_ibs_handle_irq`, arch/x86/events/amd/ibs.c). Four bytes of
+//! capabilities precede IbsOpCtl, IbsOpRip, IbsOpData, IbsOpData2, IbsOpData3, IbsDcLinAd and IbsDcPhysAd as words of 8
+//! bytes, and further registers on newer processors. The bits are from the Processor Programming Reference for family
+//! 19h, also in arch/x86/include/asm/amd/ibs.h.
 
 /// An executed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +17,9 @@ pub(super) struct Operation {
     pub(super) missed: bool,
     /// The address that it accessed (`IbsDcLinAd`, where `IbsDcLinAddrValid`).
     pub(super) address: Option<u64>,
-    /// Where it lies (`IbsOpRip`, unless `IbsRipInvalid`).
+    /// Its instruction address (`IbsOpRip`, unless `IbsRipInvalid`).
     pub(super) code: Option<u64>,
-    /// How long the first level took to be filled, in cycles (`IbsTlbRefillLat`).
+    /// The time to refill the first level, in cycles (`IbsTlbRefillLat`).
     pub(super) refill_cycles: u64,
 }
 
@@ -39,7 +38,7 @@ const REFILL_CYCLES: u32 = 48;
 /// Parses the raw part of a sample.
 ///
 /// # Errors
-/// It is too short to hold the registers that are needed; a sentence.
+/// A sentence: it is too short for the required registers.
 pub(super) fn parse_operation(raw: &[u8]) -> Result<Operation, String> {
     let code = register(raw, 1, "IbsOpRip")?;
     let data = register(raw, 2, "IbsOpData")?;
@@ -73,7 +72,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The raw part of a sample, from its registers.
+    /// Builds the raw part of a sample from its registers.
     pub(in crate::observe::tlb_misses) fn raw(registers: &[u64]) -> Vec<u8> {
         let words = registers.iter().flat_map(|word| word.to_ne_bytes());
         [0_u8; CAPABILITIES].into_iter().chain(words).collect()

@@ -1,16 +1,13 @@
-//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each miss
-//! among them becomes a [`Miss`](hugewise_tlb::misses::Miss) with its page and its place in the
-//! code.
+//! Finds the sources of TLB misses: the hardware samples the addresses of accesses, and each sampled miss becomes a
+//! [`Miss`](hugewise_tlb::misses::Miss) with its page and its code address.
 //!
-//! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
-//! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the
-//! raw registers say what it did; Arm's SPE, which writes packets into an area of its own. What
-//! is not asked of PEBS, and why: `PERF_SAMPLE_DATA_SRC` would repeat what the event says already,
-//! a load or a store that missed, and `PERF_SAMPLE_WEIGHT` is how long the load took, not how long
-//! its translation did.
+//! Three facilities do this, each with its own format. With Intel's PEBS, a sample is a retired instruction that
+//! missed. With AMD's IBS, a sample is any operation, and only the raw registers describe it. Arm's SPE writes packets
+//! to a separate area. Two PEBS fields are not used. `PERF_SAMPLE_DATA_SRC` would repeat the event, a load or store
+//! that missed. `PERF_SAMPLE_WEIGHT` is the duration of the load, not of its translation.
 //!
-//! The decoders were held against the documented forms. No processor of the three sorts was at
-//! hand.
+//! The decoders were checked against the documented formats. No processor with any of the three facilities was
+//! available.
 //!
 //! To add a sampling facility, add a variant of `misses::Facility`, a pure decoder here, its attributes to `open.rs`,
 //! its search to `sampler.rs`, and `[addresses]` to the files of its families.
@@ -60,27 +57,27 @@ impl Timed for Event {
 /// The target of the samples.
 #[derive(Clone, Debug)]
 pub enum MissTarget {
-    /// A process that is about to exec.
+    /// A process before its exec.
     BeforeExec {
         /// The process.
         pid: u32,
     },
-    /// Threads that run already, and whatever they give birth to.
+    /// Running threads and all their future children.
     Running(TaskSet),
-    /// Whatever runs.
+    /// Everything on the machine.
     Machine,
-    /// What runs of a cgroup, by its folder.
+    /// The processes of a cgroup, given by its directory.
     Cgroup(Arc<File>),
 }
 
-/// MissSamples of a target, being taken. Dropping it closes all events; the kernel keeps nothing.
+/// Miss samples being taken from a target. Dropping it closes all events; the kernel keeps nothing.
 pub struct Misses {
     streams: Vec<Stream>,
     order: Order<Event>,
     pages: Option<PageNow>,
     samples: u64,
     without_address: u64,
-    /// Records that could not be understood, and the first sentence about them.
+    /// The number of records that could not be parsed, and the error of the first.
     malformed: Option<(u64, String)>,
 }
 
@@ -102,11 +99,11 @@ impl std::fmt::Debug for Misses {
 }
 
 impl Misses {
-    /// Opens every instrument on its processors, and begins, or waits for the exec.
+    /// Opens every instrument on its processors, and starts sampling now or at the exec.
     ///
     /// # Errors
-    /// The kernel's word: the target is gone (`ESRCH`), or may not be observed. SPE does not say
-    /// which process an address belongs to, so that it takes no target of several programs.
+    /// The kernel's error: the target is gone (`ESRCH`), or may not be observed. SPE does not record which process an
+    /// address belongs to, so a target of several programs is refused.
     pub fn open(
         root: &Root,
         host: &Host,
@@ -146,7 +143,7 @@ impl Misses {
         })
     }
 
-    /// Empties the rings and gives what is old enough to be in order of time.
+    /// Empties the rings and passes on the events old enough, in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
         let read_since = monotonic_ns();
         for index in 0..self.streams.len() {
@@ -181,7 +178,7 @@ impl Misses {
         }
     }
 
-    /// Something that is no sample: a mapping, a birth, an end.
+    /// Handles a record other than a sample: a mapping, a fork or an exit.
     fn happened(&mut self, record: Record<'_>) {
         let event = faults::announced(record);
         if let (Some(pages), Some(fault::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
@@ -196,7 +193,7 @@ impl Misses {
         self.samples += 1;
         let stream = &self.streams[index];
         let miss = match stream.means {
-            // The second event is that of stores.
+            // The second event samples stores.
             Facility::Pebs => Some(match stream.identities.get(&sample.id) {
                 Some(0) => retired(sample, AccessKind::Load),
                 _ => retired(sample, AccessKind::Store),
@@ -223,7 +220,7 @@ impl Misses {
         parsed
     }
 
-    /// The kernel writes address 0 where the hardware recorded none.
+    /// The kernel writes address 0 if the hardware recorded none.
     fn miss(&mut self, mut miss: Miss) {
         if miss.address == 0 {
             self.without_address += 1;
@@ -235,7 +232,7 @@ impl Misses {
         self.order.hold(Some(Event::Misses(MissEvent::Miss(miss))));
     }
 
-    /// Switches the events off and gives out all that is left; the counts.
+    /// Switches the events off and passes on all remaining events; returns the counts.
     pub fn finish(&mut self, mut take: impl FnMut(Event)) -> Closing {
         for stream in &mut self.streams {
             stream.samples.switch(Switch::Off);
@@ -254,14 +251,14 @@ impl Misses {
         }
     }
 
-    /// The first sentence about a record that could not be understood.
+    /// Returns the error of the first record that could not be parsed.
     #[must_use]
     pub fn malformed(&self) -> Option<&str> {
         self.malformed.as_ref().map(|(_, first)| first.as_str())
     }
 }
 
-/// Fills in what the instruments can tell; those of several sorts of processors are alike.
+/// Fills in which data the instruments provide; instruments of different processor types are equal in this.
 pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
     let Some(first) = instruments.first() else {
         return;
@@ -271,7 +268,7 @@ pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
     conditions.every = first.every;
     conditions.modes = first.access.modes;
     conditions.page_size = match (first.access.page_size, first.means) {
-        // Of SPE each page is looked up when its packet is read.
+        // With SPE, each page is looked up when its packet is read.
         (true, _) | (_, Facility::Spe) => Known::Yes,
         (false, _) => Known::No(Missing::not_supported(
             "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)",
@@ -323,7 +320,7 @@ fn stream(
     })
 }
 
-/// What is mapped already, as events from before everything else.
+/// Returns the existing mappings, as events that precede all others.
 fn known_mappings(root: &Root, target: &MissTarget) -> Vec<Event> {
     let pids: Vec<u32> = match target {
         MissTarget::BeforeExec { .. } => Vec::new(),

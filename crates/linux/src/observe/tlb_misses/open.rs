@@ -17,70 +17,69 @@ use crate::perf::sample::Layout;
 
 /// `cnt_ctl` of `ibs_op`: operations are counted down, not cycles.
 const IBS_COUNT_OPERATIONS: u64 = 1 << 19;
-/// `swfilt` of `ibs_op`, which younger kernels have: the kernel drops samples of modes that are not
-/// wanted.
+/// `swfilt` of `ibs_op`, in newer kernels: the kernel drops samples of unwanted modes.
 const IBS_SOFTWARE_FILTER: u64 = 1;
-/// `jitter` of `arm_spe`: intervals are random by a little, so that loops are not met in step.
+/// `jitter` of `arm_spe`: slightly random intervals, so that sampling does not resonate with loops.
 const SPE_JITTER: u64 = 1 << 16;
 
-/// What the events of one processor observe.
+/// The scope of the events of one processor.
 #[derive(Clone, Copy, Debug)]
 pub enum SampleScope<'a> {
-    /// The calling thread; a trial, without a ring.
+    /// The calling thread; used for a test, without a ring.
     Caller,
-    /// Threads, and all that they will start.
+    /// Threads, and all their future children.
     Threads(&'a [u32]),
-    /// Whatever runs.
+    /// Everything on the processor.
     All,
-    /// What runs of a cgroup.
+    /// The processes of a cgroup.
     Cgroup(&'a File),
 }
 
 /// Events of one processor.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleRequest<'a> {
-    /// How the hardware samples.
+    /// The sampling facility.
     pub means: Facility,
-    /// What it samples; the first announces mappings and births.
+    /// The sampled events; the first announces mappings and forks.
     pub events: &'a [Code],
-    /// Which processor.
+    /// The processor.
     pub cpu: u32,
-    /// Whom.
+    /// The scope.
     pub scope: SampleScope<'a>,
-    /// When it begins.
+    /// The start of sampling.
     pub start: CountFrom,
-    /// With how much in it.
+    /// The data in each sample.
     pub access: SampleAccess,
-    /// Every how many events a sample is taken.
+    /// The sampling period, in events.
     pub every: u64,
-    /// Size of a page, of which rings are made.
+    /// The page size in bytes, the unit of ring sizes.
     pub page_bytes: usize,
 }
 
-/// What the events of one processor give.
+/// The samples of the events of one processor.
 pub trait MissSamples: Send {
-    /// The identity of each event, and which of the request it is.
+    /// Returns the ID of each event, and its index in the request.
     fn identities(&self) -> Vec<(u64, usize)>;
 
-    /// Switches all of them.
+    /// Enables or disables all events.
     fn switch(&mut self, to: Switch);
 
-    /// Gives every record that is there to `take`, whole.
+    /// Passes every available record to `take`, whole.
     fn drain(&mut self, take: &mut dyn FnMut(&[u8]));
 
-    /// A piece of the trace that a record has told of; it is given back to the hardware.
+    /// Copies a piece of the trace announced by a record, and releases it to the hardware.
     fn trace(&mut self, offset: u64, bytes: u64) -> Vec<u8>;
 
-    /// MissSamples that found no room, where the kernel counts them.
+    /// Returns the number of samples lost because the ring was full, if the kernel counts them.
     fn lost(&mut self) -> Option<u64>;
 }
 
-/// The ability to open them.
+/// Opens sampling events.
 pub trait SampleOpen {
-    /// Opens the events of one processor, switched off.
+    /// Opens the events of one processor, disabled.
     ///
     /// # Errors
-    /// The kernel's word; of threads that are all gone, `ESRCH`.
+    /// The kernel's error; `ESRCH` if all threads have ended.
     fn open(&self, request: &SampleRequest<'_>) -> io::Result<Box<dyn MissSamples>>;
 }
 
@@ -98,7 +97,7 @@ impl SampleOpen for KernelSampler {
         for thread in scope {
             match open_all(request, thread) {
                 Ok(events) => opened.extend(events),
-                // A thread that has ended meanwhile.
+                // The thread has ended in the interval.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 Err(error) => return Err(error),
             }
@@ -130,7 +129,7 @@ fn open_all(request: &SampleRequest<'_>, thread: Option<u32>) -> io::Result<Vec<
     request.events.iter().enumerate().map(open).collect()
 }
 
-/// What samples of these events carry.
+/// Returns the layout of the samples of these events.
 pub(super) fn layout(means: Facility, access: SampleAccess) -> Layout {
     Layout {
         code: true,
@@ -192,7 +191,7 @@ fn observe<'a>(
     Ok(())
 }
 
-/// What each means wants said in its own way. `inherit` may have touched the read format.
+/// Sets the attributes specific to each facility. `inherit` may have changed the read format.
 fn attributes(builder: &mut Builder<'_>, request: &SampleRequest<'_>, code: Code, layout: Layout) {
     let attributes = builder.attrs_mut();
     attributes.type_ = code.source;
@@ -201,7 +200,7 @@ fn attributes(builder: &mut Builder<'_>, request: &SampleRequest<'_>, code: Code
         attributes.sample_type |= SAMPLE_DATA_PAGE_SIZE;
     }
     match request.means {
-        // The address of a guest means nothing in the address spaces of the host.
+        // An address in a guest has no meaning in the address spaces of the host.
         Facility::Pebs => {
             attributes.set_precise_ip(2);
             attributes.set_exclude_guest(1);
@@ -219,12 +218,12 @@ fn attributes(builder: &mut Builder<'_>, request: &SampleRequest<'_>, code: Code
     }
 }
 
-/// The largest ring that is tried on each processor.
+/// The largest ring to try on each processor, in bytes.
 const LARGEST_RING: usize = 4 << 20;
-/// The smallest.
+/// The size in bytes of the smallest ring.
 const SMALLEST_RING: usize = 64 << 10;
 
-/// Maps the ring on the first event, as large as is granted, and sends the others there.
+/// Maps the ring on the first event, as large as the kernel allows, and redirects the others to it.
 fn map(
     request: &SampleRequest<'_>,
     opened: &[(Counter, usize)],
@@ -274,7 +273,7 @@ impl MissSamples for OpenEvent {
 
     fn switch(&mut self, to: Switch) {
         for (counter, _) in &mut self.opened {
-            // If it fails the task is gone, and so are its events.
+            // On failure the task has ended, and its events are gone too.
             let _ = match to {
                 Switch::On => counter.enable(),
                 Switch::Off => counter.disable(),

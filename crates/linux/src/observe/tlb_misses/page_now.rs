@@ -6,14 +6,13 @@ use hugewise_base::host::Host;
 use crate::machine::root::Root;
 use crate::spawn::page_scan::{HUGE, PRESENT, PageFilter, scan_span};
 
-/// The sizes of pages, asked of a process that still runs, for hardware whose samples do not
-/// go by the kernel.
+/// Looks up page sizes in a process that is still running, for hardware whose samples are not written by the kernel.
 #[derive(Debug)]
 pub(super) struct PageNow {
     root: Root,
     page_bytes: u64,
     pmd_bytes: Option<u64>,
-    /// `None` is one that may not be asked, or is gone.
+    /// `None` if the process may not be read, or has ended.
     open: HashMap<u32, Option<File>>,
 }
 
@@ -27,8 +26,8 @@ impl PageNow {
         }
     }
 
-    /// The size of the page at an address: huge or not, nothing between. `None` where there is no
-    /// page any more, or nobody to ask.
+    /// Returns the size of the page at an address, huge or base, with no sizes in between. `None` if the page no longer
+    /// exists, or the process cannot be read.
     pub(super) fn bytes(&mut self, pid: u32, address: u64) -> Option<u64> {
         let root = &self.root;
         let opened = self.open.entry(pid);
@@ -50,7 +49,7 @@ impl PageNow {
         }
     }
 
-    /// A process that became another program, or ended, is opened anew.
+    /// Closes a process that executed another program or ended, so that it is opened again.
     pub(super) fn forget(&mut self, pid: u32) {
         self.open.remove(&pid);
     }
@@ -69,7 +68,7 @@ mod tests {
         let mut now = PageNow::on(&root, &host);
         let pid = std::process::id();
         let page = std::ptr::from_ref(&pid) as u64;
-        // Linux before 6.7 cannot be asked; there all is unknown.
+        // Linux before 6.7 has no page scan, and every size is unknown.
         let asked = now.bytes(pid, page);
         let scans = answers.pagemap_scan == probe::Answer::Accepted;
         let expected = scans.then_some(host.page_bytes);

@@ -1,4 +1,4 @@
-//! The samplers of miss addresses that this machine has, found by trying.
+//! Finds the address samplers of this machine by opening them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,25 +24,25 @@ const DEVICES: &str = "sys/bus/event_source/devices";
 /// A sampler of addresses on this machine.
 #[derive(Clone, Debug)]
 pub struct Instrument {
-    /// By which means.
+    /// The sampling facility.
     pub means: Facility,
-    /// What is sampled, for people.
+    /// The sampled events, in words for the user.
     pub sampled: String,
-    /// What its samples contain.
+    /// The data in its samples.
     pub access: SampleAccess,
-    /// Every how many events a sample is taken.
+    /// The sampling period, in events.
     pub every: u64,
-    /// What is opened; for PEBS loads first, then stores.
+    /// The events to open; for PEBS first loads, then stores.
     pub(super) events: Vec<Code>,
-    /// On which processors; `None` is on all.
+    /// The processors; `None` means all.
     pub(super) cpus: Option<BTreeSet<u32>>,
 }
 
-/// Finds the instruments of this machine, one for each sort of processors. `every` is the
-/// user's wish; each means has a rate of its own otherwise.
+/// Finds the instruments of this machine, one per processor type. `every` is the period requested by the user;
+/// otherwise each facility has a default.
 ///
 /// # Errors
-/// There is none that may be used, and what would help.
+/// No instrument may be used; contains the remedies.
 pub fn find(
     root: &Root,
     host: &Host,
@@ -73,7 +73,7 @@ pub fn find(
     }
 }
 
-/// Whether these events of the source can be opened on ourselves, and how well.
+/// Tests whether these events of the source can be opened on this process, and with how much data.
 fn on_source(
     root: &Root,
     source: &Source,
@@ -96,7 +96,7 @@ fn on_source(
     tried.collect()
 }
 
-/// Kinds of event of the processors' own source.
+/// Builds an instrument from the events of the processors' own event source.
 fn pebs(root: &Root, source: &Source, family: &Family, addresses: &Addresses) -> Instrument {
     let kinds = addresses.events.iter();
     let events: Vec<_> = kinds.filter_map(|kind| family.find(kind)).collect();
@@ -124,8 +124,7 @@ fn blank(means: Facility) -> Instrument {
     }
 }
 
-/// Event sources of their own: `ibs_op`; `arm_spe_0` and more where there are several sorts of
-/// processors.
+/// Finds separate event sources: `ibs_op`; `arm_spe_0`, and more if there are several processor types.
 fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, Missing> {
     let names = root.list(DEVICES).unwrap_or_default();
     let numbers = names.iter().filter(|found| found.starts_with(name));
@@ -155,7 +154,7 @@ fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, 
     Ok(found)
 }
 
-/// The processors that a source names as its own.
+/// Returns the processors that an event source lists.
 fn cpus(root: &Root, source: &str) -> Option<BTreeSet<u32>> {
     let lists = ["cpus", "cpumask"].map(|file| format!("{DEVICES}/{source}/{file}"));
     let members: BTreeSet<u32> = lists
@@ -166,9 +165,9 @@ fn cpus(root: &Root, source: &str) -> Option<BTreeSet<u32>> {
     (!members.is_empty()).then_some(members)
 }
 
-/// Every how many events a sample is taken unless something else is wished: a prime for misses,
-/// so that no loop is met in step; for operations so many that a sample costs little beside them
-/// (IBS takes multiples of 16 only, and makes them uneven itself).
+/// Returns the sampling period, unless the user requests one. For misses it is a prime, so that sampling does not
+/// resonate with loops. For operations it is large enough that sampling costs little (IBS accepts only multiples of 16,
+/// and randomizes them).
 fn period(means: Facility, wished: Option<u64>) -> u64 {
     match means {
         Facility::Pebs => wished.unwrap_or(1009),
@@ -177,13 +176,13 @@ fn period(means: Facility, wished: Option<u64>) -> u64 {
     }
 }
 
-/// The largest access that the kernel grants.
+/// Finds the largest access that the kernel grants.
 fn negotiate(
     opener: &dyn SampleOpen,
     instrument: &Instrument,
     grants: &Grants,
 ) -> Result<SampleAccess, Missing> {
-    // What SPE writes does not go by the kernel, which could look the page up.
+    // SPE writes its data without the kernel, which therefore cannot look up the page.
     let wished = SampleAccess {
         page_size: instrument.means != Facility::Spe,
         ..SampleAccess::FULL
@@ -204,11 +203,10 @@ fn negotiate(
     granted.map_err(|(smallest, error)| refused(smallest, &error, instrument.means, grants))
 }
 
-/// What a refusal of the smallest access means.
+/// Explains a refusal of the smallest access.
 fn refused(smallest: SampleAccess, error: &io::Error, means: Facility, grants: &Grants) -> Missing {
     match error.raw_os_error() {
-        // Without the filter of younger kernels IBS cannot leave a mode out, and all modes were
-        // refused before.
+        // Without the filter of newer kernels IBS cannot exclude a mode, and all modes together were refused before.
         Some(libc::EINVAL) if means == Facility::Ibs && smallest.modes == Modes::User => {
             Missing::not_permitted(grants.perf_kernel())
         }
@@ -218,7 +216,7 @@ fn refused(smallest: SampleAccess, error: &io::Error, means: Facility, grants: &
     }
 }
 
-/// What a refusal to open the instruments on a target means; `None` where the target is gone.
+/// Explains a refusal to open the instruments on a target; `None` if the target is gone.
 #[must_use]
 pub fn explain(
     root: &Root,
@@ -244,7 +242,7 @@ pub fn explain(
     Some(absence(host, Some(means), missing))
 }
 
-/// What would help, most likely first.
+/// Lists the remedies, most likely first.
 fn absence(host: &Host, means: Option<Facility>, missing: Missing) -> Absence {
     let mut helps = Vec::new();
     match (&missing, &host.hypervisor) {

@@ -1,15 +1,14 @@
-//! The packets that Arm's statistical profiling extension writes of an operation.
+//! Parser for the packets of Arm's statistical profiling extension, which describe an operation.
 //!
-//! The form is that of the Arm Architecture Reference Manual, part D, "The Statistical Profiling
-//! Extension sample record protocol" (DDI 0487): a header of one byte, or of two where the first
-//! says that it is extended, and a payload of 1, 2, 4 or 8 bytes, little-endian. A record ends with
-//! a packet that says so, or with its timestamp. The numbers were taken from the kernel's own
-//! decoder (tools/perf/util/arm-spe-decoder).
+//! The format is from the Arm Architecture Reference Manual, part D, "The Statistical Profiling Extension sample record
+//! protocol" (DDI 0487). A packet has a header of one byte, or of two if the first is an extension byte, and a payload
+//! of 1, 2, 4 or 8 bytes, little-endian. A record ends with an end packet or with its timestamp. The numbers are from
+//! the kernel's decoder (tools/perf/util/arm-spe-decoder).
 
-/// What one record says, as far as it matters here.
+/// The parts of a record that are used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// Where it lies.
+    /// Its instruction address.
     pub(super) code: Option<u64>,
     /// The virtual address that it accessed.
     pub(super) address: Option<u64>,
@@ -19,13 +18,13 @@ pub(super) struct Operation {
     pub(super) memory: bool,
     /// Its translation needed a walk.
     pub(super) walked: bool,
-    /// How long the translation took, in cycles.
+    /// The duration of the translation, in cycles.
     pub(super) translation_cycles: Option<u64>,
 }
 
-/// The bit of the events packet that says "a walk", and the same bit in the filter PMSEVFR_EL1.
+/// The bit for a walk in the events packet and in the filter PMSEVFR_EL1.
 pub(super) const WALK: u32 = 5;
-/// The bit that says "retired".
+/// The bit for a retired operation.
 pub(super) const RETIRED: u32 = 1;
 
 /// A packet.
@@ -43,21 +42,21 @@ enum Kind {
     End,
     Timestamp,
     Events,
-    /// Of a class: 1 is loads, stores and atomics.
+    /// By class: 1 is loads, stores and atomics.
     Operation(u8),
-    /// Of an index: 0 is the instruction, 2 the virtual address of the data.
+    /// By index: 0 is the instruction, 2 the virtual address of the data.
     Address(u8),
-    /// Of an index: 2 is the translation.
+    /// By index: 2 is the translation.
     Counter(u8),
-    /// Context, source of the data.
+    /// Context, or source of the data.
     Other,
 }
 
-/// Parses a piece of trace, which begins with a record, and gives each whole record to `each`.
+/// Parses a piece of trace that begins with a record, and passes each whole record to `each`.
 ///
 /// # Errors
-/// A byte is no header, or the last packet is cut off; a sentence with its place. What was
-/// whole before that was given.
+/// A byte is not a header, or the last packet is truncated; a sentence with the position. Complete records before that
+/// were passed on.
 pub(super) fn parse_trace(trace: &[u8], mut each: impl FnMut(Operation)) -> Result<(), String> {
     let mut at = 0;
     let mut record = Operation::default();
@@ -89,8 +88,7 @@ impl Operation {
     }
 }
 
-/// The top byte of an address holds a tag, or the level of privilege: bit 55 tells which half of
-/// the addresses it is in.
+/// The top byte of an address holds a tag, or the exception level: bit 55 selects the half of the address space.
 fn canonical(payload: u64) -> u64 {
     const TOP_BYTE: u32 = 8;
     (((payload << TOP_BYTE).cast_signed()) >> TOP_BYTE).cast_unsigned()
@@ -108,7 +106,7 @@ fn parse_packet(bytes: &[u8], at: usize) -> Result<Packet, String> {
         0x01 => return Ok(none(Kind::End)),
         _ => {}
     }
-    // The second byte of an extended header has the form of a short one.
+    // The second byte of an extended header has the format of a short one.
     let extended = first & 0xfc == 0x20;
     let header = if extended {
         *bytes.get(1).ok_or_else(|| cut(at))?
@@ -150,8 +148,7 @@ fn kind(first: u8, header: u8, extended: bool) -> Option<Kind> {
     }
 }
 
-/// Padding up to a multiple of a power of two, counted from where the trace begins, which is a
-/// page.
+/// Parses padding to a multiple of a power of two, counted from the start of the trace, which is page-aligned.
 fn alignment(first: u8, bytes: &[u8], at: usize) -> Result<Packet, String> {
     let unit = 1_usize << ((first & 0xf) + 1);
     let length = unit - at % unit;
@@ -175,10 +172,9 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A record of a load that walked, put together by the manual's tables: the instruction
-    /// (0xb0, 8 bytes; the top byte is EL0, non-secure), the operation (0x49), the latency of the
-    /// translation (0x9a, 2 bytes), the virtual address (0xb2), the events (0x52, 2 bytes:
-    /// retired, TLB access, walk), the end.
+    /// Builds a record of a load with a walk, from the manual's tables: the instruction (0xb0, 8 bytes; the top byte is
+    /// EL0, non-secure), the operation (0x49), the translation latency (0x9a, 2 bytes), the virtual address (0xb2), the
+    /// events (0x52, 2 bytes: retired, TLB access, walk), the end.
     pub(in crate::observe::tlb_misses) fn walked_load(code: u64, address: u64) -> Vec<u8> {
         let mut bytes = vec![0xb0];
         bytes.extend((code | 1 << 63).to_le_bytes());
@@ -226,7 +222,7 @@ pub(super) mod tests {
 
     #[test]
     fn headers_of_two_bytes() {
-        // A counter of index 8 (0x21, 0x98) is none of ours; alignment (0x23, 0x00) to 16.
+        // A counter with the unused index 8 (0x21, 0x98); alignment (0x23, 0x00) to 16.
         let mut trace = vec![0x21, 0x98, 5, 0, 0x23, 0x00];
         trace.resize(16, 0xee);
         trace.extend(walked_load(1, 2));

@@ -1,4 +1,4 @@
-//! A kernel made of a table: it refuses as real ones do, and its rings hold what was put there.
+//! A simulated kernel: it refuses as real ones do, and its rings contain prepared records.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -12,13 +12,13 @@ use super::*;
 use crate::machine::root::machine_of;
 use crate::skipping::skip;
 
-/// Whether a request is refused.
+/// Returns true for refused requests.
 type Refuses = fn(&SampleRequest<'_>) -> bool;
 
-/// What the kernel has and permits, and what its rings will hold, one drain after the other.
+/// The events and permissions of the kernel, and the content of its rings for each drain.
 #[derive(Default)]
 struct Table {
-    /// Errors of a request that asks for this much.
+    /// The error for each refused kind of request.
     refuses: Vec<(Refuses, i32)>,
     rings: RefCell<HashMap<u32, VecDeque<Vec<Vec<u8>>>>>,
     trace: Vec<u8>,
@@ -160,7 +160,7 @@ fn found(root: &Root, table: &Table) -> Result<Vec<Instrument>, Missing> {
     find(root, &host(), table, None).map_err(|absence| absence.missing)
 }
 
-/// Everything that comes out, with the counts.
+/// Returns all events, with the counts.
 fn sampled(root: &Root, table: &Table, cpus: &[u32]) -> (Vec<Event>, Closing) {
     let instruments = found(root, table).unwrap();
     let target = MissTarget::BeforeExec { pid: PID };
@@ -237,7 +237,7 @@ fn every_rung_is_tried_and_a_refusal_has_its_reason() {
     };
     let access = found(&root, &old).unwrap()[0].access;
     assert_eq!((access.lost, access.page_size), (false, false));
-    // IBS that cannot leave a mode out, and a user who may not see both.
+    // An IBS that cannot exclude a mode, and a user who may not see both.
     let unfiltered = Table {
         refuses: vec![(all_modes, libc::EACCES), (|_| true, libc::EINVAL)],
         ..Table::default()
@@ -249,7 +249,7 @@ fn every_rung_is_tried_and_a_refusal_has_its_reason() {
         ..Table::default()
     };
     assert_eq!(found(&root, &nothing).unwrap_err(), Missing::NoHardware);
-    // A refusal of both modes hides nothing here: the kernel says so for user mode too.
+    // A refusal of both modes is not hidden here: the kernel refuses user mode too.
     let hidden = Table {
         refuses: vec![(all_modes, libc::EACCES), (|_| true, libc::ENOENT)],
         ..Table::default()
@@ -370,7 +370,7 @@ fn a_piece_of_spe_belongs_to_who_ran() {
     };
     assert_eq!((miss.pid, miss.tid, miss.time_ns), (PID, 7, 50));
     assert_eq!((miss.address, miss.refill_cycles), (0x7000, Some(300)));
-    // There is no such process any more, so nobody can be asked.
+    // The process no longer exists, so its page size cannot be read.
     assert_eq!(miss.page_bytes, None);
     assert_eq!(closing.samples, 1);
     let instruments = found(&root, &table).unwrap();
@@ -402,7 +402,7 @@ fn conditions() -> Conditions {
     }
 }
 
-/// From records of a ring to the summary, with a mapping that the ring announces itself.
+/// From ring records to the summary, with a mapping that the ring announces.
 #[test]
 fn what_the_rings_hold_becomes_a_summary() {
     let (_folder, root) = intel();
@@ -449,8 +449,8 @@ fn what_the_rings_hold_becomes_a_summary() {
     assert_eq!((mapping.huge, mapping.could), (Some(1), Some(1)));
 }
 
-/// Everything but the hardware, on the real kernel: page faults are events with addresses too, and
-/// how many there will be is known.
+/// Everything except the hardware, on the real kernel: page faults are also events with addresses, and their number is
+/// known in advance.
 #[test]
 fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     const PAGES: usize = 331;
@@ -511,7 +511,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     assert!(!analysis.nameless().is_empty(), "code lies in files");
 }
 
-/// Touches small pages of fresh memory, once each; where it is and how long.
+/// Touches small pages of fresh memory, once each; returns its address and length.
 fn touch(pages: usize, page: usize) -> (u64, usize) {
     let bytes = pages * page;
     let (access, kind) = (

@@ -1,15 +1,15 @@
-//! Processor time that may be spent on looking at processes.
+//! The processor time allowed for walking processes.
 
 use std::time::Duration;
 
 use crate::machine::clock::thread_cpu;
 
-/// Half a hundredth of a processor: with the totals and the drawing it is less than one.
+/// 1/200 of a processor: together with the totals and the drawing less than 1 %.
 const PARTS: u64 = 200;
-/// What can be saved up, and what there is at the beginning: ten seconds' worth.
+/// The largest balance, and the initial one: the earnings of ten seconds.
 const MOST: Duration = Duration::from_millis(50);
 
-/// A balance: time that passes earns, looks spend. It may go below zero by one look.
+/// A balance: passing time earns, walks spend. One walk may make it negative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     left_ns: i64,
@@ -26,7 +26,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Earns for the time until `now_ns`, in nanoseconds since the beginning.
+    /// Adds the earnings until `now_ns`, in nanoseconds since the start.
     pub(super) fn earn(&mut self, now_ns: u64) {
         let passed = now_ns.saturating_sub(self.earned_to_ns) / PARTS;
         let earned = self.left_ns.saturating_add_unsigned(passed);
@@ -34,12 +34,12 @@ impl Budget {
         self.earned_to_ns = now_ns;
     }
 
-    /// Whether anything is left.
+    /// Returns true if the balance is positive.
     pub(super) fn is_left(&self) -> bool {
         self.left_ns > 0
     }
 
-    /// Does something, and pays the processor time that it took.
+    /// Calls `act`, and deducts the processor time that it took.
     pub(super) fn pay<T>(&mut self, act: impl FnOnce() -> T) -> T {
         let before = thread_cpu();
         let done = act();

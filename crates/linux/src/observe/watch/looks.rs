@@ -1,5 +1,5 @@
-//! Looks at the page tables of single processes (`smaps_rollup`), in turn. A look holds the lock of
-//! the process's address space, so each process has its rest, and large ones wait to be asked for.
+//! Walks the page tables of single processes (`smaps_rollup`), in turn. A walk holds the lock of the process's address
+//! space, so each process has a rest between two walks, and large processes are walked only on request.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use crate::machine::root::Root;
 use crate::observe::processes::LARGE;
 use crate::proc::smaps_rollup::read_smaps_rollup;
 
-/// No process is looked at twice within this time.
+/// The shortest time between two walks of one process.
 const REST: Duration = Duration::from_secs(5);
-/// Nor one that refuses within this.
+/// The same for a process that refused.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(60);
-/// A process whose look took longer is looked at only when it is selected, like a [`LARGE`] one.
+/// A process whose walk took longer is walked only if selected, like a [`LARGE`] one.
 const LONG: Duration = Duration::from_millis(100);
-/// All looks of one sample take no longer than this, so that samples come in time.
+/// The time limit for all walks of one sample, so that samples come in time.
 const TURN: Duration = Duration::from_millis(200);
 
-/// What the last look at each process showed.
+/// The result of the last walk of each process.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     of: HashMap<(u32, u64), Look>,
@@ -31,13 +31,12 @@ pub(super) struct Looks {
 struct Look {
     found: HugeMemory,
     at: Duration,
-    /// How long it took.
+    /// Its duration.
     length: Duration,
 }
 
 impl Looks {
-    /// Looks at those whose turn it is, as far as the budget reaches, and tells each process what
-    /// is known of it.
+    /// Walks the processes whose turn it is, as far as the budget allows, and updates every process.
     pub(super) fn renew(
         &mut self,
         root: &Root,
@@ -67,8 +66,8 @@ impl Looks {
         }
     }
 
-    /// The places of those whose turn it is: the selected one, then those that were never looked
-    /// at, the largest first, then those whose last look is the oldest.
+    /// Returns the indices of the next processes: the selected one, then those never walked, the largest first, then
+    /// those with the oldest walk.
     fn turn(&self, processes: &[Process], now: Duration, selected: Option<u32>) -> Vec<usize> {
         let is_due = |process: &Process| {
             let last = self.of.get(&process.identity());
@@ -121,7 +120,7 @@ fn look(root: &Root, pid: u32, at: Duration) -> Look {
             at_ns: crate::machine::clock::nanoseconds(at),
         },
         Err(error) if error.kind == Kind::NotPermitted => HugeMemory::NotPermitted,
-        // It is gone, or has just lost its memory: the next list knows.
+        // It has ended, or has just lost its memory: the next list will show.
         Err(_) => HugeMemory::Waiting,
     };
     Look {

@@ -1,5 +1,5 @@
-//! The machine and its processes, sample by sample. The totals come from files that walk no page
-//! tables; what walks them, `smaps_rollup` of one process, is paid from a budget.
+//! The machine and its processes, sample by sample. The totals come from files that need no walk of page tables; the
+//! walk for `smaps_rollup` of one process is paid from a budget.
 
 use hugewise_monitor::watch::{Header, Processes, Sample};
 
@@ -18,16 +18,16 @@ use crate::observe::processes::Lister;
 use budget::Budget;
 use looks::Looks;
 
-/// What the reader of the samples is interested in.
+/// The parts of the sample that its reader needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
-    /// A process whose turn comes first, however large it is.
+    /// A process to walk first, whatever its size.
     pub process: Option<u32>,
-    /// Whether cgroups are read, which costs the kernel some work for each.
+    /// Selects the reading of cgroups, which costs the kernel some work for each.
     pub groups: Groups,
 }
 
-/// Whether cgroups are read.
+/// Selects whether cgroups are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Groups {
     /// They are left out.
@@ -51,8 +51,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Begins. `interval_ns` is the time between two samples, `program` the name and version of
-    /// the one who asks.
+    /// Starts watching. `interval_ns` is the time between two samples, `program` the name and version of the caller.
     ///
     /// # Errors
     /// The kernel release cannot be read, or a frozen machine has no readable `host.toml`.
@@ -77,13 +76,13 @@ impl Watcher {
         })
     }
 
-    /// What holds for all samples.
+    /// Returns the data common to all samples.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Takes a sample. While the budget is spent, the processes are those of the sample before.
+    /// Takes a sample. While the budget is spent, the processes are those of the previous sample.
     #[must_use]
     pub fn sample(&mut self, focus: Focus) -> Sample {
         let at_ns = monotonic_ns().saturating_sub(self.began_ns);

@@ -14,11 +14,11 @@ use crate::probe::Grants;
 /// The target of all groups.
 #[derive(Clone, Debug)]
 pub enum CountScope {
-    /// Threads that run, and what they will start.
+    /// Running threads, and all their future children.
     Tasks(Vec<u32>),
-    /// A process that is about to become a command; counting begins at its exec.
+    /// A process about to exec a command; counting begins at its exec.
     AtExec(u32),
-    /// Processors, whatever runs there.
+    /// Everything on these processors.
     Cpus(Vec<u32>),
     /// A cgroup, on these processors.
     Cgroup(Arc<File>, Vec<u32>),
@@ -54,7 +54,7 @@ pub(super) fn observed(target: &CountScope, group: usize) -> Vec<(CountTarget, C
     }
 }
 
-/// A thread has ended since it was listed, a processor has gone, or belongs to another source.
+/// Returns true if a thread has ended since it was listed, a processor was removed, or it belongs to another source.
 pub(super) fn is_elsewhere(error: &io::Error, target: &CountScope) -> bool {
     match target {
         CountScope::Tasks(_) | CountScope::AtExec(_) => error.raw_os_error() == Some(libc::ESRCH),

@@ -62,7 +62,7 @@ fn only_one_group_counts_at_a_time() {
     assert_eq!(value(&counts, "b", 1), Err(Missing::NotItsTurn));
     counters.next_turn();
     let counts = counters.collect();
-    // What the first group saw before it was switched off is not lost.
+    // The counts of the first group before it was switched off are not lost.
     assert_eq!(value(&counts, "a", 0), Ok(1000));
     assert_eq!(value(&counts, "b", 1), Ok(1000));
     let leader = event("cycles", 0).code;
@@ -76,7 +76,7 @@ fn only_one_group_counts_at_a_time() {
     );
 }
 
-/// Small cores have fewer events than large ones, and so fewer groups.
+/// Small cores have fewer events than large ones, and therefore fewer groups.
 #[test]
 fn a_source_with_one_group_counts_in_every_turn() {
     let table = Table::with_counters(4);
@@ -111,7 +111,7 @@ fn threads_are_summed_and_those_that_ended_are_left_out() {
 
 #[test]
 fn a_counter_that_goes_backwards_says_nothing() {
-    // Its times go on all the while: only the value gives it away.
+    // Its times continue to grow: only the value reveals the error.
     let says = |value, ns| RawCount {
         value,
         enabled_ns: ns,

@@ -1,9 +1,8 @@
 //! The events of each processor family, as data: one file per family.
 //!
-//! Codes are facts of the processors' makers, kept by the kernel for its own tools
-//! (tools/perf/pmu-events). Every entry names the file it was taken from and says what the event
-//! leaves out, and a test holds every entry against the project's copy of those facts
-//! (`fixtures/pmu-events.txt`).
+//! Codes are facts published by the processor vendors, and part of the kernel's tools (tools/perf/pmu-events). Every
+//! entry names its source file and the limits of the event, and a test checks every entry against the project's copy of
+//! those facts (`fixtures/pmu-events.txt`).
 //!
 //! To add an event, add an entry with its source to the file of its family, and the fact to `fixtures/pmu-events.txt`.
 //! A family is a file and its name in the list below.
@@ -19,26 +18,26 @@ pub mod sources;
 
 use processor::Processor;
 
-/// A family of processors that count the same events by the same codes.
+/// A family of processors that count the same events with the same codes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
     /// Its short name.
     pub name: String,
-    /// Its name for people.
+    /// Its name for users.
     pub title: String,
-    /// The event source that identifies it, where a machine has several sorts of processors.
+    /// The event source that identifies it, on machines with several processor types.
     pub pmu: Option<String>,
-    /// Which processors belong to it.
+    /// The processors that belong to it.
     cpu: Cpus,
-    /// How it samples the addresses that accesses go to.
+    /// How it samples the addresses of accesses.
     pub addresses: Addresses,
-    /// What it counts, the most telling events first.
+    /// Its events, the most informative first.
     #[serde(rename = "event")]
     pub events: Vec<Event>,
 }
 
-/// Which processors belong to a family.
+/// The processors that belong to a family.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Cpus {
@@ -48,7 +47,7 @@ enum Cpus {
         family: u32,
         models: Vec<(u32, u32)>,
     },
-    /// Arm: pairs of implementer and part; none means all that no other file knows.
+    /// Arm: pairs of implementer and part; an empty list matches all parts without an entry in another file.
     Arm { parts: Vec<(u32, u32)> },
 }
 
@@ -56,14 +55,14 @@ enum Cpus {
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Addresses {
-    /// By which means.
+    /// The sampling facility.
     pub means: Facility,
-    /// The kinds of event that are sampled, loads first, where the means samples events.
+    /// The kinds of the sampled events, loads first, if the facility samples events.
     #[serde(default)]
     pub events: Vec<String>,
-    /// The file of the kernel that it was taken from.
+    /// Its source file in the kernel.
     pub source: String,
-    /// What such a sample does not mean.
+    /// The limits of such a sample.
     pub not: String,
 }
 
@@ -71,24 +70,24 @@ pub struct Addresses {
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// What it counts: a name of [`kind::KINDS`].
+    /// The meaning of its count: a name of [`kind::KINDS`].
     pub kind: String,
-    /// Its name, as perf list prints it.
+    /// Its name, as printed by perf list.
     pub name: String,
     event: u64,
     #[serde(default)]
     umask: u64,
     #[serde(default)]
     cmask: u64,
-    /// The file of the kernel it was taken from, below tools/perf/pmu-events/arch.
+    /// Its source file in the kernel, below tools/perf/pmu-events/arch.
     pub source: String,
-    /// What the event does not count.
+    /// Cases not counted by the event.
     pub not: String,
 }
 
 impl Event {
-    /// `perf_event_attr.config` of a raw event. On x86 event, umask and cmask have bytes of their
-    /// own (the upper part of a long AMD event number lies from bit 32 on); Arm has one number.
+    /// Returns `perf_event_attr.config` of a raw event. On x86, event, umask and cmask occupy separate bytes (the upper
+    /// part of a long AMD event number starts at bit 32); Arm has one number.
     #[must_use]
     pub fn config(&self, arch: Arch) -> u64 {
         match arch {
@@ -102,7 +101,7 @@ impl Event {
         }
     }
 
-    /// The code as people write it.
+    /// Returns the code in the usual notation.
     #[must_use]
     pub fn code(&self, arch: Arch) -> String {
         let cmask = match self.cmask {
@@ -119,7 +118,7 @@ impl Event {
     }
 }
 
-/// How event codes are encoded.
+/// The encoding of event codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
     /// x86.
@@ -129,7 +128,7 @@ pub enum Arch {
 }
 
 impl Family {
-    /// How its event codes are encoded.
+    /// Returns the encoding of its event codes.
     #[must_use]
     pub fn arch(&self) -> Arch {
         match self.cpu {
@@ -162,8 +161,8 @@ impl Family {
         }
     }
 
-    /// Whether an event is counted when nobody asks for more. Walks under way, which bound the
-    /// cycles from above, are wanted only where the cycles themselves cannot be counted.
+    /// Returns true if an event is counted by default. Active walks, an upper bound for the cycles, are counted only if
+    /// the cycles cannot be counted.
     #[must_use]
     pub fn is_usual(&self, event: &Event) -> bool {
         let stands_in = event
@@ -176,7 +175,7 @@ impl Family {
         kind::is_usual(&event.kind) || stands_in
     }
 
-    /// An event by its kind, or by its name as perf list prints it, in any case of letters.
+    /// Finds an event by its kind, or by its name as printed by perf list, ignoring case.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Event> {
         self.events
@@ -189,7 +188,7 @@ macro_rules! files {
     ($($name:literal)*) => { &[$(include_str!(concat!($name, ".toml"))),*] };
 }
 
-/// The tables, those of single families before the general one.
+/// The tables: those of particular families, then the general one.
 static FILES: &[&str] = files![
     "haswell" "broadwell" "skylake" "icelake" "sapphirerapids" "graniterapids" "sierraforest"
     "alderlake-core" "alderlake-atom" "zen1" "zen2" "zen3" "zen4" "zen5" "zen6" "neoverse-n1"
@@ -203,8 +202,8 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     FILES.iter().map(parse).collect()
 });
 
-/// The family of a processor behind an event source. Sources with names of their own (cpu_core,
-/// cpu_atom) tell sorts of processors apart; any other source goes by the processor alone.
+/// Returns the family of a processor behind an event source. Named sources (cpu_core, cpu_atom) distinguish processor
+/// types; for all other sources the processor decides.
 #[must_use]
 pub fn family(processor: &Processor, source: &str) -> Option<&'static Family> {
     let mut held = FAMILIES.iter().filter(|family| family.holds(processor));

@@ -3,7 +3,7 @@
 use crate::machine::error::Result;
 use crate::machine::root::Root;
 
-/// A processor, as its maker numbers it.
+/// A processor, as numbered by its vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Processor {
     /// x86: `vendor_id`, `cpu family`, `model`.
@@ -15,19 +15,19 @@ pub enum Processor {
         /// Model within the family.
         model: u32,
     },
-    /// Arm: `CPU implementer`, `CPU part`, which are fields of the register MIDR.
+    /// Arm: `CPU implementer` and `CPU part`, fields of the register MIDR.
     Arm {
         /// Implementer; 0x41 is Arm.
         implementer: u32,
         /// Part number.
         part: u32,
     },
-    /// Another, or one without numbers.
+    /// Another processor, or one without numbers.
     Other,
 }
 
-/// The processors of `/proc/cpuinfo` (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c),
-/// by their number. What is not understood is [`Processor::Other`].
+/// Parses the processors in `/proc/cpuinfo` (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c), with their
+/// numbers. Unknown processors are [`Processor::Other`].
 #[must_use]
 pub fn parse_processors(content: &[u8]) -> Vec<(u32, Processor)> {
     let text = String::from_utf8_lossy(content);
@@ -64,7 +64,7 @@ pub fn parse_processors(content: &[u8]) -> Vec<(u32, Processor)> {
     found
 }
 
-/// Reads them.
+/// Reads the processors of the machine.
 ///
 /// # Errors
 /// The file could not be read.

@@ -19,18 +19,18 @@ pub struct Source {
     pub name: String,
     /// `perf_event_attr.type` of its events.
     pub number: u32,
-    /// Whether the machine has several, so that general events must name theirs.
+    /// False if the machine has several sources, so that general events must name theirs.
     pub alone: bool,
-    /// The table of events of its processors, where one is known.
+    /// The event table of its processors, if known.
     pub family: Option<&'static Family>,
-    /// The numbers of the events that the kernel lists for it, where it lists any.
+    /// The codes of the events that the kernel lists for it, if any.
     pub listed: BTreeSet<u64>,
 }
 
 impl Source {
-    /// Whether the processor lacks an event. An Arm processor tells which of the first 64 events
-    /// it has (PMCEID), and the kernel lists those; any other opens as well, and counts nothing
-    /// forever (drivers/perf/arm_pmuv3.c).
+    /// Returns true if the processor does not have an event. An Arm processor reports which of the first 64 events it
+    /// has (PMCEID), and the kernel lists those; any other event can be opened too, but always counts 0
+    /// (drivers/perf/arm_pmuv3.c).
     #[must_use]
     pub fn lacks(&self, event: &Event) -> bool {
         const TOLD: u64 = 0x40;
@@ -40,11 +40,11 @@ impl Source {
     }
 }
 
-/// The event sources of the processors: `cpu` on most x86 machines, `cpu_core` and `cpu_atom` on
-/// those with two sorts of processors, `armv8_…` on Arm, one for each sort.
+/// Returns the event sources of the processors: `cpu` on most x86 machines, `cpu_core` and `cpu_atom` on those with two
+/// processor types, and one `armv8_…` per type on Arm.
 ///
-/// Where none is listed (a container may hide them) the kernel's own choice is named `cpu`:
-/// whether it is there is for perf_event_open to say.
+/// If none is listed (a container may hide them), the kernel's default source is named `cpu`; perf_event_open decides
+/// whether it exists.
 ///
 /// # Errors
 /// `/proc/cpuinfo` could not be read.
@@ -87,7 +87,7 @@ fn is_of_processors(name: &str) -> bool {
     matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") || name.starts_with("armv")
 }
 
-/// The events of a source by their number: files that say `event=0x0011`.
+/// Returns the codes of the events of a source, from files with content such as `event=0x0011`.
 fn listed(root: &Root, name: &str) -> BTreeSet<u64> {
     let folder = format!("{DEVICES}/{name}/events");
     let names = root.list(&folder).unwrap_or_default();
@@ -101,7 +101,8 @@ fn listed(root: &Root, name: &str) -> BTreeSet<u64> {
         .collect()
 }
 
-/// A processor of the source: of several sorts, its files `cpus` or `cpumask` say which.
+/// Returns a processor of the source: if there are several types, the source's files `cpus` or `cpumask` name its
+/// processors.
 fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor {
     let lists = ["cpus", "cpumask"].map(|file| format!("{DEVICES}/{name}/{file}"));
     let members: BTreeSet<u32> = lists

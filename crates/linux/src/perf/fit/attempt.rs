@@ -1,4 +1,4 @@
-//! Whether a group fits the counters: it is opened, and must have run.
+//! Tests whether a group fits the counters: it is opened, and must have run.
 
 use hugewise_observe::stat::kind::{CYCLES, INSTRUCTIONS};
 
@@ -12,13 +12,13 @@ use crate::perf::open::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Fits,
-    /// It was opened, and was never on the hardware.
+    /// It was opened, but never scheduled.
     NeverRan,
     /// The kernel refused it, with this error number.
     Refused(i32),
 }
 
-/// Parameters of every attempt.
+/// The parameters of every attempt.
 pub(super) struct Attempt<'a> {
     pub(super) opener: &'a dyn PerfOpen,
     pub(super) permitted: Permitted,
@@ -26,7 +26,7 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// The general events that fit together, and those that do not, with the reason.
+    /// Returns the general events that fit together, and the others with the reason.
     pub(super) fn base(&self, source: &Source) -> (Vec<Chosen>, Vec<(Fit, Chosen)>) {
         let (mut base, mut unfit) = (Vec::new(), Vec::new());
         for event in general(source) {
@@ -39,7 +39,7 @@ impl Attempt<'_> {
         (base, unfit)
     }
 
-    /// Opens a group on the calling thread and lets it run a moment.
+    /// Opens a group on the calling thread and lets it run for a moment.
     pub(super) fn run(&self, group: &[Chosen]) -> Fit {
         let events: Vec<Code> = group.iter().map(|event| event.code).collect();
         let request = GroupRequest {
@@ -57,7 +57,7 @@ impl Attempt<'_> {
             }
         };
         if !self.alone {
-            // This thread may be on the other sort of processor, where the group cannot run.
+            // This thread may be on the other processor type, on which the group cannot run.
             return self.fits_untried(group);
         }
         let ran = (|| {
@@ -73,8 +73,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// No processor with several sorts of cores has fewer than four counters beside those of the
-    /// general events, and the watchdog holds one of them at most.
+    /// Every processor with several core types has at least four counters in addition to those of the general events,
+    /// and the watchdog uses at most one of them.
     fn fits_untried(&self, group: &[Chosen]) -> Fit {
         const SAFE: usize = 3;
         let general = [CYCLES, INSTRUCTIONS];
@@ -89,7 +89,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Some work in user mode, well under a millisecond.
+/// Does some work in user mode, well under a millisecond.
 fn spin() {
     for number in 0..20_000_u32 {
         std::hint::black_box(number);

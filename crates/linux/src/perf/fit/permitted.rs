@@ -1,4 +1,4 @@
-//! Modes in which events may be counted, by trying.
+//! Determines the modes in which events may be counted, by trying.
 
 use std::io;
 
@@ -13,16 +13,16 @@ use crate::probe::Grants;
 pub struct Permitted {
     /// The modes.
     pub mode: Mode,
-    /// How guests are left out.
+    /// How guests are excluded.
     pub guests: Guests,
 }
 
-/// Which modes can be counted, by trying: the wanted one, or else user and kernel mode together
-/// where that is permitted and user mode alone where not.
+/// Determines which modes can be counted, by trying: the wanted one; otherwise user and kernel mode together if
+/// permitted, or user mode only.
 ///
 /// # Errors
-/// There is no hardware to count, or it is not permitted. A refusal of kernel mode hides that
-/// there is nothing to count: only the answer for user mode tells.
+/// There is no hardware counter, or counting is not permitted. A refusal of kernel mode may hide that there is no
+/// counter: only the answer for user mode is conclusive.
 pub fn permitted(
     opener: &dyn PerfOpen,
     code: Code,
@@ -81,7 +81,7 @@ fn says_nothing_there(error: &io::Error) -> bool {
     )
 }
 
-/// The reason behind an error of opening.
+/// Converts an error of opening to the reason.
 #[must_use]
 pub fn missing(error: &io::Error, mode: Mode, grants: &Grants) -> Missing {
     match error.raw_os_error() {

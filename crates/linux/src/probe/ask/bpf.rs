@@ -1,5 +1,5 @@
-//! bpf(2): whether a map can be made and a tracing program loaded. Raw, because a library would
-//! be larger than the question.
+//! Probes bpf(2): creating a map and loading a tracing program. Raw system calls, because a library would be larger
+//! than the probe.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use crate::bpf::types::read_types;
 use crate::machine::root::Root;
 use crate::probe::answers::Answer;
 
-/// A function that every kernel with transparent huge pages has, and that is seldom called.
+/// A function present in every kernel with transparent huge pages, and rarely called.
 const FUNCTION: &str = "do_huge_pmd_anonymous_page";
 
 const BPF_MAP_CREATE: libc::c_int = 0;
@@ -54,8 +54,7 @@ struct ProgramAttribute {
     attach_id: u32,
 }
 
-/// `union bpf_attr` for `BPF_RAW_TRACEPOINT_OPEN`; without a name the program says itself where
-/// it belongs.
+/// `union bpf_attr` for `BPF_RAW_TRACEPOINT_OPEN`; without a name the program determines its attach point.
 #[repr(C)]
 struct AttachAttribute {
     name: u64,
@@ -63,11 +62,11 @@ struct AttachAttribute {
     padding: u32,
 }
 
-/// `r0 = 0; exit`, in the machine's byte order (all Linux machines we know are little-endian
-/// but s390x; there the two register halves swap, and both are 0 here).
+/// `r0 = 0; exit`, in the machine's byte order (of the Linux machines only s390x is not little-endian; there the two
+/// register halves swap, and both are 0 here).
 const RETURN_0: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 0, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
 
-/// Makes an array of one number, and drops it.
+/// Creates an array of one number, and drops it.
 pub(super) fn map_create() -> Answer {
     let attribute = MapAttribute {
         kind: BPF_MAP_TYPE_ARRAY,
@@ -78,7 +77,7 @@ pub(super) fn map_create() -> Answer {
     call(BPF_MAP_CREATE, &attribute).map(drop).into()
 }
 
-/// Loads a program of the kind that reads kernel events, attached to nothing, and drops it.
+/// Loads a program of the type that reads kernel events, without attaching it, and drops it.
 pub(super) fn program_load() -> Answer {
     load(&ProgramAttribute {
         kind: BPF_PROG_TYPE_RAW_TRACEPOINT,
@@ -88,8 +87,8 @@ pub(super) fn program_load() -> Answer {
     .into()
 }
 
-/// Puts a program that does nothing at the entry of a function, and takes it away. Loading alone
-/// proves nothing: Linux 6.1 on arm64 loads such a program and cannot attach it.
+/// Attaches a program without effect to the entry of a function, and detaches it. Loading alone proves nothing: Linux
+/// 6.1 on arm64 loads such a program and cannot attach it.
 pub(super) fn fentry(root: &Root) -> Answer {
     let Ok(types) = read_types(root) else {
         return Answer::NotTried;
@@ -115,7 +114,7 @@ fn attach(function: u32) -> io::Result<OwnedFd> {
     call(BPF_RAW_TRACEPOINT_OPEN, &attribute)
 }
 
-/// Loads the smallest program with the rest of its attributes as given.
+/// Loads the smallest program with the other attributes as given.
 fn load(attribute: &ProgramAttribute) -> io::Result<OwnedFd> {
     let licence = c"MIT";
     call(
@@ -130,8 +129,8 @@ fn load(attribute: &ProgramAttribute) -> io::Result<OwnedFd> {
 }
 
 fn call<T>(command: libc::c_int, attribute: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the attribute is a valid prefix of `union bpf_attr` of the size that is passed;
-    // what it points to outlives the call, and both commands only read it.
+    // SAFETY: the attribute is a valid prefix of `union bpf_attr` of the size passed; its pointers are valid during the
+    // call, and both commands only read through them.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -144,6 +143,6 @@ fn call<T>(command: libc::c_int, attribute: &T) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+    // SAFETY: the kernel has just returned this new descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -1,4 +1,4 @@
-//! Whether a process can read the state of its own pages and collapse them.
+//! Probes whether a process can read the state of its own pages and collapse them.
 
 use std::fs::File;
 use std::io;
@@ -28,8 +28,7 @@ struct ScanArgument {
     return_mask: u64,
 }
 
-/// `_IOWR('f', 16, struct pm_scan_arg)`, in the generic encoding that x86, arm64, riscv and s390
-/// share.
+/// `_IOWR('f', 16, struct pm_scan_arg)`, in the generic encoding used by x86, arm64, riscv and s390.
 const PAGEMAP_SCAN: u64 = 0xC060_6610;
 /// `PAGE_IS_PRESENT`.
 const PRESENT: u64 = 1 << 3;
@@ -38,16 +37,16 @@ const HUGE: u64 = 1 << 6;
 /// Bits 0 to 54 of a pagemap entry are the frame number (pagemap.rst).
 const FRAME_BITS: u64 = (1 << 55) - 1;
 
-/// Scans the page that holds a local variable.
+/// Scans the page of a local variable.
 pub(super) fn pagemap_scan(root: &Root) -> Answer {
     open_pagemap(root)
         .and_then(|pagemap| scan_one_page(&pagemap))
         .into()
 }
 
-/// A program with file capabilities is not dumpable, so that its files in /proc are root's. The
-/// programs that it measures are not affected, hence neither must the answer be. Being dumpable
-/// for a moment gives nothing away: ptrace needs the same capabilities.
+/// A program with file capabilities is not dumpable, so root owns its files in /proc. The measured programs are not
+/// affected, so the answer must not be either. Being dumpable for a moment reveals nothing: ptrace needs the same
+/// capabilities.
 fn open_pagemap(root: &Root) -> io::Result<File> {
     let path = root.path("proc/self/pagemap");
     let opened = File::open(&path);
@@ -69,7 +68,7 @@ fn scan_one_page(pagemap: &File) -> io::Result<()> {
     scan_page(pagemap, page_of(&here), PRESENT).map(drop)
 }
 
-/// Whether the page at an address is of a category.
+/// Returns true if the page at an address belongs to a category.
 fn scan_page(pagemap: &File, start: u64, category: u64) -> io::Result<bool> {
     let mut region = [0_u64; 3];
     let mut argument = ScanArgument {
@@ -91,8 +90,8 @@ fn scan_page(pagemap: &File, start: u64, category: u64) -> io::Result<bool> {
     Ok(found > 0)
 }
 
-/// The frame of the page that holds a local variable. Without `CAP_SYS_ADMIN` the file opens
-/// and shows zeroes (pagemap.rst).
+/// Returns the frame of the page of a local variable. Without `CAP_SYS_ADMIN` the file opens and contains zeroes
+/// (pagemap.rst).
 pub(super) fn frame_number(root: &Root) -> (Option<u64>, Answer) {
     let here = std::hint::black_box(0_u8);
     let offset = page_of(&here) / page_bytes() * 8;
@@ -111,8 +110,8 @@ fn page_of(variable: &u8) -> u64 {
     address - address % page_bytes()
 }
 
-/// Collapses no bytes: the kernel checks whether it knows the advice before it looks at the
-/// length (`do_madvise`, mm/madvise.c), so this touches no memory.
+/// Collapses no bytes: the kernel checks whether it knows the advice before it checks the length (`do_madvise`,
+/// mm/madvise.c), so this touches no memory.
 pub(super) fn collapse() -> Answer {
     // SAFETY: a range of length 0 names no memory.
     let result = unsafe { libc::madvise(std::ptr::null_mut(), 0, libc::MADV_COLLAPSE) };
@@ -123,7 +122,7 @@ pub(super) fn collapse() -> Answer {
     }
 }
 
-/// Makes a huge page of our own memory, and advises `MADV_COLD` on one page of it: the kernel splits it first
+/// Makes a huge page of this process, and advises `MADV_COLD` on one page of it: the kernel splits it first
 /// (madvise_cold_or_pageout_pte_range, mm/madvise.c).
 pub(super) fn split(root: &Root) -> Answer {
     let pagemap = match open_pagemap(root) {
@@ -147,7 +146,7 @@ fn split_one(root: &Root, pagemap: &File) -> io::Result<bool> {
     let start = memory.aligned(huge);
     let page = usize::try_from(page_bytes()).unwrap_or(huge);
     let advise = |bytes: usize, advice: libc::c_int| {
-        // SAFETY: the range lies in the fresh mapping; neither advice changes content or access.
+        // SAFETY: the range is within the fresh mapping; neither advice changes content or access.
         match unsafe { libc::madvise(start.cast(), bytes, advice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),

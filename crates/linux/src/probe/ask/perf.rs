@@ -1,4 +1,4 @@
-//! perf_event_open(2): which events can be had, and enough of them at once.
+//! Probes perf_event_open(2): which events exist, and whether enough of them can be counted at once.
 
 use std::io;
 
@@ -23,7 +23,7 @@ pub(super) fn tlb_misses() -> PerfAnswers {
     both(dtlb_misses)
 }
 
-/// A breakpoint at the entry of a function that is there in every kernel. It is never enabled.
+/// Opens a breakpoint at the entry of a function present in every kernel. It is never enabled.
 pub(super) fn kprobe(root: &Root) -> Answer {
     if !root.path("sys/bus/event_source/devices/kprobe").exists() {
         return Answer::Refused(libc::ENOENT);
@@ -52,8 +52,8 @@ fn both<E: Event>(event: impl Fn() -> E) -> PerfAnswers {
     }
 }
 
-/// Opens the three hardware events that causes need as one group, lets it run a moment, and
-/// looks whether it was scheduled: a group that is too large opens and never counts.
+/// Opens the three hardware events needed to find causes as one group, lets it run for a moment, and checks that it was
+/// scheduled: a group that is too large opens but never counts.
 pub(super) fn counter_group() -> Answer {
     match run_group() {
         Ok(true) => Answer::Accepted,
@@ -62,8 +62,8 @@ pub(super) fn counter_group() -> Answer {
     }
 }
 
-/// Siblings are enabled from the start and only the leader is switched: enabling a whole group
-/// member by member loses counts on some kernels.
+/// Siblings are enabled from the start and only the leader is switched: enabling a group member by member loses counts
+/// on some kernels.
 fn run_group() -> io::Result<bool> {
     let mut leader = Builder::new(Hardware::CPU_CYCLES)
         .exclude_kernel(true)
@@ -87,7 +87,7 @@ fn sibling(event: impl Event, leader: &mut perf_event::Counter) -> io::Result<pe
         .build_with_group(leader)
 }
 
-/// Some work in user mode, well under a millisecond.
+/// Does some work in user mode, well under a millisecond.
 fn spin() {
     for number in 0..100_000_u32 {
         std::hint::black_box(number);

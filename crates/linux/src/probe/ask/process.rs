@@ -1,5 +1,5 @@
-//! Questions about processes that must be put in, or to, a child: the THP switch belongs to the
-//! whole address space, and advice to another process needs another process.
+//! Probes that need a child process: the THP switch applies to the whole address space, and advice to another process
+//! needs another process.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -9,7 +9,7 @@ use crate::probe::answers::Answer;
 /// `PR_THP_DISABLE_EXCEPT_ADVISED` (include/uapi/linux/prctl.h, Linux 6.18).
 const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
-/// The switch that this process inherited: 0, 1 or 3; `None` where the kernel refused.
+/// Returns the switch inherited by this process: 0, 1 or 3; `None` if the kernel refused.
 pub(super) fn thp_disable() -> Option<i32> {
     let nought: libc::c_ulong = 0;
     // SAFETY: the request takes no pointers and changes nothing.
@@ -17,7 +17,7 @@ pub(super) fn thp_disable() -> Option<i32> {
     (value >= 0).then_some(value)
 }
 
-/// Sets the new mode in a child that ends at once.
+/// Sets the new mode in a child that exits at once.
 pub(super) fn except_advised() -> Answer {
     let (on, nought): (libc::c_ulong, libc::c_ulong) = (1, 0);
     let child = Child::start(|| {
@@ -30,8 +30,8 @@ pub(super) fn except_advised() -> Answer {
     }
 }
 
-/// Advises no range of a waiting child: the kernel checks advice, access and `CAP_SYS_NICE`
-/// before it looks at the ranges (`process_madvise`, mm/madvise.c).
+/// Advises an empty list of ranges of a waiting child: the kernel checks advice, access and `CAP_SYS_NICE` before the
+/// ranges (`process_madvise`, mm/madvise.c).
 pub(super) fn collapse_remote() -> Answer {
     match Child::start(wait_to_be_killed).and_then(|child| advise_nothing(&child)) {
         Ok(()) => Answer::Accepted,
@@ -39,7 +39,7 @@ pub(super) fn collapse_remote() -> Answer {
     }
 }
 
-/// Ten seconds bound the life of a child whose parent was killed meanwhile.
+/// Ten seconds limit the life of a child whose parent was killed.
 fn wait_to_be_killed() -> libc::c_int {
     // SAFETY: sleep is async-signal-safe and takes no pointers.
     unsafe { libc::sleep(10) };
@@ -49,7 +49,7 @@ fn wait_to_be_killed() -> libc::c_int {
 fn advise_nothing(child: &Child) -> io::Result<()> {
     let pidfd = child.pidfd()?;
     let none: *const libc::iovec = std::ptr::null();
-    // SAFETY: the call reads as many ranges as it is told of, which is none.
+    // SAFETY: the call reads as many ranges as the count says, which is none.
     let result = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
@@ -66,14 +66,14 @@ fn advise_nothing(child: &Child) -> io::Result<()> {
     Ok(())
 }
 
-/// A forked child of ours; dropped, it is killed and reaped.
+/// A forked child; killed and reaped on drop.
 struct Child {
     pid: libc::pid_t,
 }
 
 impl Child {
-    /// Forks a child that runs `work` and exits with 0 or the error number. `work` may make
-    /// async-signal-safe calls only: other threads' locks are copied as they were.
+    /// Forks a child that runs `work` and exits with 0 or the error number. `work` may make only async-signal-safe
+    /// calls: locks of other threads are copied in their current state.
     fn start(work: impl FnOnce() -> libc::c_int) -> io::Result<Self> {
         // SAFETY: the child makes async-signal-safe calls only and ends in _exit, so it neither
         // takes a lock nor runs destructors or exit handlers of the parent.
@@ -91,7 +91,7 @@ impl Child {
         }
     }
 
-    /// Its exit status as an answer.
+    /// Converts its exit status to an answer.
     fn wait(self) -> Answer {
         let status = reap(self.pid);
         std::mem::forget(self);
@@ -100,7 +100,7 @@ impl Child {
                 0 => Answer::Accepted,
                 error => Answer::Refused(error),
             },
-            // A filter that kills is a refusal too.
+            // A filter that kills the process also counts as a refusal.
             Ok(_) => Answer::Refused(libc::EPERM),
             Err(error) => Err(error).into(),
         }
@@ -113,7 +113,7 @@ impl Child {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+        // SAFETY: the kernel has just returned this new descriptor, and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 }
@@ -126,7 +126,7 @@ impl Drop for Child {
     }
 }
 
-/// Waits for the end of a child, through interruptions.
+/// Waits for the end of a child, and continues after interruptions.
 fn reap(pid: libc::pid_t) -> io::Result<libc::c_int> {
     let mut status = 0;
     loop {
@@ -141,7 +141,7 @@ fn reap(pid: libc::pid_t) -> io::Result<libc::c_int> {
     }
 }
 
-/// The thread's error number.
+/// Returns the thread's error number.
 fn errno() -> i32 {
     io::Error::last_os_error()
         .raw_os_error()

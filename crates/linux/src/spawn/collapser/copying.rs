@@ -1,12 +1,12 @@
-//! Code in huge pages: a stopped thread maps anonymous memory, and moves it over the code once it
-//! holds the same bytes and is huge.
+//! Moves code into huge pages: a stopped thread maps anonymous memory, copies the code into it, collapses it, and moves
+//! it over the code.
 //!
-//! The other threads need not be stopped. mremap(2) holds the lock of the address space from the
-//! end of the old mapping to the beginning of the new one, so a thread that runs code of the range
-//! in that moment waits in a page fault, and finds the same bytes at the same addresses.
+//! The other threads need not be stopped. mremap(2) holds the lock of the address space from the removal of the old
+//! mapping to the insertion of the new one. A thread that runs code of the range during that time waits in a page
+//! fault, and finds the same bytes at the same addresses.
 //!
-//! A block in which a page was written stays as it is: that is a breakpoint, a probe of the kernel,
-//! or a patch, and whoever made it looks for it in the mapping of the file.
+//! A block with a written page is left unchanged: the page contains a breakpoint, a kernel probe or a patch, and its
+//! author expects it in the file mapping.
 
 use std::ops::Range;
 
@@ -20,40 +20,40 @@ const OWN: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
 const NO_FILE: u64 = u64::MAX;
 const OVER: u64 = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as u64;
 
-/// Which call comes next.
+/// The next system call.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Room for the copy, and for its alignment.
+    /// Maps space for the copy and its alignment.
     Map,
-    /// What lies before the aligned part goes back.
+    /// Unmaps the part before the aligned part.
     TrimHead,
-    /// What lies behind it goes back.
+    /// Unmaps the part after it.
     TrimTail,
-    /// The copy becomes huge.
+    /// Collapses the copy.
     Collapse,
-    /// It may be run, and no longer be written.
+    /// Makes the copy executable and read-only.
     Protect,
-    /// It takes the place of the code.
+    /// Moves the copy over the code.
     Replace,
-    /// It goes back, because of this error.
+    /// Unmaps the copy, because of this error.
     Discard(i32),
 }
 
-/// Code on its way into huge pages.
+/// An ongoing copy of code into huge pages.
 #[derive(Debug)]
 pub(super) struct Copying {
     pid: u32,
     code: Range<u64>,
     block: u64,
-    /// What was mapped.
+    /// The whole mapping.
     room: Range<u64>,
-    /// Where in it the copy begins.
+    /// The start of the copy in the mapping.
     copy: u64,
     step: Step,
 }
 
 impl Copying {
-    /// Of whole blocks of code.
+    /// Creates the copy of whole blocks of code.
     pub(super) const fn new(pid: u32, code: Range<u64>, block: u64) -> Self {
         Self {
             pid,
@@ -73,7 +73,7 @@ impl Copying {
         self.code.end - self.code.start
     }
 
-    /// The next call.
+    /// Returns the next call.
     pub(super) fn call(&self) -> SystemCall {
         let (copy, bytes) = (self.copy, self.bytes());
         let end = copy + bytes;
@@ -96,11 +96,11 @@ impl Copying {
         }
     }
 
-    /// Takes the result of that call; how it ended, where it was the last one.
+    /// Processes the result of that call; returns the outcome after the last one.
     pub(super) fn go_on(&mut self, result: Result<u64, i32>) -> Option<Result<(), i32>> {
         self.step = match (self.step, result) {
             (Step::Map, Ok(start)) => self.mapped(start),
-            // There is nothing before a copy that was aligned at once: an error without effect.
+            // An initially aligned copy has nothing before it: this error has no effect.
             (Step::TrimHead, _) => Step::TrimTail,
             (Step::TrimTail, _) => self.copied(),
             (Step::Collapse, Ok(_)) => Step::Protect,
@@ -125,7 +125,7 @@ impl Copying {
         }
     }
 
-    /// The program may have changed the code meanwhile.
+    /// The program may have changed the code during the copy.
     fn protected(&self) -> Step {
         match code::is_unwritten(self.pid, &self.code) {
             true => Step::Replace,
@@ -144,7 +144,7 @@ mod tests {
 
     const BLOCK: u64 = 2 << 20;
 
-    /// What was mapped goes back, whatever is refused.
+    /// The mapping is released at every possible refusal.
     #[test]
     fn a_refusal_gives_the_copy_back() {
         let own = std::process::id();
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(copying.go_on(Ok(0)), Some(Err(libc::EINVAL)));
     }
 
-    /// Nothing takes the place of what is no code any more.
+    /// A range that is no longer code is not replaced.
     #[test]
     fn what_is_no_code_is_not_replaced() {
         let own = std::process::id();

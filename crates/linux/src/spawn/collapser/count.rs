@@ -1,4 +1,4 @@
-//! What a stop has done, in numbers.
+//! Counts the results of stops.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::schedule::{Schedule, Target};
 use crate::machine::clock::nanoseconds;
 use crate::machine::error::name_of_number;
 
-/// What was done before the first stop: nothing of each target.
+/// Returns the counts before the first stop: zero for each target.
 pub(super) fn nothing(schedule: &Schedule) -> Tracing {
     let mut tracing = Tracing::default();
     for target in schedule.targets() {
@@ -17,7 +17,7 @@ pub(super) fn nothing(schedule: &Schedule) -> Tracing {
     tracing
 }
 
-/// What was done to a target.
+/// Returns the counts of a target.
 pub(super) fn of(tracing: &mut Tracing, target: Target) -> &mut Collapsing {
     let counted = match target {
         Target::Data => &mut tracing.collapsing,
@@ -30,9 +30,9 @@ pub(super) fn of(tracing: &mut Tracing, target: Target) -> &mut Collapsing {
 #[derive(Debug)]
 pub(super) struct Stop {
     pub(super) held: Duration,
-    /// Bytes that became huge.
+    /// Bytes collapsed.
     pub(super) huge: u64,
-    /// Bytes that did not.
+    /// Bytes not collapsed.
     pub(super) refused: u64,
     pub(super) result: Result<(), i32>,
 }

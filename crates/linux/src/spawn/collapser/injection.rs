@@ -1,9 +1,9 @@
-//! Calls that a thread makes which is stopped for them.
+//! Stops a thread and injects system calls into it.
 //!
-//! A thread that runs is sent to an instruction of a call, wherever the process has one, and put
-//! back afterwards; signals wait meanwhile, because a handler would see foreign registers. A thread
-//! that waits in a call is let go until the kernel has it make that call again: ours takes its
-//! place, and then it makes its own once more. So the kernel's own rule decides how a wait goes on.
+//! A running thread is sent to a system call instruction of its process, and its registers are restored afterwards.
+//! Signals are blocked until then, because a handler would see foreign registers. A thread waiting in a call is resumed
+//! until the kernel makes it restart the call. The injected call replaces that one, and then the thread repeats its own
+//! call. So the kernel's restart rules decide how a wait continues.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -15,28 +15,28 @@ use super::threads::Thread;
 use crate::spawn::registers::{CALL_INSTRUCTION, OwnState, Registers, SignalMask, SystemCall};
 use crate::spawn::tracee::{self, Options, Stop};
 
-/// How long a thread may take to stop.
+/// The time limit for a thread to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the thread stands.
+/// The current step of the thread.
 #[derive(Debug)]
 enum Step {
     /// It was asked to stop.
     Stopping,
-    /// It makes the call again in which it stood.
+    /// It is restarting its interrupted call.
     Repeating,
-    /// It was sent to our call; what it had before.
+    /// It was sent to the injected call; contains its own state.
     Sent(Box<OwnState>),
-    /// It makes our call.
+    /// It is executing the injected call.
     Calling(Box<OwnState>),
 }
 
-/// What a thread is to do.
+/// A task for a thread.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// Make a range huge.
+    /// Collapses a range.
     Collapse(Range<u64>),
-    /// Put a range of code into huge pages.
+    /// Copies a range of code into huge pages.
     Copy(Copying),
 }
 
@@ -48,7 +48,7 @@ impl Task {
         }
     }
 
-    /// The next call.
+    /// Returns the next call.
     fn call(&self) -> SystemCall {
         match self {
             Self::Collapse(range) => SystemCall::new(
@@ -63,7 +63,7 @@ impl Task {
         }
     }
 
-    /// Takes the result of that call; how it ended, where it was the last one.
+    /// Processes the result of that call; returns the outcome after the last one.
     fn go_on(&mut self, result: Result<u64, i32>) -> Option<Result<(), i32>> {
         match self {
             Self::Collapse(_) => Some(result.map(drop)),
@@ -72,36 +72,36 @@ impl Task {
     }
 }
 
-/// How an injection ended.
+/// The end of an injection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
-    /// All calls were made; the error that stopped them.
+    /// All calls were made; contains the error that stopped them.
     Made(Result<(), i32>),
-    /// It was a bad moment: the task is to go on at another.
+    /// The moment was unsuitable: the task continues at another moment.
     BadMoment,
-    /// The process became another program.
+    /// The process executed another program.
     Replaced,
-    /// It runs code of another ABI.
+    /// It executes code of another ABI.
     Foreign,
 }
 
-/// A task on its way.
+/// An ongoing task.
 #[derive(Debug)]
 pub(super) struct Injection {
     pub(super) thread: Thread,
     pub(super) task: Task,
-    /// Where an instruction of a call stands.
+    /// The address of a system call instruction.
     call: Option<u64>,
     options: Options,
     asked: Instant,
-    /// When it stopped.
+    /// The time of its stop.
     stopped: Option<Instant>,
     step: Step,
 }
 
 impl Injection {
-    /// Asks a traced thread to stop for a task. `call` is where an instruction of a call stands;
-    /// `options` hold from the stop on.
+    /// Asks a traced thread to stop for a task. `call` is the address of a system call instruction; `options` apply
+    /// after the stop.
     pub(super) fn begin(thread: Thread, task: Task, call: Option<u64>, options: Options) -> Self {
         tracee::interrupt(thread.number);
         Self {
@@ -115,12 +115,12 @@ impl Injection {
         }
     }
 
-    /// Whether the thread has not stopped for it yet.
+    /// Returns true until the thread has stopped.
     pub(super) const fn is_awaited(&self) -> bool {
         matches!(self.step, Step::Stopping)
     }
 
-    /// How long may be waited for it; without end where the call itself is made.
+    /// Returns how long to wait for the thread; `None` while the injected call runs, which has no time limit.
     pub(super) fn patience(&self) -> Option<Duration> {
         match self.step {
             Step::Stopping | Step::Repeating => Some(PATIENCE.saturating_sub(self.asked.elapsed())),
@@ -128,17 +128,17 @@ impl Injection {
         }
     }
 
-    /// How long the thread has stood.
+    /// Returns how long the thread has been stopped.
     pub(super) fn held(&self) -> Duration {
         self.stopped.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Answers a stop; says when it is over. The thread is then stopped still.
+    /// Handles a stop; returns the end of the injection if this was the last step. The thread remains stopped then.
     pub(super) fn answer(&mut self, stop: Stop) -> Option<End> {
         let thread = self.thread.number;
         match (stop, std::mem::replace(&mut self.step, Step::Stopping)) {
             (Stop::Tracing, Step::Stopping) => return self.stopped(),
-            // The stop that was asked for is over with this one.
+            // This stop also serves as the requested one.
             (Stop::Signal(signal), Step::Stopping) => {
                 tracee::interrupt(thread);
                 tracee::resume(thread, signal);
@@ -163,7 +163,7 @@ impl Injection {
         tracee::resume_to_call(self.thread.number, signal);
     }
 
-    /// The thread has stopped where it was.
+    /// Handles the first stop of the thread.
     fn stopped(&mut self) -> Option<End> {
         self.stopped = Some(Instant::now());
         let thread = self.thread.number;
@@ -174,7 +174,7 @@ impl Injection {
             }
             Err(_) => return Some(End::BadMoment),
         };
-        // From here on its registers are not its own.
+        // After this point the registers are not those of the program.
         tracee::set_options(thread, self.options);
         if let Some((number, first_argument)) = self.thread.call
             && registers.gave_up(thread, number)
@@ -189,7 +189,7 @@ impl Injection {
         self.send(&registers)
     }
 
-    /// Sends a thread that stands in its program to our call.
+    /// Sends a thread outside of system calls to the injected call.
     fn send(&mut self, registers: &Registers) -> Option<End> {
         let thread = self.thread.number;
         let (Some(call), Ok(own)) = (self.call, OwnState::read(thread)) else {
@@ -205,7 +205,7 @@ impl Injection {
         None
     }
 
-    /// The thread has entered a call of its own: ours takes its place.
+    /// Replaces the call that the thread has entered by the injected call.
     fn exchange(&mut self) -> Option<End> {
         let thread = self.thread.number;
         let Ok(mut own) = OwnState::read(thread) else {
@@ -219,7 +219,7 @@ impl Injection {
         None
     }
 
-    /// A call of ours is over: the next one begins where it ended.
+    /// Handles the end of an injected call: the next one starts at the same instruction.
     fn made(&mut self, own: Box<OwnState>) -> Option<End> {
         let thread = self.thread.number;
         let Ok(now) = Registers::read(thread) else {
@@ -237,8 +237,8 @@ impl Injection {
     }
 }
 
-/// Where an instruction of a call stands in a process: every program has the kernel's own page of
-/// code, or else one that makes calls itself.
+/// Returns the address of a system call instruction in a process: in the kernel's vDSO page, which every program has,
+/// or else in other code.
 pub(super) fn call_instruction(pid: u32, mappings: &[Map]) -> Option<u64> {
     const EXECUTABLE: u32 = 4;
     let runs = |mapping: &&Map| mapping.protection & EXECUTABLE != 0;
@@ -254,7 +254,7 @@ fn call_in(pid: u32, code: Range<u64>) -> Option<u64> {
     let bytes = (code.end - code.start).min(MOST);
     let mut text = vec![0; bytes as usize];
     tracee::memory(pid.cast_signed(), code.start, &mut text)?;
-    // An instruction of Arm stands at a multiple of four.
+    // Arm instructions are aligned to four bytes.
     let step = if cfg!(target_arch = "aarch64") { 4 } else { 1 };
     let mut places = (0..text.len()).step_by(step);
     let at = places.find(|&at| text[at..].starts_with(CALL_INSTRUCTION))?;

@@ -1,13 +1,11 @@
-//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`,
-//! `text=huge`.
+//! Collapses the memory of a running tree: `collapse=after:TIME`, `collapse=every:TIME`, `text=huge`.
 //!
-//! Nothing is traced before that time or after the pass. In a pass one thread of one process is
-//! stopped at a time and made to call `madvise(MADV_COLLAPSE)` on a piece of the process's resident
-//! memory, or to put a piece of its code into huge pages. The other threads run on, and between two
-//! pieces that thread does too.
+//! Nothing is traced before that time or after the pass. In a pass one thread of one process is stopped at a time, and
+//! executes `madvise(MADV_COLLAPSE)` on a piece of the process's resident memory, or copies a piece of its code into
+//! huge pages. The other threads keep running, and between two pieces so does that thread.
 //!
-//! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
-//! not its own; any other process of the tree runs on.
+//! If the tracer dies, the thread being held dies too, because its registers are foreign; all other processes of the
+//! tree keep running.
 //!
 //! To add a call that continues after a stop, add its number to `GO_ON` or `CUT_SHORT` in `threads.rs`.
 
@@ -41,36 +39,36 @@ use schedule::Target;
 use space::{Identity, Space, is_own_copy};
 use threads::{Choice, Thread};
 
-/// So many bad moments in a row are enough for one process.
+/// The number of consecutive unsuitable moments after which a process is skipped.
 const ENOUGH_FAILURES: u32 = 50;
 
-/// What makes the memory of one tree huge.
+/// Collapses the memory of one tree.
 #[derive(Debug)]
 pub(super) struct Collapser {
     schedule: Schedule,
-    /// What the last pass makes huge.
+    /// The target of the last pass.
     target: Target,
     pace: Pace,
-    /// The process below which the tree is.
+    /// The ancestor of all processes of the tree.
     root: u32,
-    /// What was below it before, which is no part of the tree.
+    /// Its earlier descendants, not part of the tree.
     strangers: BTreeSet<u32>,
-    /// A thread that is traced for other reasons too, with these options.
+    /// A thread also traced for other reasons, with these options.
     resident: Option<(i32, Options)>,
     block: u64,
-    /// Processes whose turn comes in this pass.
+    /// The processes to visit in this pass.
     todo: VecDeque<u32>,
     space: Option<Space>,
     injection: Option<Injection>,
-    /// Blocks that need not be tried again, by address space.
+    /// Blocks to skip, by address space.
     done: HashMap<Identity, BTreeSet<u64>>,
-    /// Filters of this process, which every child has too.
+    /// The filters of this process, which its children inherit.
     filters: Filters,
     pub(super) tracing: Tracing,
 }
 
 impl Collapser {
-    /// For the tree below this process: `main`, and what is started later.
+    /// Creates a collapser for `main` and all processes started later below this process.
     pub(super) fn new(schedule: Schedule, main: i32) -> Self {
         let root = std::process::id();
         let mut strangers = tree::read_descendants(&Root::real(), root);
@@ -93,22 +91,22 @@ impl Collapser {
         }
     }
 
-    /// The tree begins to run: its time counts from now on.
+    /// Starts the clock of the schedule when the tree begins to run.
     pub(super) fn begin(&mut self) {
         self.schedule.begin(Instant::now());
     }
 
-    /// A thread is traced already, and stays so.
+    /// Registers a thread already traced, which stays traced.
     pub(super) fn share(&mut self, thread: i32, options: Options) {
         self.resident = Some((thread, options));
     }
 
-    /// Whether nothing will come any more.
+    /// Returns true if no more work will come.
     pub(super) fn is_over(&self) -> bool {
         (self.schedule.due().is_none() && self.is_idle()) || self.tree().next().is_none()
     }
 
-    /// The processes of the tree.
+    /// Returns the processes of the tree.
     fn tree(&self) -> impl Iterator<Item = u32> {
         let below = tree::read_descendants(&Root::real(), self.root).into_iter();
         below.filter(|pid| !self.strangers.contains(pid))
@@ -118,7 +116,7 @@ impl Collapser {
         self.todo.is_empty() && self.space.is_none() && self.injection.is_none()
     }
 
-    /// How long nothing is to be done, unless a thread stops; `None` where only that can come.
+    /// Returns the time until the next work, unless a thread stops; `None` if only stops can follow.
     pub(super) fn patience(&self) -> Option<Duration> {
         let now = Instant::now();
         match &self.injection {
@@ -128,7 +126,7 @@ impl Collapser {
         }
     }
 
-    /// Does what is due.
+    /// Does the due work.
     pub(super) fn work(&mut self) {
         if let Some(injection) = &self.injection {
             if injection.patience().is_some_and(|left| left.is_zero()) {
@@ -147,7 +145,7 @@ impl Collapser {
         }
     }
 
-    /// Whoever stops later is let go then.
+    /// A thread that stops later is resumed then.
     fn give_up_waiting(&mut self) {
         if let Some(injection) = self.injection.take() {
             tracee::interrupt(injection.thread.number);
@@ -163,7 +161,7 @@ impl Collapser {
         count::of(&mut self.tracing, target).passes += 1;
     }
 
-    /// Begins the next call, in this process or the next that has something to be made huge.
+    /// Starts the next injection, in this process or the next one with memory to collapse.
     fn inject_next(&mut self) {
         while self.injection.is_none() {
             let task = self.space.as_mut().and_then(|it| it.take(self.pace.most));
@@ -204,7 +202,7 @@ impl Collapser {
         }
     }
 
-    /// One that is about to end has no memory any more, and may not be read either.
+    /// A process near its end has no memory, and cannot be read either.
     fn say_refused(&mut self, pid: u32) {
         let status = read_status(&Root::real(), pid).ok();
         if status.and_then(|status| status.peak_rss_bytes).is_none() {
@@ -217,7 +215,7 @@ impl Collapser {
         ));
     }
 
-    /// Asks a thread to stop; whether that can go on at once, with this process or without it.
+    /// Asks a thread to stop; returns true if the caller can continue at once, with or without this process.
     fn inject(&mut self, task: Task) -> bool {
         let Some(space) = &self.space else {
             return true;
@@ -251,7 +249,7 @@ impl Collapser {
         true
     }
 
-    /// Traces a thread; the options that it has while it makes a call of ours.
+    /// Traces a thread; returns the options for the time of the injected call.
     fn attach(&self, thread: Thread) -> Result<Options, i32> {
         match self.resident {
             Some((resident, options)) if resident == thread.number => Ok(options),
@@ -273,7 +271,7 @@ impl Collapser {
         space.give_back(task);
     }
 
-    /// Leaves the rest of a process for this pass.
+    /// Skips the rest of a process in this pass.
     fn leave_process(&mut self, why: &str) {
         if let Some(space) = self.space.take() {
             let program = program_of(space.identity.pid.cast_signed());
@@ -281,13 +279,13 @@ impl Collapser {
         }
     }
 
-    /// Answers the stop of a thread; `false` where that is for another to do.
+    /// Handles the stop of a thread; returns false if another part must handle it.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) -> bool {
         let is_same = self.space.as_ref().is_some_and(Space::is_alive);
         let mine = self.injection.as_mut();
         let mine = mine.filter(|injection| injection.thread.number == pid);
         match mine.map(|injection| match injection.is_awaited() && !is_same {
-            // Another program has begun since its memory was read, and no address is right.
+            // Another program was executed after the memory was read, so all addresses are wrong.
             true => Some(End::Replaced),
             false => injection.answer(stop),
         }) {
@@ -305,7 +303,7 @@ impl Collapser {
         true
     }
 
-    /// Forgets a thread that has ended.
+    /// Forgets an ended thread.
     pub(super) fn forget(&mut self, pid: i32) {
         let is_it = |injection: &Injection| injection.thread.number == pid;
         if self.injection.as_ref().is_some_and(is_it)
@@ -327,8 +325,7 @@ impl Collapser {
         }
     }
 
-    /// Counts what a call has done, as the kernel shows it; the thread then runs as long as it
-    /// stood.
+    /// Counts the effect of a call, as reported by the kernel; the thread then runs as long as it was stopped.
     fn made(&mut self, injection: &Injection, result: Result<(), i32>) {
         let held = injection.held();
         self.pace.stood(held);
@@ -339,7 +336,7 @@ impl Collapser {
         let done = self.done.entry(space.identity).or_default();
         match result {
             _ if !space.tells_huge => done.extend(space.blocks(range.clone())),
-            // For the rest the next pass may be luckier.
+            // The next pass may succeed with the rest.
             Err(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => {}
             _ => done.extend(&left),
         }

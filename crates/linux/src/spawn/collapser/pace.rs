@@ -1,20 +1,20 @@
-//! How long a thread stands, and how long it then runs.
+//! Controls how long a thread is stopped, and how long it then runs.
 
 use std::time::{Duration, Instant};
 
-/// What one call takes at first and at most, in bytes.
+/// The initial and the maximum size of one call, in bytes.
 const FIRST_BYTES: u64 = 8 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 const LEAST_BYTES: u64 = 1 << 20;
-/// A thread should stand no longer than that; where a call takes longer, the next takes less.
+/// The target for the longest stop; after a longer one, the next call is smaller.
 const LONGEST_STOP: Duration = Duration::from_millis(20);
-/// How long is waited for a better moment.
+/// The pause before the next attempt at a suitable moment.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The pace of the calls in one tree.
+/// The pace of calls in one tree.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// What the next call takes, in bytes; a block at least.
+    /// The size of the next call, in bytes; at least one block.
     pub(super) most: u64,
     not_before: Instant,
 }
@@ -27,12 +27,12 @@ impl Pace {
         }
     }
 
-    /// How long the next call has to wait.
+    /// Returns the remaining pause before the next call.
     pub(super) fn rest(&self) -> Duration {
         self.not_before.saturating_duration_since(Instant::now())
     }
 
-    /// A thread stood for a call, and now runs as long.
+    /// Records that a thread was stopped for a call, and must now run as long.
     pub(super) fn stood(&mut self, held: Duration) {
         self.not_before = Instant::now() + held;
         if held > LONGEST_STOP {
@@ -42,7 +42,7 @@ impl Pace {
         }
     }
 
-    /// It was a bad moment.
+    /// Records an unsuitable moment.
     pub(super) fn pause(&mut self) {
         self.not_before = Instant::now() + PAUSE;
     }

@@ -1,10 +1,10 @@
-//! When passes over a tree begin, and what each makes huge.
+//! Schedules the passes over a tree, and the target of each.
 
 use std::time::{Duration, Instant};
 
 use hugewise_experiment::run::policy::{Collapse, Text};
 
-/// What a pass makes huge.
+/// The target of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Private anonymous memory.
@@ -13,18 +13,18 @@ pub(super) enum Target {
     Text,
 }
 
-/// The first pass over code. A program has read little of it by then, so that the next passes
-/// follow soon, and later ones seldom.
+/// The time of the first pass over code. By then a program has read only a little of its code, so the next passes
+/// follow soon, and later ones rarely.
 const FIRST_TEXT: Duration = Duration::from_millis(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// The passes of one target.
+/// The passes over one target.
 #[derive(Debug)]
 struct Passes {
     target: Target,
-    /// When the next begins; `None` before the start and after the last.
+    /// The start of the next pass; `None` before the tree starts and after the last pass.
     due: Option<Instant>,
-    /// From the next pass to the one behind it; `None` where there is none.
+    /// The interval between the next pass and the following one; `None` if there is none.
     wait: Option<Duration>,
 }
 
@@ -37,7 +37,7 @@ impl Passes {
     }
 }
 
-/// All passes that are still to come.
+/// All remaining passes.
 #[derive(Debug)]
 pub(in crate::spawn) struct Schedule {
     collapse: Option<Collapse>,
@@ -46,7 +46,7 @@ pub(in crate::spawn) struct Schedule {
 }
 
 impl Schedule {
-    /// `None` where nothing is asked for.
+    /// Returns `None` if nothing is requested.
     pub(in crate::spawn) fn new(collapse: Option<Collapse>, text: Option<Text>) -> Option<Self> {
         let asked = collapse.is_some() || text.is_some();
         asked.then_some(Self {
@@ -56,13 +56,13 @@ impl Schedule {
         })
     }
 
-    /// The targets for which there are passes.
+    /// Returns the targets that have passes.
     pub(super) fn targets(&self) -> impl Iterator<Item = Target> {
         let data = self.collapse.map(|_| Target::Data);
         data.into_iter().chain(self.text.map(|_| Target::Text))
     }
 
-    /// The tree begins to run: its time counts from now on.
+    /// Starts the clock when the tree begins to run.
     pub(super) fn begin(&mut self, now: Instant) {
         let data = self.collapse.map(|when| Passes {
             target: Target::Data,
@@ -80,12 +80,12 @@ impl Schedule {
         self.passes = data.into_iter().chain(text).collect();
     }
 
-    /// When the next pass begins.
+    /// Returns the start of the next pass.
     pub(super) fn due(&self) -> Option<Instant> {
         self.passes.iter().filter_map(|passes| passes.due).min()
     }
 
-    /// What is made huge in the pass that begins now; `None` where none is due.
+    /// Returns the target of the due pass; `None` if no pass is due.
     pub(super) fn take(&mut self, now: Instant) -> Option<Target> {
         let due = self.due().filter(|&due| due <= now)?;
         let mut passes = self.passes.iter_mut();

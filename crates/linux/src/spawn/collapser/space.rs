@@ -1,5 +1,5 @@
-//! Blocks of an address space that can be made huge: private anonymous memory, or code of files,
-//! with at least one page present, not mapped by a PMD yet.
+//! Blocks of an address space suitable for collapse: private anonymous memory or file-backed code, with at least one
+//! present page, and not mapped by a PMD.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::spawn::page_scan::{self, HUGE, PRESENT, PageFilter, ZERO};
 
-/// An address space: another process, or another program in it, has another.
+/// Identifies an address space: other processes, and other programs in the same process, have different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     pub(super) pid: u32,
@@ -28,7 +28,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Of the process that has this number now.
+    /// Identifies the address space of the process that currently has this PID.
     pub(super) fn of(pid: u32) -> Option<Self> {
         let stat = read_pid_stat(&Root::real(), pid).ok()?;
         let of_a_program = !stat.is_dead() && !stat.is_kernel_thread();
@@ -40,34 +40,34 @@ impl Identity {
     }
 }
 
-/// Whether a process is still the copy of this one that is about to become a program.
+/// Returns true if the process is a fork of this one that has not executed its program yet.
 pub(super) fn is_own_copy(identity: Identity) -> bool {
     Identity::of(std::process::id()).is_some_and(|own| own.stack == identity.stack)
 }
 
-/// An address space of which something is still to be made huge.
+/// An address space with memory still to collapse.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) identity: Identity,
-    /// Where an instruction of a call stands.
+    /// The address of a system call instruction.
     pub(super) call: Option<u64>,
     target: Target,
     pieces: VecDeque<Range<u64>>,
-    /// What a thread has begun, and another is to go on with.
+    /// A task started by one thread, to be continued by another.
     unfinished: Option<Task>,
-    /// How often no thread could be stopped.
+    /// The number of attempts in which no thread could be stopped.
     pub(super) failures: u32,
-    /// Whether the kernel says which blocks are huge.
+    /// True if the kernel reports which blocks are huge.
     pub(super) tells_huge: bool,
     pagemap: File,
     block: u64,
 }
 
 impl Space {
-    /// What is to be done, but for blocks that need not be tried again.
+    /// Reads the remaining blocks, without those in `done`.
     ///
     /// # Errors
-    /// Its memory may not be looked at; before Linux 6.7 nobody can see which code is huge.
+    /// Its memory may not be read; before Linux 6.7 the kernel does not report which code is huge.
     pub(super) fn read(
         identity: Identity,
         target: Target,
@@ -102,7 +102,7 @@ impl Space {
         Ok(space)
     }
 
-    /// What one thread is stopped for, `most` bytes of it.
+    /// Returns the next task for one thread, of at most `most` bytes.
     pub(super) fn take(&mut self, most: u64) -> Option<Task> {
         if let Some(task) = self.unfinished.take() {
             return Some(task);
@@ -124,17 +124,17 @@ impl Space {
         Some(stretch.start..end)
     }
 
-    /// Whether the process runs the same program still.
+    /// Returns true if the process still runs the same program.
     pub(super) fn is_alive(&self) -> bool {
         Identity::of(self.identity.pid) == Some(self.identity)
     }
 
-    /// What could not be finished.
+    /// Takes back an unfinished task.
     pub(super) fn give_back(&mut self, task: Task) {
         self.unfinished = Some(task);
     }
 
-    /// The blocks of a range that are to be made huge.
+    /// Returns the blocks of a range still to be collapsed.
     fn untreated(&self, range: Range<u64>) -> Result<BTreeSet<u64>, Missing> {
         if self.target == Target::Data {
             return self.small(range);
@@ -144,7 +144,7 @@ impl Space {
         Ok(small.difference(&written).copied().collect())
     }
 
-    /// The blocks of a range, from block to block, that hold memory and are not huge.
+    /// Returns the blocks of a block-aligned range that contain memory and are not huge.
     pub(super) fn small(&self, range: Range<u64>) -> Result<BTreeSet<u64>, Missing> {
         match self.scan(range.clone(), SMALL) {
             Err(Missing::NotSupported { .. }) => Ok(self.present(range)),
@@ -152,7 +152,7 @@ impl Space {
         }
     }
 
-    /// The blocks of a range in which a page is as wanted.
+    /// Returns the blocks of a range with a page that matches `wanted`.
     fn scan(&self, range: Range<u64>, wanted: PageFilter) -> Result<BTreeSet<u64>, Missing> {
         let mut found = BTreeSet::new();
         page_scan::scan_span(&self.pagemap, range, wanted, |region| {
@@ -163,12 +163,12 @@ impl Space {
         Ok(found)
     }
 
-    /// The blocks of a range.
+    /// Returns the blocks of a range.
     pub(super) fn blocks(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
         range.step_by(self.block as usize)
     }
 
-    /// The blocks of a range that a call has left small, where the kernel says it; else by its
+    /// Returns the blocks of a range not collapsed by a call: as reported by the kernel if possible, otherwise from the
     /// result.
     pub(super) fn left(&self, range: Range<u64>, result: Result<(), i32>) -> BTreeSet<u64> {
         match (self.tells_huge, result) {
@@ -181,7 +181,7 @@ impl Space {
         }
     }
 
-    /// The blocks of a range that hold memory, huge or not: Linux before 6.7 does not say which.
+    /// Returns the blocks of a range that contain memory, huge or not: Linux before 6.7 does not distinguish them.
     fn present(&self, range: Range<u64>) -> BTreeSet<u64> {
         const ENTRY_BYTES: u64 = 8;
         const IN_MEMORY: u8 = 1 << 7;
@@ -199,7 +199,7 @@ impl Space {
     }
 }
 
-/// Pages in memory that no PMD maps.
+/// Present pages not mapped by a PMD.
 const SMALL: PageFilter = PageFilter {
     with: PRESENT,
     without: HUGE | ZERO,
@@ -217,14 +217,14 @@ fn tells_huge(pagemap: &File, block: u64) -> bool {
     !matches!(scanned, Err(Missing::NotSupported { .. }))
 }
 
-/// Neighbouring blocks together.
+/// Merges neighbouring blocks.
 fn stretches(blocks: &[u64], block: u64) -> impl Iterator<Item = Range<u64>> {
     blocks
         .chunk_by(move |a, b| a + block == *b)
         .filter_map(move |few| Some(*few.first()?..few.last()? + block))
 }
 
-/// Private, writable memory of no file, but for stacks.
+/// Returns private, writable, anonymous memory, except stacks.
 fn candidates(mappings: &[Map], stacks: &[u64]) -> Vec<Range<u64>> {
     let before = std::iter::once(None).chain(mappings.iter().map(Some));
     let pairs = before.zip(mappings);
@@ -239,7 +239,7 @@ fn candidates(mappings: &[Map], stacks: &[u64]) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// Names are those that the program itself gives with `PR_SET_VMA_ANON_NAME`.
+/// Named mappings are accepted, because the names are those that the program gives with `PR_SET_VMA_ANON_NAME`.
 fn is_data(mapping: &Map) -> bool {
     const READ_WRITE: u32 = 3;
     let name = mapping.name.as_str();
@@ -248,8 +248,8 @@ fn is_data(mapping: &Map) -> bool {
         && (matches!(name, "//anon" | "[heap]") || name.starts_with("[anon:"))
 }
 
-/// Whether a small inaccessible mapping lies right below another, as below the stack of a thread
-/// that does not wait at the moment.
+/// Returns true if a small inaccessible mapping is directly below another one, as below the stack of a thread not
+/// waiting at the moment.
 fn guards(guard: &Map, mapping: &Map) -> bool {
     const LARGEST_GUARD: u64 = 64 << 10;
     const LARGEST_STACK: u64 = 64 << 20;

@@ -1,13 +1,13 @@
-//! Which thread of a process is stopped: one whose program notices nothing.
+//! Selects the thread of a process to stop, so that its program notices nothing.
 
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_thread_stat;
 
-/// How many threads are looked at to find a good one.
+/// The number of threads examined to find a suitable one.
 const THREADS: usize = 64;
 
-/// Calls that go on after a stop as if there had been none: the kernel makes them again, with the
-/// time that is left (signal(7), `ERESTART…` in the kernel).
+/// Calls that continue unaffected after a stop: the kernel restarts them with the remaining time (signal(7),
+/// `ERESTART…` in the kernel).
 const GO_ON: &[libc::c_long] = &[
     libc::SYS_futex,
     libc::SYS_nanosleep,
@@ -31,7 +31,7 @@ const GO_ON: &[libc::c_long] = &[
     libc::SYS_pause,
 ];
 
-/// Calls that end in the middle, with less done than was asked for.
+/// Calls that return early, with a partial result.
 const CUT_SHORT: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_writev,
@@ -49,14 +49,14 @@ const CUT_SHORT: &[libc::c_long] = &[
     libc::SYS_getrandom,
 ];
 
-/// Where a thread stands, from `/proc/PID/task/TID/syscall`.
+/// The state of a thread, from `/proc/PID/task/TID/syscall`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// On a processor, or about to be; or the kernel does not say.
+    /// On a processor, or about to be; or the kernel does not report it.
     Running,
-    /// It waits outside of any call.
+    /// Waiting outside of any call.
     Waiting,
-    /// It waits in a call.
+    /// Waiting in a call.
     Call {
         number: libc::c_long,
         first_argument: u64,
@@ -83,7 +83,7 @@ impl Place {
         })
     }
 
-    /// How little a stop disturbs: the less, the better; `None` where it must not be.
+    /// Rates how much a stop disturbs the thread; lower is better, and `None` forbids a stop.
     fn disturbance(self) -> Option<u8> {
         match self {
             Self::Call { number, .. } if GO_ON.contains(&number) => Some(0),
@@ -94,33 +94,33 @@ impl Place {
     }
 }
 
-/// A thread that may be stopped.
+/// A thread that can be stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thread {
     pub(super) number: i32,
-    /// The number and the first argument of the call in which it waits.
+    /// The number and the first argument of the call in which it is waiting.
     pub(super) call: Option<(libc::c_long, u64)>,
 }
 
-/// What a process has to be stopped.
+/// The choice of a thread in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// This thread.
     Thread(Thread),
-    /// None for the moment.
+    /// No thread is suitable at the moment.
     NotNow,
-    /// It has ended, or is stopped by somebody else.
+    /// The process has ended, or is stopped by another process.
     Gone,
 }
 
-/// The thread of a process that a stop disturbs least.
+/// Returns the thread of a process that a stop disturbs least.
 pub(super) fn choose(pid: u32) -> Choice {
     let mut best: Option<(u8, Thread)> = None;
     let mut alive = 0;
     for number in numbers(pid).into_iter().take(THREADS) {
         match state(pid, number) {
             Some('T') => return Choice::Gone,
-            // Traced by somebody else, or ended.
+            // Traced by another process, or ended.
             None | Some('t' | 'Z' | 'X' | 'x') => continue,
             Some(_) => alive += 1,
         }
@@ -150,7 +150,7 @@ pub(super) fn choose(pid: u32) -> Choice {
     }
 }
 
-/// Where the stacks of waiting threads are.
+/// Returns the stack addresses of waiting threads.
 pub(super) fn stacks(pid: u32) -> Vec<u64> {
     let places = numbers(pid).into_iter().map(|number| place(pid, number));
     places

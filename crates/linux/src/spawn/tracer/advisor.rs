@@ -1,4 +1,4 @@
-//! What memory is advised: all of it the same, or each site for itself.
+//! Selects the advice for memory: the same for all of it, or by site.
 
 use hugewise_experiment::run::policy::realise::TreeTracer as Advice;
 use hugewise_experiment::run::trial::MappedSite;
@@ -8,23 +8,23 @@ use super::sites::Sites;
 use super::thread::Advised;
 use crate::spawn::tracee::Options;
 
-/// How a range came to be.
+/// The origin of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// By mmap(2), where the kernel found room.
+    /// mmap(2) at an address chosen by the kernel.
     Mapped,
-    /// By mmap(2) at an address of the program's own, such as in memory that it reserved before.
+    /// mmap(2) at an address chosen by the program, such as in memory that it reserved before.
     Placed,
-    /// By mremap(2), from a range with this address.
+    /// mremap(2) from a range at this address.
     Moved(u64),
-    /// The heap has grown.
+    /// Growth of the heap.
     Heap,
-    /// The program has it from its file on.
+    /// A data segment of the program's file.
     Data,
 }
 
 impl Origin {
-    /// Of a mapping with these flags of mmap(2).
+    /// Returns the origin of a mapping with these flags of mmap(2).
     pub(super) fn of_mapping(flags: u64) -> Self {
         match flags & libc::MAP_FIXED as u64 {
             0 => Self::Mapped,
@@ -33,28 +33,28 @@ impl Origin {
     }
 }
 
-/// Who says what is advised.
+/// Selects the advice.
 #[derive(Debug)]
 pub(super) enum Advisor {
-    /// The same for all memory.
+    /// The same advice for all memory.
     Same(libc::c_int),
-    /// By its site.
+    /// Advice by site.
     Sites(Box<Sites>),
 }
 
 impl Advisor {
-    /// Huge pages have `block` bytes. `None` where nothing is traced.
+    /// `block` is the size of huge pages in bytes. `None` if nothing is traced.
     pub(super) fn new(advice: &Advice, block: u64) -> Option<Self> {
         Some(match advice {
             Advice::None => return None,
-            // The same stops and the same call, which changes nothing.
+            // The same stops and the same call, but without effect.
             Advice::Idle => Self::Same(libc::MADV_NORMAL),
             Advice::Huge => Self::Same(libc::MADV_HUGEPAGE),
             Advice::Sites(choice) => Self::Sites(Box::new(Sites::new(choice.clone(), block))),
         })
     }
 
-    /// The advice for a range that a thread of a process has got.
+    /// Returns the advice for a new range of a thread of a process.
     pub(super) fn of(
         &mut self,
         (thread, process): (i32, i32),
@@ -77,7 +77,7 @@ impl Advisor {
         }
     }
 
-    /// What is to be told of a tree: the ends of its processes where their memory is looked at.
+    /// Returns the events to trace: including the ends of processes if their memory is read.
     pub(super) fn options(&self) -> Options {
         match self {
             Self::Same(_) => Options::TREE,
@@ -85,35 +85,35 @@ impl Advisor {
         }
     }
 
-    /// A process is about to unmap a range.
+    /// Records that a process will unmap a range.
     pub(super) fn unmaps(&mut self, process: i32, range: Range) {
         if let Self::Sites(sites) = self {
             sites.loses(process, range);
         }
     }
 
-    /// A child begins with the memory of its parent.
+    /// Records that a child starts with the memory of its parent.
     pub(super) fn fork(&mut self, parent: i32, child: i32) {
         if let Self::Sites(sites) = self {
             sites.fork(parent, child);
         }
     }
 
-    /// A process has no memory any more, or that of another program.
+    /// Records that a process has lost its memory, or has executed another program.
     pub(super) fn forget(&mut self, process: i32) {
         if let Self::Sites(sites) = self {
             sites.forget(process);
         }
     }
 
-    /// Reads what the memory of a process has become, which is at its end.
+    /// Reads the resulting memory of a process at its end.
     pub(super) fn look(&mut self, process: i32) {
         if let Self::Sites(sites) = self {
             sites.look(process);
         }
     }
 
-    /// What was mapped at each site.
+    /// Returns the memory mapped at each site.
     pub(super) fn mapped(&self) -> Vec<MappedSite> {
         match self {
             Self::Same(_) => Vec::new(),
@@ -123,7 +123,7 @@ impl Advisor {
 }
 
 impl super::TreeTracer {
-    /// What is to be told of its tree.
+    /// Returns the events to trace in the tree.
     pub(in crate::spawn) fn options(&self) -> Options {
         self.advice.options()
     }

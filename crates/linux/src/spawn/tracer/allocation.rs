@@ -1,21 +1,21 @@
-//! A piece of memory that a program has got.
+//! A piece of memory obtained by a program.
 
 use hugewise_experiment::run::site::Site;
 use hugewise_experiment::run::trial::Frame;
 
 use super::range::Range;
 
-/// A reservation may be far larger than what is used of it. Parts behind so many are not told apart.
+/// A reservation may be far larger than its used part. The parts after this many form one part.
 pub(super) const MOST_PARTS: u64 = 512;
 
-/// A range of memory, and what it belongs to.
+/// A range of memory, with its site.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) range: Range,
     pub(super) site: Site,
-    /// Where the memory begins of which it is a part.
+    /// The start of the memory that it is a part of.
     pub(super) base: u64,
-    /// Bytes of address space that are new with it.
+    /// Bytes of address space added by it.
     pub(super) new_bytes: u64,
     pub(super) chain: Vec<Frame>,
 }
@@ -31,7 +31,7 @@ impl Piece {
         }
     }
 
-    /// Parts of so many bytes, by rising address: between them lie whole blocks.
+    /// Splits it into parts of this many bytes, in ascending order of address; each boundary is aligned to a block.
     pub(super) fn cut(self, bytes: u64, block: u64) -> Vec<Self> {
         let Some(of) = self.site.arena() else {
             return vec![self];

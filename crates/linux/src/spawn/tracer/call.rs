@@ -1,8 +1,8 @@
-//! The calls at which a tree stops.
+//! The system calls at which a tree stops.
 
 use hugewise_experiment::run::trial::Clash;
 
-/// Which call stopped, as the data of `SECCOMP_RET_TRACE`.
+/// The call that caused a stop, as the data of `SECCOMP_RET_TRACE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Call {
@@ -16,9 +16,9 @@ pub(super) enum Call {
     Unmap,
     /// A call of another ABI: 32-bit or x32.
     Foreign,
-    /// The program installs a seccomp filter of its own.
+    /// The program installs its own seccomp filter.
     Filter,
-    /// The program traces another.
+    /// The program traces another process.
     Trace,
 }
 
@@ -33,12 +33,12 @@ impl Call {
         Self::Trace,
     ];
 
-    /// The call behind the message of a stop.
+    /// Returns the call for the message of a stop.
     pub(super) fn of(message: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|&call| call as u64 == message)
     }
 
-    /// What it keeps from the tracer when `program` makes it, with this first argument.
+    /// Describes the memory that the tracer cannot reach after `program` makes this call with this first argument.
     pub(super) fn beyond(self, program: &str, first_argument: u64) -> Option<String> {
         let clash = match self {
             Self::Foreign => {
@@ -50,8 +50,8 @@ impl Call {
         Some(format!("{program}: {clash}"))
     }
 
-    /// The clash that the call may cause, if a thread makes it with this first argument. A filter clashes later, when memory
-    /// of a process that has one is to be advised.
+    /// Returns the conflict that the call with this first argument may cause. A filter clashes later, when memory of a
+    /// process that has one is to be advised.
     pub(super) fn clash(self, first_argument: u64) -> Option<Clash> {
         let asks = first_argument == u64::from(libc::PTRACE_TRACEME);
         match self {

@@ -1,7 +1,7 @@
-//! The chain of calls in which a stopped thread maps memory.
+//! The call chain in which a stopped thread maps memory.
 //!
-//! Programs are built without frame pointers, and so is the C library, so the calls are found by the
-//! tables for exceptions (`.eh_frame`) of the files that are mapped.
+//! Programs and the C library are usually built without frame pointers, so the calls are found with the exception
+//! tables (`.eh_frame`) of the mapped files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,27 +26,27 @@ use crate::machine::root::Root;
 use crate::proc::maps;
 use crate::spawn::registers::Registers;
 
-/// Calls that are told apart. More would tell the caller of a caller apart, whose memory is mapped
-/// by one line.
+/// The number of calls used to distinguish sites. More would also distinguish the callers of callers, although one line
+/// maps their memory.
 const DEPTH: usize = 12;
 
 type Bytes = Arc<[u8]>;
 type Policy = MayAllocateDuringUnwind;
 
-/// Who finds the calls of the processes of a tree.
+/// Unwinds the threads of the processes of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Chains {
-    /// The tables of files, by path.
+    /// The exception tables of files, by path.
     tables: HashMap<String, Option<Tables>>,
     /// The files that a process has mapped.
     spaces: HashMap<i32, Space>,
 }
 
-/// The tables of a file.
+/// The exception tables of a file.
 #[derive(Clone, Debug)]
 struct Tables {
     sections: ExplicitModuleSectionInfo<Bytes>,
-    /// Offset in the file, size and address of each part that is mapped as code.
+    /// Offset in the file, size and address of each executable segment.
     segments: Vec<(u64, u64, u64)>,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Space {
 }
 
 impl Space {
-    /// The place in a file of an address of code.
+    /// Converts a code address to a position in a file.
     fn frame(&self, address: u64) -> Option<Frame> {
         let has = |it: &&Map| (it.start..it.end).contains(&address);
         let map = self.code.iter().find(has)?;
@@ -76,10 +76,10 @@ impl Space {
 }
 
 impl Chains {
-    /// The calls of a stopped thread, the innermost first: as far as they lie in files.
+    /// Returns the calls of a stopped thread, innermost first, as far as they are in files.
     pub(super) fn of(&mut self, thread: i32, process: i32) -> Vec<Frame> {
         let found = self.walk(thread, process);
-        // What was loaded since is not known yet: the innermost call is in a file, or in none.
+        // Code loaded later is not known yet: then the innermost call is in a known file, or in none.
         if found.len() > 1 {
             return found;
         }
@@ -87,7 +87,7 @@ impl Chains {
         self.walk(thread, process)
     }
 
-    /// A process runs another program, or is gone.
+    /// Forgets the code of a process that executed another program or has ended.
     pub(super) fn forget(&mut self, process: i32) {
         self.spaces.remove(&process);
     }
@@ -126,7 +126,7 @@ impl Chains {
             .collect()
     }
 
-    /// The code that a process has mapped now.
+    /// Reads the current code mappings of a process.
     fn load(&mut self, process: i32) -> Space {
         const EXECUTE: u32 = 4;
         let all = maps::read(&Root::real(), process.unsigned_abs());
@@ -178,7 +178,7 @@ impl Tables {
         })
     }
 
-    /// The file where a process has mapped it.
+    /// Returns the file at the address in the process.
     fn module(&self, map: &Map) -> Option<Module<Bytes>> {
         let has = |&&(offset, bytes, _): &&(u64, u64, u64)| {
             let page = offset & !0xfff;
@@ -197,8 +197,8 @@ impl Tables {
     }
 }
 
-/// The calls from the file on that asked for memory: those inside the C library and the runtimes of
-/// languages serve everybody.
+/// Returns the calls starting at the file that requested the memory: calls inside the C library and language runtimes
+/// are common to all sites.
 pub(super) fn from_its_library(mut chain: Vec<Frame>) -> Vec<Frame> {
     const SERVING: [&str; 7] = [
         "libc.so",
@@ -216,14 +216,13 @@ pub(super) fn from_its_library(mut chain: Vec<Frame>) -> Vec<Frame> {
     chain
 }
 
-/// A number for the file of the first call.
+/// Returns a hash for the file of the first call.
 pub(super) fn hash_of_file(chain: &[Frame]) -> u32 {
     let name = chain.first().map(Frame::file_name).unwrap_or_default();
     fnv1a(name.bytes())
 }
 
-/// A number for a chain: the same for the same files, wherever they are mapped and whatever folder
-/// they lie in.
+/// Returns a hash for a chain: equal for the same files, regardless of their addresses and directories.
 pub(super) fn hash(chain: &[Frame]) -> u32 {
     fnv1a(chain.iter().flat_map(|frame| {
         let name = frame.file_name().bytes();
@@ -269,7 +268,7 @@ mod tests {
         );
     }
 
-    /// The published value of FNV-1a for no bytes.
+    /// The published FNV-1a value for an empty input.
     #[test]
     fn the_hash_is_the_known_one() {
         assert_eq!(hash(&[]), 0x811c_9dc5);

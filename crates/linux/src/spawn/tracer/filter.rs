@@ -1,7 +1,6 @@
-//! The seccomp filter that stops a tree only where its memory may need advice.
+//! The seccomp filter that stops a tree only when its memory may need advice.
 //!
-//! Everything else passes at the price of a few instructions. A filter cannot be taken off, and
-//! children inherit it.
+//! All other calls pass at the cost of a few instructions. A filter cannot be removed, and children inherit it.
 
 use std::io;
 
@@ -15,10 +14,10 @@ const ABI: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ABI: u32 = 0xc000_00b7;
 
-/// Numbers from here on are of x32 (`__X32_SYSCALL_BIT`); no other ABI has as many.
+/// The first number of x32 (`__X32_SYSCALL_BIT`); no other ABI has numbers this high.
 const X32: u32 = 0x4000_0000;
-/// The flags of mmap(2) that decide. A stack is left alone: the kernel keeps huge pages from
-/// it under `always` too (`VM_NOHUGEPAGE` for `MAP_STACK`, include/linux/mman.h).
+/// The flags of mmap(2) that decide. Stacks are excluded: the kernel uses no huge pages for them under `always` either
+/// (`VM_NOHUGEPAGE` for `MAP_STACK`, include/linux/mman.h).
 const KIND: u32 = (libc::MAP_ANONYMOUS
     | libc::MAP_PRIVATE
     | libc::MAP_STACK
@@ -38,7 +37,7 @@ const fn high(argument: u32) -> u32 {
     low(argument) + 4
 }
 
-/// Whether a tree stops where memory goes.
+/// Selects whether a tree stops when memory is unmapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unmapping {
     Stops,
@@ -50,7 +49,7 @@ enum Unmapping {
 pub(in crate::spawn) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    /// What the tracer of a policy needs; `None` where there is none.
+    /// Returns the filter that the tracer of a policy needs; `None` if the policy has none.
     pub(in crate::spawn) fn of(advice: &Advice) -> Option<Self> {
         let unmapping = match advice {
             Advice::None => return None,
@@ -68,7 +67,7 @@ impl Filter {
             jump(1),
             trace(Call::Foreign),
         ];
-        // A foreign ABI was told; here the number is of ours.
+        // A foreign ABI was handled above; the number here belongs to this ABI.
         code.extend([load(NUMBER), skip_if_less(X32, 1), trace(Call::Foreign)]);
         code.extend(section(libc::SYS_mmap, Self::map(block)));
         code.extend(section(libc::SYS_brk, Self::break_()));
@@ -94,7 +93,7 @@ impl Filter {
         code
     }
 
-    /// brk(0) asks only.
+    /// brk(0) only queries the end.
     fn break_() -> Vec<libc::sock_filter> {
         vec![
             load(low(0)),
@@ -115,9 +114,9 @@ impl Filter {
         ]
     }
 
-    /// Installs it for this thread and whatever it starts. Makes system calls only, so that it
-    /// may be called between fork and exec. Without CAP_SYS_ADMIN the kernel asks for
-    /// `PR_SET_NO_NEW_PRIVS` first (`seccomp_prepare_filter`, kernel/seccomp.c).
+    /// Installs it for this thread and all its future children. Makes only system calls, so it can be called between
+    /// fork and exec. Without CAP_SYS_ADMIN the kernel requires `PR_SET_NO_NEW_PRIVS` first (`seccomp_prepare_filter`,
+    /// kernel/seccomp.c).
     pub(in crate::spawn) fn install(&self) -> libc::c_int {
         let program = libc::sock_fprog {
             len: self.0.len() as libc::c_ushort,
@@ -141,10 +140,10 @@ impl Filter {
     }
 }
 
-/// Whether a child of this process may be traced and filtered; tried in one that ends at once.
+/// Tests whether a child of this process may be traced and filtered, in a child that exits at once.
 ///
 /// # Errors
-/// What the kernel answered to the first of the two that it refused.
+/// The kernel's error for the first of the two that it refused.
 pub fn try_tracing() -> io::Result<()> {
     let filter = Filter::new(super::block_bytes(), Unmapping::Passes);
     // SAFETY: the child makes system calls only, and leaves at once.
@@ -174,15 +173,15 @@ pub fn try_tracing() -> io::Result<()> {
     }
 }
 
-/// Code for one system call, which ends in a verdict; jumped over for all others. The number is
-/// in the accumulator before it.
+/// Returns the code for one system call, which ends in a verdict and is skipped for all others. The accumulator
+/// contains the number before it.
 fn section(number: libc::c_long, code: Vec<libc::sock_filter>) -> Vec<libc::sock_filter> {
     let length = u8::try_from(code.len()).unwrap_or(u8::MAX);
     let first = skip_unless_equal(number as u32, length);
     [vec![first], code].concat()
 }
 
-/// Stops where an argument of 64 bits is at least `block`.
+/// Stops if a 64-bit argument is at least `block`.
 fn large(argument: u32, block: u32, call: Call) -> Vec<libc::sock_filter> {
     vec![
         load(high(argument)),
@@ -240,7 +239,8 @@ fn allow() -> libc::sock_filter {
 mod tests {
     use super::*;
 
-    /// Runs the filter as the kernel would, on a call of `abi`; the answer's data, 0 for a pass.
+    /// Runs the filter on a call of `abi`, as the kernel would; returns the data of the verdict, or 0 if the call
+    /// passes.
     fn answer(filter: &Filter, abi: u32, number: i64, arguments: [u64; 6]) -> u32 {
         let mut data = Vec::new();
         data.extend((number as u32).to_le_bytes());

@@ -19,20 +19,20 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// The heap of a process before it has grown for the first time.
+    /// Returns the heap of a process before its first growth.
     pub(super) fn of(process: i32) -> Option<Self> {
         let stat = read_pid_stat(&Root::real(), process.unsigned_abs()).ok()?;
         let start = stat.heap_address;
         (start != 0).then_some(Self { start, end: start })
     }
 
-    /// Whether growing to `end` completes a block: the kernel maps no huge page before.
+    /// Returns true if growth to `end` completes a block: before that the kernel maps no huge page.
     pub(super) fn completes(&self, end: u64, block: u64) -> bool {
         end / block > self.end / block && end - end % block > self.start.next_multiple_of(block)
     }
 
-    /// Moves the end; says what is to be advised, from the start of the block in which the heap
-    /// ended before. madvise(2) wants a start on a page, and takes any end.
+    /// Moves the end; returns the range to advise, which starts at the block that contained the previous end.
+    /// madvise(2) requires a page-aligned start, and accepts any end.
     pub(super) fn move_end(&mut self, end: u64, block: u64) -> Option<Range> {
         let first = self.start.next_multiple_of(PAGE);
         let completed = self.completes(end, block).then(|| Range {
@@ -44,18 +44,17 @@ impl Heap {
     }
 }
 
-/// Every page size divides it; what lies below it in the first block of a heap cannot be huge
-/// anyway.
+/// A multiple of every page size; memory below it in the first block of a heap cannot be huge anyway.
 const PAGE: u64 = 64 << 10;
 
-/// The process of a thread.
+/// Returns the process of a thread.
 pub(super) fn process_of(thread: i32) -> i32 {
     let status = read_status(&Root::real(), thread.unsigned_abs()).ok();
     let process = status.and_then(|status| status.process);
     process.map_or(thread, u32::cast_signed)
 }
 
-/// The file that a process executes.
+/// Returns the file that a process executes.
 pub(in crate::spawn) fn program_of(process: i32) -> String {
     let link = Root::real().path(format!("proc/{process}/exe"));
     fs::read_link(link).map_or_else(
@@ -64,8 +63,8 @@ pub(in crate::spawn) fn program_of(process: i32) -> String {
     )
 }
 
-/// Says that a process runs a set-user-ID program without the privilege of its owner, which a
-/// traced or filtered process does not get (`LSM_UNSAFE_PTRACE`, `LSM_UNSAFE_NO_NEW_PRIVS`).
+/// Returns a message if a process runs a set-user-ID program without the privilege of its owner, because it is traced
+/// or filtered (`LSM_UNSAFE_PTRACE`, `LSM_UNSAFE_NO_NEW_PRIVS`).
 pub(super) fn lost_privilege(process: i32) -> Option<String> {
     const SET_USER: u32 = 0o4000;
     let root = Root::real();
@@ -80,8 +79,8 @@ pub(super) fn lost_privilege(process: i32) -> Option<String> {
     })
 }
 
-/// Private anonymous memory of at least one block that a program has from its file on, such as
-/// its uninitialised data. Its stack is left alone.
+/// Returns private anonymous memory of at least one block that belongs to the program's file, such as its uninitialised
+/// data. The stack is excluded.
 pub(super) fn large_data(process: i32, block: u64) -> Vec<Range> {
     let mappings = maps::read(&Root::real(), process.unsigned_abs()).into_iter();
     let large = |range: &Range| range.bytes() >= block;
@@ -95,7 +94,7 @@ pub(super) fn large_data(process: i32, block: u64) -> Vec<Range> {
         .collect()
 }
 
-/// Whether a mapping is private, writable, and of no file.
+/// Returns true if a mapping is private, writable and anonymous.
 fn is_data(mapping: &Map) -> bool {
     const READ_WRITE: u32 = 3;
     let is_private = mapping.sharing == Sharing::Private;

@@ -1,4 +1,4 @@
-//! What of a range is in memory and huge now.
+//! The current resident and huge memory of a range.
 
 use std::fs::File;
 
@@ -11,7 +11,7 @@ use crate::proc::maps;
 use crate::proc::smaps_memory::{self, MappedMemory};
 use crate::spawn::page_scan::{self, FILE, HUGE, PRESENT, PageFilter, ZERO};
 
-/// Pages that belong to the process.
+/// Private pages of the process.
 const OWN: PageFilter = PageFilter {
     with: PRESENT,
     without: ZERO | FILE,
@@ -24,13 +24,13 @@ const OWN: PageFilter = PageFilter {
 pub(super) struct MemoryNow {
     maps: Vec<Map>,
     pages: Option<File>,
-    /// Read where the kernel does not tell pages apart.
+    /// Used if the kernel does not distinguish pages.
     mappings: Vec<MappedMemory>,
     block: u64,
 }
 
 impl MemoryNow {
-    /// Of a process whose huge pages have `block` bytes.
+    /// Reads a process whose huge pages have `block` bytes.
     pub(super) fn read(process: i32, block: u64) -> Self {
         let (root, pid) = (Root::real(), process.unsigned_abs());
         let pages = page_scan::open(pid).ok();
@@ -47,7 +47,7 @@ impl MemoryNow {
         }
     }
 
-    /// What of a range there is.
+    /// Returns the memory of a range.
     pub(super) fn of(&self, range: Range) -> SiteMemory {
         match self.pages.as_ref().and_then(|it| self.scanned(it, range)) {
             Some(memory) => memory,
@@ -55,7 +55,7 @@ impl MemoryNow {
         }
     }
 
-    /// What the program calls the largest part of a range that has a name.
+    /// Returns the program's name for the largest named part of a range.
     pub(super) fn name(&self, range: Range) -> Option<&str> {
         let named = self
             .maps
@@ -80,7 +80,7 @@ impl MemoryNow {
         Some(memory)
     }
 
-    /// Adds the pages of a range that one mapping holds: a huge page lies in one.
+    /// Adds the pages of a range in one mapping: a huge page is always inside one mapping.
     fn add(&self, pages: &File, range: Range, memory: &mut SiteMemory) -> Option<()> {
         let block = self.block;
         let whole = range.start.next_multiple_of(block)..range.end - range.end % block;
@@ -91,7 +91,7 @@ impl MemoryNow {
             if region.categories & HUGE != 0 {
                 memory.huge_bytes += bytes;
             }
-            // Regions rise, so that a block that two of them touch is counted once.
+            // Regions are in ascending order, so a block that touches two regions is counted once.
             let first = (region.start - region.start % block)
                 .max(whole.start)
                 .max(counted);
@@ -105,8 +105,7 @@ impl MemoryNow {
         Some(())
     }
 
-    /// Mappings that the kernel has merged were advised alike, and their pages are shared out by
-    /// length.
+    /// Estimates from merged mappings: they have the same advice, and their pages are distributed by length.
     fn shared_out(&self, range: Range) -> SiteMemory {
         let mut memory = SiteMemory::default();
         for mapping in &self.mappings {
@@ -132,7 +131,7 @@ fn span(map: &Map) -> Range {
     }
 }
 
-/// The name in `[anon:NAME]`.
+/// Returns the name in `[anon:NAME]`.
 fn own_name(map: &Map) -> Option<&str> {
     let name = map.name.strip_prefix("[anon:")?.strip_suffix(']')?;
     Some(name.trim())
@@ -192,15 +191,15 @@ mod tests {
         assert_eq!(memory, expected);
     }
 
-    /// Of this process itself: a page of every second block is written.
+    /// Reads this process: a page of every second block is written.
     #[test]
     fn what_could_be_huge_is_counted_by_blocks() {
         const BLOCK: usize = 2 << 20;
-        // The heap may give memory that was touched before.
+        // The heap may return previously touched memory.
         let memory = FreshMemory::new(9 * BLOCK).expect("memory");
         let start = memory.aligned(BLOCK);
         for block in [0, 2, 4] {
-            // SAFETY: a byte of one of the eight whole blocks from there on.
+            // SAFETY: a byte of one of the eight whole blocks that start there.
             unsafe { start.add(block * BLOCK + BLOCK / 2).write_volatile(1) };
         }
         let process = i32::try_from(std::process::id()).expect("a number");
@@ -209,7 +208,7 @@ mod tests {
         assert_eq!(found.mapped_bytes, 8 * BLOCK as u64);
         match now.pages {
             Some(_) => assert_eq!(found.reach_bytes, Some(3 * BLOCK as u64)),
-            // Before Linux 6.7 the kernel does not tell pages apart.
+            // Before Linux 6.7 the kernel does not distinguish pages.
             None => assert_eq!(found.reach_bytes, None),
         }
         assert!(found.resident_bytes >= 3 * 4096, "{found:?}");

@@ -1,13 +1,12 @@
-//! Advice for a whole tree of processes, from outside: `thp=always` without any right.
+//! Advises the memory of a whole process tree from outside: `thp=always` without any privilege.
 //!
-//! A [`Filter`] stops a thread only where it maps memory that can hold a huge page. When the
-//! call has succeeded, the tracer has the same thread call madvise(2) on the new range and then
-//! puts its registers back: the program sees the result of its own call and nothing else.
-//! Signals wait meanwhile, because a handler that ran in between would see foreign registers
-//! (Go pre-empts its threads by signals at any moment).
+//! A [`Filter`] stops a thread only when it maps memory that can contain a huge page. When the call has succeeded, the
+//! tracer makes the same thread call madvise(2) on the new range and then restores its registers. The program sees only
+//! the result of its call. Signals are blocked until then, because a handler running in between would see foreign
+//! registers (Go pre-empts its threads by signals at any moment).
 //!
-//! What the machine's setting `always` reaches and this does not: memory that grows by pieces
-//! smaller than a huge page and is touched only later, and the first thread's stack.
+//! Compared with the machine's setting `always`, this does not reach the first thread's stack, nor memory that grows by
+//! pieces smaller than a huge page and is touched only later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -43,11 +42,11 @@ pub(super) use filter::Filter;
 pub use filter::try_tracing;
 pub(super) use heap::program_of;
 
-/// After exec(2) there is its own end, behind which stands no instruction that could be repeated,
-/// then the entry of the program's first call.
+/// After exec(2) the first stop is the end of exec, which has no instruction to repeat; the second is the entry of the
+/// program's first call.
 const EXEC_STOPS: u8 = 2;
 
-/// The size of a huge page here; the usual one where the kernel does not say it.
+/// Returns the size of a huge page in bytes; the usual one if the kernel does not report it.
 pub(super) fn block_bytes() -> u64 {
     thp::read_pmd_bytes(&Root::real()).unwrap_or(thp::USUAL_PMD_BYTES)
 }
@@ -65,7 +64,7 @@ pub(super) struct TreeTracer {
 }
 
 impl TreeTracer {
-    /// A tracer of the tree below `main`; `None` where the tree is not to be traced.
+    /// Returns a tracer of the tree below `main`; `None` if the tree is not to be traced.
     pub(super) fn new(advice: &Advice, main: i32) -> Option<Self> {
         let block = block_bytes();
         Some(Self {
@@ -79,7 +78,7 @@ impl TreeTracer {
         })
     }
 
-    /// Answers a stop, but that of the main process where that is held at its end.
+    /// Handles a stop, except that of the main process held at its end.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) {
         self.meet(pid);
         match stop {
@@ -94,7 +93,7 @@ impl TreeTracer {
         }
     }
 
-    /// A thread is at its end: with the first thread of a process, its memory ends.
+    /// Handles the end of a thread: when the first thread of a process ends, its memory is read.
     fn ending(&mut self, pid: i32) {
         if self.threads.get(&pid).is_some_and(|it| it.process == pid) {
             self.advice.look(pid);
@@ -102,14 +101,14 @@ impl TreeTracer {
         tracee::resume(pid, 0);
     }
 
-    /// Forgets a thread that has ended.
+    /// Forgets an ended thread.
     pub(super) fn forget(&mut self, pid: i32) {
         self.threads.remove(&pid);
         self.heaps.remove(&pid);
         self.advice.forget(pid);
     }
 
-    /// Knows a thread from its first stop on, whose parent's stop may come before or after.
+    /// Registers a thread at its first stop, which may come before or after the stop of its parent.
     fn meet(&mut self, pid: i32) {
         if self.threads.contains_key(&pid) {
             return;
@@ -125,7 +124,7 @@ impl TreeTracer {
         self.threads.insert(pid, thread);
     }
 
-    /// Lets a thread go on: to the end of its call where that matters.
+    /// Resumes a thread: up to the end of its call if the result is needed.
     fn go_on(&self, pid: i32, signal: i32) {
         let step = self.threads.get(&pid).map(|thread| &thread.step);
         match step {
@@ -140,7 +139,7 @@ impl TreeTracer {
         let step = match call {
             Some(Call::Break) if self.grows_a_little(pid) => None,
             Some(call @ (Call::Map | Call::Break)) => Some(Step::Calling(call, 0)),
-            // What it moves is told at its entry alone: the result may take the register's place.
+            // The source of a move is available only at the entry: the result may overwrite the register.
             Some(call @ Call::Remap) => {
                 let from = Registers::read(pid).map_or(0, |entry| entry.argument(0));
                 Some(Step::Calling(call, from))
@@ -157,7 +156,7 @@ impl TreeTracer {
         self.go_on(pid, 0);
     }
 
-    /// Whether a call of brk(2) completes no block, so that its result need not be seen.
+    /// Returns true if a brk(2) call completes no block, so that its result is not needed.
     fn grows_a_little(&mut self, pid: i32) -> bool {
         let Ok(registers) = Registers::read(pid) else {
             return true;
@@ -181,12 +180,12 @@ impl TreeTracer {
         }
     }
 
-    /// A call that is not followed to its end: what cannot be reached is said once.
+    /// Handles a call not followed to its end: a limitation is reported once.
     fn note(&mut self, pid: i32, call: Call) {
         if call == Call::Filter {
             self.filters.may_grow();
         }
-        // Registers of another ABI are not read.
+        // The registers of another ABI are not read.
         let entry = Registers::read(pid);
         let first = entry.as_ref().map_or(0, |entry| entry.argument(0));
         if let Some(sentence) = call.beyond(&program_of(pid), first) {
@@ -203,7 +202,7 @@ impl TreeTracer {
         }
     }
 
-    /// A call has begun or ended.
+    /// Handles the entry or the exit of a call.
     fn called(&mut self, pid: i32) {
         let Some(thread) = self.threads.get_mut(&pid) else {
             return tracee::resume(pid, 0);
@@ -234,7 +233,7 @@ impl TreeTracer {
         }
     }
 
-    /// Notes the range that a call has made; of one that moves memory, `from` an address.
+    /// Records the range created by a call; `from` is the old address if the call moved memory.
     fn made(&mut self, pid: i32, call: Call, from: u64) {
         let Ok(registers) = Registers::read(pid) else {
             return;
@@ -263,8 +262,8 @@ impl TreeTracer {
         }
     }
 
-    /// Notes what a range of a thread is to be advised. A filter of the program's own may kill it for
-    /// a call that it does not make by itself.
+    /// Queues the advice for a range of a thread. The program's own filter may kill it for a call that the program does
+    /// not make.
     fn advise_later(&mut self, pid: i32, origin: Origin, range: Range) {
         if self.filters.has_more(pid) {
             self.tracing.clashes.insert(Clash::OwnFilter);
@@ -277,12 +276,12 @@ impl TreeTracer {
         thread.ranges.extend(advised);
     }
 
-    /// Reads what the memory of the sites of a process has become, which is at its end.
+    /// Reads the resulting memory of the sites of a process at its end.
     pub(super) fn look(&mut self, pid: i32) {
         self.advice.look(pid);
     }
 
-    /// What it has done so far.
+    /// Returns the results so far.
     pub(super) fn told(&self) -> Tracing {
         Tracing {
             sites: self.advice.mapped(),
@@ -290,8 +289,8 @@ impl TreeTracer {
         }
     }
 
-    /// Has the thread advise its next range, or lets it go on as it was. `own` is what it had
-    /// where it is in the middle of calls of ours.
+    /// Makes the thread advise its next range, or restores and resumes it. `own` is its saved state if injected calls
+    /// are in progress.
     fn advise_next(&mut self, pid: i32, own: Option<Box<OwnState>>) {
         let Some(thread) = self.threads.get_mut(&pid) else {
             return tracee::resume(pid, 0);
@@ -311,7 +310,7 @@ impl TreeTracer {
         let arguments = [range.start, range.bytes(), advice as u64];
         let advise = SystemCall::new(libc::SYS_madvise, arguments);
         let ours = own.registers.calling(advise);
-        // The one fails only where the thread was killed, and then so does the other.
+        // The first can fail only if the thread was killed, and then so does the second.
         let _ = SignalMask::ALL.write(pid);
         let _ = ours.write(pid);
         self.tracing.ranges += 1;
@@ -323,7 +322,7 @@ impl TreeTracer {
         tracee::resume_to_call(pid, 0);
     }
 
-    /// A child of a process begins with the heap of its parent.
+    /// Handles a new child: it starts with the heap of its parent.
     fn started(&mut self, pid: i32) {
         let child = tracee::message(pid).and_then(|child| i32::try_from(child).ok());
         let process = self.threads.get(&pid).map(|thread| thread.process);
@@ -338,8 +337,8 @@ impl TreeTracer {
         self.go_on(pid, 0);
     }
 
-    /// A process runs another program: what the kernel itself mapped for it is to be advised
-    /// too, after the first call that the program makes.
+    /// Handles an exec: the memory that the kernel mapped for the program must be advised too, after the program's
+    /// first call.
     fn executed(&mut self, pid: i32) {
         self.threads
             .retain(|&thread, it| thread == pid || it.process != pid);

@@ -1,6 +1,6 @@
 //! A part of an address space.
 
-/// From its first address to the first behind it.
+/// From its first address to the first one after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) start: u64,
@@ -17,13 +17,13 @@ impl Range {
         self.end.saturating_sub(self.start)
     }
 
-    /// What two parts share; without bytes where that is nothing.
+    /// Returns the intersection; its length is 0 if there is none.
     pub(super) fn common(self, other: Self) -> Self {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
         Self { start, end }
     }
 
-    /// How many bytes two parts share.
+    /// Returns the length of the intersection in bytes.
     pub(super) fn shared(self, other: Self) -> u64 {
         self.common(other).bytes()
     }

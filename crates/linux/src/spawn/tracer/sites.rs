@@ -1,4 +1,4 @@
-//! The sites at which a tree maps its large memory, and what becomes of that.
+//! The sites at which a tree maps large memory, and the resulting memory of each.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::memory_now::MemoryNow;
 use super::range::Range;
 use super::space::{Known, Space};
 
-/// What is unmapped again and again is looked at so often.
+/// The maximum number of readings for a repeatedly unmapped site.
 const MOST_LOOKS: u32 = 16;
 
 /// The sites of one tree.
@@ -22,14 +22,14 @@ pub(super) struct Sites {
     block: u64,
     processes: HashMap<i32, Space>,
     mapped: Vec<MappedSite>,
-    /// What was unmapped of each site: the most at once, and how often it was looked at.
+    /// The unmapped memory of each site: the largest reading, and the number of readings.
     unmapped: HashMap<usize, (SiteMemory, u32)>,
     indices: HashMap<Site, usize>,
     chains: Chains,
 }
 
 impl Sites {
-    /// Huge pages have `block` bytes.
+    /// `block` is the size of huge pages in bytes.
     pub(super) fn new(choice: SiteChoice, block: u64) -> Self {
         Self {
             choice,
@@ -42,8 +42,7 @@ impl Sites {
         }
     }
 
-    /// Notes a range that a thread of a process has got; which parts of it are to be huge, and
-    /// which not.
+    /// Records a new range of a thread; returns which parts of it are to be huge or not.
     pub(super) fn has_got(
         &mut self,
         (thread, process): (i32, i32),
@@ -101,7 +100,7 @@ impl Sites {
         self.processes.entry(process).or_default()
     }
 
-    /// A range by what it belongs to, before it is cut into parts.
+    /// Assigns a range to its site, before it is split into parts.
     fn pieces(
         &mut self,
         (thread, process): (i32, i32),
@@ -146,7 +145,7 @@ impl Sites {
         }
     }
 
-    /// A new mapping with its site, and the calls that made it where these tell it.
+    /// Identifies the site of a new mapping, with its call chain if the chain is part of the site.
     fn identified(&mut self, (thread, process): (i32, i32), range: Range) -> Piece {
         let class = size_class(range.bytes());
         let (site, chain) = match self.choice.by {
@@ -171,8 +170,7 @@ impl Sites {
         }
     }
 
-    /// A child begins with the memory of its parent. A new thread is no new process, and is not
-    /// asked for.
+    /// Records that a child starts with the memory of its parent. A new thread is not a new process, and is ignored.
     pub(super) fn fork(&mut self, parent: i32, child: i32) {
         if let Some(space) = self.processes.get(&parent).cloned() {
             self.processes.entry(child).or_insert(space);
@@ -184,8 +182,8 @@ impl Sites {
         self.chains.forget(process);
     }
 
-    /// Reads what the memory of a process has become: of what it mapped itself, because what a
-    /// child has from its parent is counted there.
+    /// Reads the resulting memory of a process, but only ranges that it mapped: inherited memory is counted in the
+    /// parent.
     pub(super) fn look(&mut self, process: i32) {
         let Some(space) = self.processes.get(&process) else {
             return;
@@ -207,8 +205,8 @@ impl Sites {
         }
     }
 
-    /// A process is about to unmap a range. Memory that goes as it came, without a page, was a try
-    /// to find a place: the next one is the same site.
+    /// Handles a process before it unmaps a range. Memory unmapped without ever having a page was an attempt to find an
+    /// address: the next mapping is the same site.
     pub(super) fn loses(&mut self, process: i32, range: Range) {
         let Some(space) = self.processes.get_mut(&process) else {
             return;
@@ -249,8 +247,8 @@ impl Sites {
         }
     }
 
-    /// What was mapped at each site. Of parts, those that nobody chose and that held nothing are
-    /// left out: a reservation has many, and its edges may be unmapped at once.
+    /// Returns the memory mapped at each site. Unselected parts are omitted if they were always empty: a reservation
+    /// has many, and its edges may be unmapped at once.
     pub(super) fn mapped(&self) -> Vec<MappedSite> {
         let seen = |(index, it): (usize, &MappedSite)| {
             let unmapped = self.unmapped.get(&index).map(|(most, _)| *most);

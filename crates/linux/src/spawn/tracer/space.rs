@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::range::Range;
 
-/// What is known of a range.
+/// The attributes of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     /// The index of its site.
     pub(super) site: usize,
-    /// Where the memory begins of which it is a part.
+    /// The start of the memory that it is a part of.
     pub(super) base: u64,
     /// The process that mapped it: its children have a copy.
     pub(super) owner: i32,
@@ -18,34 +18,34 @@ pub(super) struct Known {
 /// The memory of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Space {
-    /// How many mappings of each size class it has made.
+    /// The number of mappings that it has made in each size class.
     numbers: HashMap<u8, u32>,
-    /// Its ranges by their first address: the end, and what is known of it.
+    /// Its ranges by their first address: the end, and the attributes.
     ranges: BTreeMap<u64, (u64, Known)>,
 }
 
 impl Space {
-    /// The number of the next mapping of a size class, from 1.
+    /// Returns the number of the next mapping of a size class, from 1.
     pub(super) fn next_number(&mut self, class: u8) -> u32 {
         let number = self.numbers.entry(class).or_default();
         *number += 1;
         *number
     }
 
-    /// A number is free again where it was the last one.
+    /// Releases a number if it was the last one.
     pub(super) fn free_number(&mut self, number: u32, class: u8) {
         if let Some(last) = self.numbers.get_mut(&class).filter(|last| **last == number) {
             *last -= 1;
         }
     }
 
-    /// What lay there before has been unmapped since.
+    /// Earlier content of the range has been unmapped.
     pub(super) fn insert(&mut self, range: Range, known: Known) {
         self.remove(range);
         self.ranges.insert(range.start, (range.end, known));
     }
 
-    /// Forgets a range; the pieces of which something was known.
+    /// Removes a range; returns the known pieces of it.
     pub(super) fn remove(&mut self, range: Range) -> Vec<(Range, Known)> {
         let below = self.ranges.range(..range.end).rev();
         let overlapped = below.take_while(|(_, (end, _))| *end > range.start);
@@ -64,18 +64,18 @@ impl Space {
         removed
     }
 
-    /// Whether something is left of the memory that begins there.
+    /// Returns true if part of the memory that starts there is left.
     pub(super) fn has_of(&self, base: u64) -> bool {
         self.ranges.values().any(|(_, known)| known.base == base)
     }
 
-    /// What is known of an address.
+    /// Returns the attributes of an address.
     pub(super) fn at(&self, address: u64) -> Option<Known> {
         let (_, (end, known)) = self.ranges.range(..=address).next_back()?;
         (address < *end).then_some(*known)
     }
 
-    /// A range in pieces by rising address: those of which something is known, and those between.
+    /// Splits a range into known and unknown pieces, in ascending order of address.
     pub(super) fn pieces(&self, range: Range) -> Vec<(Range, Option<Known>)> {
         let mut pieces = Vec::new();
         let mut at = range.start;
@@ -106,7 +106,7 @@ impl Space {
         pieces
     }
 
-    /// The ranges that a process mapped itself, with their sites: neighbours of one site as one.
+    /// Returns the ranges that a process mapped, with their sites; neighbours of the same site are merged.
     pub(super) fn own(&self, process: i32) -> Vec<(Range, usize)> {
         let mut own: Vec<(Range, usize)> = Vec::new();
         for (&start, &(end, known)) in &self.ranges {

@@ -4,17 +4,17 @@ use super::call::Call;
 use super::range::Range;
 use crate::spawn::registers::OwnState;
 
-/// Where a thread stands.
+/// The current step of a thread.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// It runs its own program.
+    /// It is running its own program.
     Own,
-    /// It makes a call whose result matters; of one that moves memory, the address before.
+    /// It is making a call whose result is needed; contains the old address if the call moves memory.
     Calling(Call, u64),
-    /// It has run exec(2), and has memory of its program to advise, at the end of a call of its
-    /// own: so many stops at calls come before.
+    /// It has called exec(2), and the memory of its program is to be advised at the end of its next call; contains the
+    /// number of stops before that.
     Executing(u8),
-    /// It makes a call of ours.
+    /// It is making an injected call.
     Advising { own: Box<OwnState>, entered: bool },
 }
 
@@ -23,11 +23,11 @@ pub(super) enum Step {
 pub(super) struct Thread {
     pub(super) process: i32,
     pub(super) step: Step,
-    /// Ranges that are still to be advised.
+    /// Ranges still to be advised.
     pub(super) ranges: Vec<Advised>,
 }
 
-/// A range and what it is advised.
+/// A range and its advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Advised {
     pub(super) range: Range,

@@ -13,7 +13,7 @@ struct Named {
     walk_cache: Option<WalkCache>,
 }
 
-/// The files. A processor gets one when a manual tells entries and ways of both levels.
+/// The files. A processor gets a file if a manual documents entries and ways of both levels.
 const FILES: [&str; 4] = [
     include_str!("haswell.toml"),
     include_str!("jaguar.toml"),
@@ -21,13 +21,13 @@ const FILES: [&str; 4] = [
     include_str!("skylake.toml"),
 ];
 
-/// The names, in order.
+/// Returns the names, in order.
 #[must_use]
 pub fn names() -> Vec<String> {
     all().map(|named| named.name).collect()
 }
 
-/// The processor of this name.
+/// Returns the processor of this name.
 #[must_use]
 pub fn processor(name: &str) -> Option<Processor> {
     let named = all().find(|named| named.name == name)?;
@@ -37,7 +37,7 @@ pub fn processor(name: &str) -> Option<Processor> {
     })
 }
 
-/// A file that cannot be read is left out; the tests find it.
+/// An unreadable file is left out; the tests detect it.
 fn all() -> impl Iterator<Item = Named> {
     FILES.iter().filter_map(|text| toml::from_str(text).ok())
 }
@@ -62,8 +62,8 @@ mod tests {
         assert!(processor("no such processor").is_none());
     }
 
-    /// Misses of one repetition over `pages` pages that lie `stride` pages apart, which are read,
-    /// written and come again: the steady state.
+    /// Returns the misses of one repetition over `pages` pages at a distance of `stride` pages, which are read, written
+    /// and accessed repeatedly: the steady state.
     fn repeated(name: &str, pages: u64, stride: u64) -> u64 {
         let paging = Paging::of_base_page(4096).expect("a granule");
         let mut column = Column::new(&processor(name).expect("named"), paging, 4096);
@@ -83,9 +83,9 @@ mod tests {
         repetition()
     }
 
-    /// Counts of dTLB-load-misses that B. Tolsch published for a processor whose second level has
-    /// 1024 entries in sets of 8, which is Haswell's (github.com/Kobzol/hardware-effects,
-    /// tlb-aliasing/README.md, 2018): pages, pages from one to the next, misses of a repetition.
+    /// dTLB-load-misses published by B. Tolsch for a processor whose second level has 1024 entries in sets of 8, as in
+    /// Haswell (github.com/Kobzol/hardware-effects, tlb-aliasing/README.md, 2018): pages, distance in pages, misses per
+    /// repetition.
     const PUBLISHED: [(u64, u64, f64); 4] = [
         (8, 128, 0.04),
         (12, 128, 7.10),
@@ -93,9 +93,9 @@ mod tests {
         (2000, 1, 1629.48),
     ];
 
-    /// Least recently used is the worst that can happen to a cyclic pass over a little more than
-    /// there is room for: it misses always. The processor misses in 59 to 81 of a hundred, so
-    /// its replacement is another; where all fits, both miss nothing.
+    /// Least recently used is the worst policy for a cyclic pass over slightly more pages than fit: it always misses.
+    /// The processor misses in 59 to 81 of a hundred accesses, so its replacement differs; if all pages fit, both miss
+    /// nothing.
     #[test]
     fn published_counts_lie_below_the_model_and_agree_on_what_fits() {
         for (pages, stride, published) in PUBLISHED {

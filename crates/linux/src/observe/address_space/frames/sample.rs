@@ -1,19 +1,19 @@
-//! The frames of a long run by a sample of its ranges.
+//! Samples the ranges of a long run to find its frames.
 
 use hugewise_base::missing::Missing;
 use hugewise_observe::address_space::{Frames, Run};
 
 use super::{Reader, Thoroughness, Words, unreadable};
 
-/// A run of at least so many ranges is looked at by a sample first: 512 MiB in ranges of 2 MiB.
+/// A run of at least this many ranges is sampled first: 512 MiB in ranges of 2 MiB.
 const LONG_RUN: u64 = 256;
-/// So many of its ranges are looked at. Where these are all alike, fewer than 4.6 % of the others
-/// differ, at 95 % (1 - 0.05^(1/64)).
+/// The number of ranges sampled. If they are all equal, fewer than 4.6 % of the others differ, at 95 % confidence (1 -
+/// 0.05^(1/64)).
 const SAMPLE: u64 = 64;
 
 impl Reader<'_> {
-    /// What the frames of a long run are, if those of a sample of its ranges are all alike; `None`
-    /// where each range must be read. One range is drawn in each of as many equal parts.
+    /// Returns the frames of a long run if those of the sampled ranges are all equal; `None` if every range must be
+    /// read. The run is divided into equal parts, and one range is drawn from each.
     pub(super) fn sample(&mut self, run: &Run) -> Result<Option<Frames>, Missing> {
         let ranges = run.ranges(self.sizes.huge);
         if self.thoroughness == Thoroughness::All || ranges < LONG_RUN {

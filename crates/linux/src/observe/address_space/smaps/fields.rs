@@ -1,38 +1,37 @@
-//! The fields of a mapping. The kernel pads their numbers, so that they stand at the same places
-//! in nearly all mappings of a file: once one mapping was read line by line, others are read at
-//! the places learned from it.
+//! The fields of a mapping. The kernel pads their numbers, so they have the same offsets in nearly all mappings of a
+//! file. One mapping is read line by line, and the others at the offsets learned from it.
 
 use hugewise_observe::address_space::Memory;
 
 use super::{begins_mapping, number, whole_line};
 use crate::proc::Parsed;
 
-/// Reads the fields of one mapping after the other.
+/// Reads the fields of successive mappings.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     /// The fields of the current mapping so far.
     current: Option<Memory>,
-    /// Where its next line begins, counted from its first field.
+    /// The offset of its next line from its first field.
     at: usize,
-    /// The lines of the mapping that was last read line by line, up to its flags.
+    /// The lines of the last mapping read line by line, up to its flags.
     places: Vec<Place>,
-    /// Whether that of its flags is among them, which ends what is learned.
+    /// True if they include the line of the flags, which completes the learned offsets.
     whole: bool,
 }
 
-/// Where a line stands.
+/// The position of a line.
 #[derive(Debug)]
 struct Place {
-    /// What it says, where that is wanted.
+    /// The field that it contains, if the field is wanted.
     field: Option<Field>,
-    /// Its bytes before the value, the colon included.
+    /// Its bytes before the value, including the colon.
     name: Box<[u8]>,
     start: usize,
-    /// Its end, which the newline follows; that of the flags differs from mapping to mapping.
+    /// The offset of its end, before the newline; the flags have a different length in each mapping.
     end: usize,
 }
 
-/// A field that is wanted.
+/// The fields to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Resident,
@@ -51,13 +50,13 @@ enum Field {
 }
 
 impl Fields {
-    /// Ends a mapping; what its fields said, where there were any.
+    /// Ends a mapping; returns its fields, if there were any.
     pub(super) fn take(&mut self) -> Option<Memory> {
         self.at = 0;
         self.current.take()
     }
 
-    /// Takes one line of the current mapping, without its end.
+    /// Parses one line of the current mapping, without its end.
     pub(super) fn line(&mut self, line: &[u8]) -> Parsed<()> {
         let colon = line.iter().position(|&byte| byte == b':');
         let colon = colon.ok_or_else(|| neither(line))?;
@@ -88,9 +87,8 @@ impl Fields {
         self.at += line.len() + 1;
     }
 
-    /// Takes the fields of a mapping that begin a text, at the places that were learned: how
-    /// many bytes and lines they were. `None`, with nothing taken, where the text is not as it
-    /// was learned, or not whole.
+    /// Reads the fields of a mapping at the start of a text, at the learned offsets; returns their length in bytes and
+    /// lines. Returns `None`, and consumes nothing, if the text does not match the learned layout or is incomplete.
     pub(super) fn at_once(&mut self, text: &[u8]) -> Option<(usize, usize)> {
         let flags = self.places.last().filter(|_| self.whole)?;
         let (last, _) = whole_line(text.get(flags.start..)?)?;
@@ -104,7 +102,7 @@ impl Fields {
             let line = text.get(place.start..=end)?.strip_suffix(b"\n")?;
             match place.field {
                 Some(field) => set(&mut memory, field, line.strip_prefix(&*place.name)?)?,
-                // Of a line that is passed over, it is enough that it is no other mapping.
+                // A skipped line is only checked not to begin another mapping.
                 None if begins_mapping(line) => return None,
                 None => {}
             }
@@ -136,7 +134,7 @@ impl Field {
     }
 }
 
-/// Puts a value where it belongs; `None` where it is no number, or out of range.
+/// Sets a field; `None` if the value is not a number or is out of range.
 fn set(memory: &mut Memory, field: Field, value: &[u8]) -> Option<()> {
     let place = match field {
         Field::Resident => &mut memory.resident,
@@ -176,7 +174,7 @@ fn fault(name: &[u8], value: &[u8]) -> String {
     }
 }
 
-/// The fault of a line that is no field.
+/// Returns the error for a line that is not a field.
 pub(super) fn neither(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     format!(

@@ -5,11 +5,11 @@ use expect_test::expect;
 use super::*;
 use crate::perf::table::Table;
 
-/// A machine as far as its processor and event sources go, with a kernel made of a table.
+/// A machine reduced to its processor and event sources, with a simulated kernel.
 struct Machine {
     name: &'static str,
     cpuinfo: &'static str,
-    /// Event sources with their numbers.
+    /// Event sources and their numbers.
     sources: &'static [(&'static str, u32)],
     table: Table,
 }
@@ -54,9 +54,8 @@ macro_rules! arm {
     };
 }
 
-/// Counters for events of any kind, as the processors have them with both threads of a core
-/// in use; on Arm cycles have one of their own and instructions do not, which the table
-/// leaves out.
+/// The machines, with the number of general-purpose counters with both threads of a core in use. On Arm, cycles have a
+/// dedicated counter and instructions do not; the table ignores this.
 fn machines() -> Vec<Machine> {
     let with = Table::with_counters;
     let cpu = &[("cpu", 4)];
@@ -117,7 +116,7 @@ fn root(machine: &Machine) -> (tempfile::TempDir, Root) {
     (folder, root)
 }
 
-/// The groups without cycles and instructions, which are in every one.
+/// Returns the groups, without the cycles and instructions that each contains.
 fn told(plan: &Plan) -> String {
     let mut text = String::new();
     for source in plan.pmus() {

@@ -1,4 +1,4 @@
-//! Sites of memory that was never mapped.
+//! Tests sites of memory never mapped.
 
 use super::*;
 use crate::spawn::tracer::allocation::MOST_PARTS;
@@ -13,7 +13,7 @@ fn at(start: u64, mib: u64) -> Range {
     Range::of(start * MIB, mib * MIB)
 }
 
-/// Whether all of a range is to be huge.
+/// Returns true if all of a range is to be huge.
 fn is_huge(sites: &mut Sites, of: (i32, i32), origin: Origin, range: Range) -> bool {
     let advised = sites.has_got(of, origin, range);
     assert_eq!(advised.len(), 1, "{advised:?}");
@@ -105,7 +105,7 @@ fn an_arena_is_cut_where_blocks_end() {
         (at(1086, 128), true),
         (at(1214, 109), false),
     ];
-    // The first part begins with the block in which the arena begins.
+    // The first part starts at the block that contains the start of the arena.
     assert_eq!(advised, expected);
     let placed = sites.has_got(one, Origin::Placed, at(1076, 20));
     assert_eq!(placed, [(at(1076, 10), false), (at(1086, 10), true)]);
@@ -125,7 +125,7 @@ fn a_reservation_without_end_has_no_more_parts_than_are_told_apart() {
     assert_eq!(total, MIB << 20);
 }
 
-/// No process has this number, so that its memory is empty.
+/// This number exceeds every PID, so the memory of the process is empty.
 const NOBODY: i32 = i32::MAX;
 
 #[test]

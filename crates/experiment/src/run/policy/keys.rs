@@ -1,4 +1,4 @@
-//! All policy keys: a field and a row for each.
+//! All policy keys: a field and a table entry for each.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
@@ -21,7 +21,7 @@ use crate::base::units::KIB;
 use crate::run::site::SiteChoice;
 use crate::text::wrap::quoted_words;
 
-/// What a policy sets; everything absent stays as the machine has it.
+/// The settings of a policy; absent ones keep the machine's values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -31,7 +31,7 @@ pub struct Settings {
     /// `means=`: how `thp=always` is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub means: Option<Means>,
-    /// `defrag=`: how hard a fault tries for a huge page.
+    /// `defrag=`: how hard a fault tries to get a huge page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defrag: Option<Defrag>,
     /// `mthp=`: per-size modes, by size in KiB.
@@ -40,7 +40,7 @@ pub struct Settings {
         with = "crate::base::missing::number_keys"
     )]
     pub mthp: BTreeMap<u64, SizeMode>,
-    /// `zero_page=`: whether a read fault maps the shared huge zero page.
+    /// `zero_page=`: should a read fault map the shared huge zero page?
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zero_page: Option<Toggle>,
     /// `khugepaged.FILE=`: by file name.
@@ -70,7 +70,7 @@ pub struct Settings {
     /// `numa=`: the memory nodes of the program's pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
-    /// `malloc=`: the allocator, or what glibc's allocator is told.
+    /// `malloc=`: the allocator, or the tunable for glibc's allocator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malloc: Option<Malloc>,
     /// `tracer=`: the tracer of `thp=always` without its advice.
@@ -79,19 +79,19 @@ pub struct Settings {
     /// `preload=`: the library of `thp=always` without its advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preload: Option<Preload>,
-    /// `collapse=`: memory that the program has in use is made huge, by tracing.
+    /// `collapse=`: memory in use by the program is made huge, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
-    /// `text=`: code that the program has in use is put into huge pages, by tracing.
+    /// `text=`: code in use by the program is put into huge pages, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Text>,
-    /// `sites=`: which mapping sites are huge, by tracing.
+    /// `sites=`: the mapping sites with huge pages, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<SiteChoice>,
-    /// `java.NAME=` and its kind: by runtime, then by name.
+    /// `java.NAME=` and similar: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
-    /// `args=`: words among the program's own arguments.
+    /// `args=`: additional arguments of the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// `env.NAME=`: environment variables.
@@ -99,7 +99,7 @@ pub struct Settings {
     pub env: BTreeMap<String, String>,
 }
 
-/// A key whose values are words, in a field of its own name.
+/// A key whose values are words, in a field with the same name.
 macro_rules! words {
     ($field:ident: $type:ty) => {
         Value {
@@ -121,7 +121,7 @@ macro_rules! words {
     };
 }
 
-/// A key with a value for each page size, in a field of its own name: `64k:always+2m:inherit`.
+/// A key with a value for each page size, in a field with the same name: `64k:always+2m:inherit`.
 macro_rules! sizes {
     ($field:ident: $form:ident, $offered:expr, $parse:expr, $text:expr) => {
         Value {

@@ -200,7 +200,7 @@ fn a_file_tells_before_it_runs() {
     assert_eq!(why(&go, "go.GODEBUG=x"), None);
 }
 
-/// An executable whose file says that it starts a JVM.
+/// An executable whose file shows that it starts a JVM.
 fn java() -> Executable {
     Executable {
         starts_jvm: true,
@@ -208,7 +208,7 @@ fn java() -> Executable {
     }
 }
 
-/// An executable that names jemalloc.
+/// An executable that contains the name of jemalloc.
 fn jemalloc() -> Executable {
     Executable {
         names_jemalloc: true,

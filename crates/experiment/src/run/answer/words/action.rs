@@ -21,7 +21,7 @@ pub(in crate::run::answer) fn nothing_to_do(answer: &Answer) -> String {
     }
 }
 
-/// Returns the sentence about the state that is kept: the baseline, if that is what is set here.
+/// Returns the sentence about the state to keep: the baseline, if it is the present setting.
 fn stays(answer: &Answer) -> String {
     let base = base(answer);
     let arm = answer.arm(&answer.judged.baseline);
@@ -88,7 +88,7 @@ pub(in crate::run::answer) fn changes(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Returns a step that no command does.
+/// Returns a step without a command.
 pub(in crate::run::answer) fn step(step: &ManualStep) -> String {
     match step {
         ManualStep::Call(call) => format!("the parent process calls {call}"),

@@ -1,7 +1,7 @@
 //! The metrics of cells: a family of [`crate::run::metric`], named `bench/CELL/METRIC`.
 //!
-//! The pages that lay under a buffer when it had been measured are such metrics too,
-//! `bench/CELL/BUFFER_KIND_bytes`: each cell carries the proof of its page policy.
+//! The pages under a buffer after its measurement are such metrics too, `bench/CELL/BUFFER_KIND_bytes`: each cell
+//! carries the evidence for its page policy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::run::metric::{Better, Metric, Scope, Shown};
 
 #[rustfmt::skip]
 metrics! {
-    /// What can be measured in a cell of a bench.
+    /// A metric in a cell of a bench.
     pub enum CellMetric in CELL_METRICS;
     RateBytesPerSecond "rate_bytes_per_second" "speed" BytesPerSecond Higher Main OnRequest
         "Bytes that the suite counts, by the time of the median repeat.";
@@ -84,14 +84,13 @@ metrics! {
 /// How the pages of a buffer are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageKind {
-    /// Base pages, or where only the page table could be asked, base pages and folios alike.
+    /// Base pages; if only the page table could be read, base pages and folios.
     Small,
-    /// Folios of so many bytes, mapped page by page; those as large as a huge page lie under
-    /// mappings that were split.
+    /// Folios of so many bytes, mapped page by page; those as large as a huge page have split mappings.
     Folio(u64),
     /// Transparent huge pages.
     Huge,
-    /// The shared zero page: memory that was read and never written.
+    /// The shared zero page: memory read but never written.
     Zero,
     /// The shared huge zero page.
     HugeZero,
@@ -134,7 +133,7 @@ impl FromStr for PageKind {
     }
 }
 
-/// Whether a word can name a buffer.
+/// Returns true if a word is a valid name of a buffer.
 pub fn is_buffer(name: &str) -> bool {
     !name.is_empty() && name.len() <= 24 && name.chars().all(|c| c.is_ascii_lowercase())
 }
@@ -145,7 +144,7 @@ pub fn pages_name(buffer: &str, kind: PageKind) -> String {
     format!("{buffer}_{kind}_bytes")
 }
 
-/// The buffer and the kind of page that a metric, without its cell, speaks of.
+/// The buffer and the kind of page of a metric, without its cell.
 #[must_use]
 pub fn pages_of(metric: &str) -> Option<(&str, PageKind)> {
     let (buffer, kind) = metric.strip_suffix("_bytes")?.split_once('_')?;
@@ -153,7 +152,7 @@ pub fn pages_of(metric: &str) -> Option<(&str, PageKind)> {
     (!known && is_buffer(buffer)).then_some((buffer, kind.parse().ok()?))
 }
 
-/// The cell and the metric of a reading's name.
+/// The cell and the metric in a reading's name.
 #[must_use]
 pub fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("bench/")?.rsplit_once('/')

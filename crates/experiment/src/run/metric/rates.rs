@@ -1,4 +1,4 @@
-//! What a running process does in a window of time: what `collapse --measure` compares.
+//! Rates of a running process in a time window, which `collapse --measure` compares.
 
 #[rustfmt::skip]
 metrics! {

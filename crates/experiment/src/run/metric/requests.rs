@@ -1,4 +1,4 @@
-//! The family of metrics that the sources of `--latency` give: names that end in what they mean.
+//! The family of metrics from the sources of `--latency`: names whose suffix has the meaning.
 
 use super::{Better, Metric, Scope, Shown};
 use crate::base::units::Unit;
@@ -6,8 +6,8 @@ use crate::run::stats::Quantile;
 
 #[rustfmt::skip]
 metrics! {
-    /// What a source of `--latency` gives besides quantiles; the name of a benchmark may stand
-    /// before each, as in `set_latency_seconds`.
+    /// The metrics of a `--latency` source other than quantiles. The name of a benchmark may precede each, as in
+    /// `set_latency_seconds`.
     pub enum RequestMetric in REQUEST_METRICS;
     Latency "latency_seconds" "latency" Seconds Lower Tree Always
         "How long requests took, as the source of --latency counted them.";
@@ -19,7 +19,7 @@ metrics! {
         "Requests that were answered and measured.";
 }
 
-/// A metric that a reader gives, by its name; the names of benchmarks are part of it.
+/// A metric from a reader, by its name; the names of benchmarks are part of it.
 #[must_use]
 pub fn suffix_metric(name: &str) -> Option<Metric> {
     let rows = REQUEST_METRICS.iter().cloned();
@@ -39,12 +39,12 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
     })
 }
 
-/// Whether a metric that a reader gives counts the requests that were answered.
+/// Returns true if a reader's metric counts the answered requests.
 pub(crate) fn is_count_of_requests(name: &str) -> bool {
     ends_with_word(name, RequestMetric::Requests.name())
 }
 
-/// Returns true if a metric that a reader gives counts the requests that failed.
+/// Returns true if a reader's metric counts the failed requests.
 pub(crate) fn is_count_of_failures(name: &str) -> bool {
     ends_with_word(name, RequestMetric::Errors.name())
 }
@@ -65,8 +65,8 @@ pub(crate) fn quantile_end(quantile: Quantile) -> String {
     format!("latency_{}_seconds", quantile.word())
 }
 
-/// Where a reader's metric stands among its own in a table: by load, then what was answered
-/// before how long it took; `None` for other metrics.
+/// The position of a reader's metric among others in a table: by load, then counts before durations; `None` for other
+/// metrics.
 #[must_use]
 pub fn order(name: &str) -> Option<(String, usize)> {
     let quantiles = Quantile::ALL.map(quantile_end);

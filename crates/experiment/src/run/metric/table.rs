@@ -1,10 +1,10 @@
-//! What is measured in every trial: a row for each metric.
+//! The metrics of every trial: a row for each.
 
 use crate::base::counter::{Counter, Place};
 
 #[rustfmt::skip]
 metrics! {
-    /// A metric that every trial has, be it as a value or as the reason why there is none.
+    /// A metric of every trial, either with a value or with the reason why there is none.
     pub enum MetricId in METRICS;
     WallSeconds "wall_seconds" "wall time" Seconds Lower Tree Always
         "From the release of the workload's exec to its end, on the monotonic clock; time in which the workload was held for reading is taken out.";

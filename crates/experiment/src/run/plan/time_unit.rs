@@ -25,7 +25,7 @@ impl TimeUnit {
         }
     }
 
-    /// As it is typed.
+    /// The word that users type.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl TimeUnit {
         value / (1_000_000_000 / self.nanos()) as f64
     }
 
-    /// The unit in which a field is by its name: `latency_ms`, `elapsedMicros`, `time [us]`.
+    /// The unit of a field, from its name: `latency_ms`, `elapsedMicros`, `time [us]`.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         const ENDS: [(&str, TimeUnit); 12] = [
@@ -70,7 +70,7 @@ impl TimeUnit {
         let lower = name.to_ascii_lowercase();
         let name = lower.trim_end_matches([']', ')', ' ']);
         let (end, unit) = ENDS.iter().find(|(end, _)| name.ends_with(end))?;
-        // A short word must stand apart: `runs` and `status` end in no unit.
+        // A short word needs a separator: `runs` and `status` do not end in a unit.
         let before = name[..name.len() - end.len()].chars().next_back();
         let apart = before.is_none_or(|c| !c.is_ascii_alphanumeric());
         (apart || end.len() > 4).then_some(*unit)

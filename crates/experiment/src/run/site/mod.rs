@@ -1,4 +1,4 @@
-//! Where a program maps its large memory: mapping sites, and which of them are made huge.
+//! Mapping sites: where a program maps its large memory, and which sites are made huge.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ mod identity;
 pub use choice::{Chosen, SiteChoice};
 pub use identity::Identity;
 
-/// Memory that is cut into parts.
+/// Memory cut into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arena {
     /// The heap of brk(2).

@@ -1,5 +1,4 @@
-//! Huge memory under each policy, trial by trial or second by second, with the settings that were
-//! read back.
+//! Huge memory under each policy, trial by trial or second by second, with the settings as read back.
 
 use super::super::arms::{Arm, arms};
 use super::rounds::Joined;
@@ -58,7 +57,7 @@ fn table(record: &Record, scaler: &Scaler) -> Grid {
     grid
 }
 
-/// What was read back in the trials of a policy; with the number of trials where they differ.
+/// The values read back in the trials of a policy, with the number of trials if they differ.
 fn settings(record: &Record, policy: &str) -> String {
     let mut found: Vec<(String, usize)> = Vec::new();
     for trial in arm_trials(record, policy) {

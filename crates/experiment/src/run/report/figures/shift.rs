@@ -1,4 +1,4 @@
-//! Whether a policy changes all trials alike: the change at the quantiles of the deciding metric.
+//! Does a policy change all trials equally? Shows the change at the quantiles of the deciding metric.
 
 use super::super::Report;
 use super::{index_of, keys_of_policies};

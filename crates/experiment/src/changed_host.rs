@@ -5,9 +5,9 @@ use hugewise_base::missing::Missing;
 
 /// A host, changed in one respect.
 pub trait Changed: Sized {
-    /// The same where a program can be traced.
+    /// The same on a machine that allows tracing of programs.
     fn traceable(self) -> Self;
-    /// The same where programs can preload a library.
+    /// The same on a machine with a preloadable library.
     fn preloading(self) -> Self;
     /// The same after `change`.
     fn with(self, change: impl FnOnce(&mut Self)) -> Self;

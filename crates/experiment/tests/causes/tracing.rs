@@ -1,4 +1,4 @@
-//! Policies that a tracer or a preloaded library puts in force.
+//! Policies applied by a tracer or a preloaded library.
 
 use hugewise_experiment::run::cause::facts::{MechanismCost, MechanismFacts, mechanism};
 use hugewise_experiment::run::policy::realise::TreeTracer;

@@ -73,7 +73,7 @@ fn without_walk_cycles_no_bound_is_claimed() {
         (Some(Missing::NoHardware), None)
     );
     assert_eq!(figures!(causes, Breakdown, Shown).walks, None);
-    // A record from before there were counters says nothing at all.
+    // A record from before counters existed gives no result at all.
     assert!(is_silent(&always(huge_pages()), CauseId::Translation));
 }
 
@@ -138,7 +138,7 @@ fn user_time_is_the_larger_cause_if_no_counter_tells() {
             .user_time
             .is_none()
     };
-    // Counted walks have a part of their own.
+    // Counted walks are a separate part.
     let counted = |figures: &Figures| walks(figures, 9e7, 12e9, 0.11, 0.004);
     assert!(silent(&two(
         counted(&small_pages()),

@@ -1,4 +1,4 @@
-//! Numbers that no honest measurement has, and a watch on what is made of them.
+//! Numbers that no valid measurement contains, and a time limit on their processing.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 /// A second is plenty for a release; a debug build on a busy machine gets ten.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Fails where `work` does not end.
+/// Fails if `work` does not end.
 pub fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, done) = channel();
     let worker = thread::spawn(move || {
@@ -51,7 +51,7 @@ pub fn number() -> impl Strategy<Value = f64> {
     prop_oneof![4 => worst, 1 => any, 1 => -9.0_f64..9.0]
 }
 
-/// Numbers of a few kinds, or one that comes again and again.
+/// Numbers of a few kinds, or a repeated one.
 pub fn numbers(most: usize) -> impl Strategy<Value = Vec<f64>> {
     let few = prop::collection::vec(number(), 1..=3)
         .prop_flat_map(move |kinds| prop::collection::vec(prop::sample::select(kinds), 0..=most));

@@ -78,7 +78,7 @@ fn curves_levels_and_prices_are_found_in_a_record() {
     });
 }
 
-/// A reader of the details learns which cells the usual choice leaves out.
+/// The details list the cells that the default choice leaves out.
 #[test]
 fn cells_that_a_bench_leaves_out_are_named() {
     let text = str::from_utf8(MEMORY).unwrap();
@@ -94,8 +94,7 @@ fn cells_that_a_bench_leaves_out_are_named() {
     });
 }
 
-/// The record of a run that was cut off in its sixth round: one curve has rounds enough for
-/// levels, the other has not.
+/// The record of a run cut off in its sixth round: one curve has enough rounds for levels, the other does not.
 #[test]
 fn a_curve_with_too_few_rounds_has_no_levels() {
     let bytes = include_bytes!("../../../../fixtures/benches/latency-cut-off.jsonl");

@@ -5,7 +5,7 @@ use crate::loadgen::{Failures, read};
 use crate::run::stats::Quantile;
 use crate::run::trial::{Reading, Times};
 
-/// Requests that were answered, those that failed, and the longest in nanoseconds.
+/// The answered requests, the failed ones, and the longest in nanoseconds.
 fn all(reader: &str, bytes: &[u8]) -> (Option<u64>, Option<u64>, u64) {
     let load = report(reader, bytes).loads.remove(0);
     (load.requests, load.errors, counted(&load).max_ns())
@@ -143,7 +143,7 @@ fn fio_has_reads_and_writes() {
         (old.name.as_deref(), quantile(&old, Quantile::P50)),
         (None, Some(3e-6))
     );
-    // 2.1 tells no number of I/Os.
+    // 2.1 gives no number of I/Os.
     let older = br#"{"jobs":[{"jobname":"a","error":0,
         "read":{"io_bytes":10338304,"iops":317,"clat":{"max":77,"percentile":{"99.000000":8}}},
         "write":{"io_bytes":0,"iops":0,"clat":{"max":0,"percentile":{"99.000000":0}}}}]}"#;

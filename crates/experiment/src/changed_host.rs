@@ -1,4 +1,4 @@
-//! Hosts of tests, changed in one respect.
+//! Hosts for tests, changed in one respect.
 
 use hugewise_base::host::{Host, User};
 use hugewise_base::missing::Missing;

@@ -2,7 +2,7 @@
 //!
 //! This crate reads no file, clock or environment: all input from the machine is an argument.
 
-/// The core: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
+/// The spine: policy, plan, metric, trial, record, stats, compare, cause, answer, report.
 pub mod run;
 
 /// Parsers for the request statistics printed by load generators and benchmarks.

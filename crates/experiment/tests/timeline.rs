@@ -43,7 +43,7 @@ fn second(trial: &Trial, number: u32) -> Second {
         huge_bytes: (number != 2).then_some(if always { 900 << 20 } else { 0 }),
         stalls: BTreeMap::from([
             ("direct_compaction_seconds".to_owned(), compacted),
-            // All of it is in faults, which therefore are not added to it.
+            // All of it is in faults, so it is not added to them.
             ("page_fault_seconds".to_owned(), compacted + 0.2),
         ]),
         requests: Some(Requests {

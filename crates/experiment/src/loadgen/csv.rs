@@ -164,7 +164,7 @@ impl<'a> Table<'a> {
         Ok((cell, ends_row))
     }
 
-    /// The rest of a quoted cell.
+    /// Reads the rest of a quoted cell.
     fn quoted(&mut self, cell: &mut String) -> Result<(), ReadError> {
         let began = self.line;
         loop {

@@ -1,4 +1,4 @@
-//! Runs that answered nothing, or hardly anything.
+//! Runs without answers, or with hardly any.
 //!
 //! A broken server answers fast, or not at all: its percentiles are not latencies.
 
@@ -89,7 +89,7 @@ impl Load {
 }
 
 impl Latency {
-    /// Returns true if every time is 0: nothing takes no time.
+    /// Returns true if every time is 0, which is impossible.
     fn is_zero(&self) -> bool {
         match self {
             Self::Quantiles(all) => !all.is_empty() && all.iter().all(|(_, it)| *it == 0.0),

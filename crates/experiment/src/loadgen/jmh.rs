@@ -69,7 +69,7 @@ fn names(results: &[Value]) -> Result<Vec<String>, ReadError> {
     Ok(told.map(|name| name.trim().to_owned()).collect())
 }
 
-/// Returns true if the result is of times, not of rates.
+/// Returns true if the result consists of times, not of rates.
 fn has_times(result: &Value) -> bool {
     let metric = result.get("primaryMetric");
     let unit = metric

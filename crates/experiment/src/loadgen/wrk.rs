@@ -157,7 +157,7 @@ impl Printed {
     }
 }
 
-/// Returns true for the mean of nothing.
+/// Returns true for the mean of nothing, printed as NaN.
 fn is_nan(text: &str) -> bool {
     text.trim_start_matches('-').starts_with("nan")
 }

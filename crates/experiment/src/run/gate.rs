@@ -51,7 +51,7 @@ pub enum Direction {
 pub enum Judgement {
     /// No policy crosses it.
     Open,
-    /// The whole interval of these policies is across.
+    /// The whole interval of these policies is beyond the limit.
     Closed(Vec<String>),
     /// The intervals of these policies contain the limit, or are missing.
     CannotTell(Vec<String>),
@@ -126,7 +126,7 @@ impl Gate {
     }
 }
 
-/// A metric and the percentile behind its name.
+/// Splits a metric and the percentile after its name.
 fn property(text: &str) -> (&str, Statistic) {
     let quantile = |word: &str| Quantile::ALL.into_iter().find(|it| it.word() == word);
     let found = text

@@ -30,7 +30,7 @@ macro_rules! metrics {
             $(#[doc = $doc] #[serde(rename = $name)] $variant,)*
         }
 
-        /// The rows of the table, in the order in which reports list them.
+        /// The rows of the table, in the order of reports.
         $visibility static $table: &[$crate::run::metric::Metric] = &[
             $($crate::metrics!(
                 @row $name $label $unit$(($custom))? $better $scope $shown $doc
@@ -88,7 +88,7 @@ macro_rules! metrics {
             $(#[doc = $later_doc] $later,)*
         }
 
-        /// The rows of the table, in the order in which reports list them.
+        /// The rows of the table, in the order of reports.
         $visibility static $table: std::sync::LazyLock<Vec<$crate::run::metric::Metric>> =
             std::sync::LazyLock::new(|| {
                 let mut rows = vec![$($crate::metrics!(

@@ -1,4 +1,4 @@
-//! The core, in the order of the data: from the policies to the report.
+//! The spine, in the order of the data: from the policies to the report.
 
 /// Policies, the matrix that they span, and the mechanism by which each is reached.
 pub mod policy;

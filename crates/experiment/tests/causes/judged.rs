@@ -22,7 +22,7 @@ macro_rules! figures {
     }};
 }
 
-/// Returns the reading that the first cause of a kind lacks.
+/// Returns the missing reading of the first cause of a kind.
 macro_rules! unread {
     ($causes:expr, $kind:ident) => {{
         let causes = $causes;

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The handwritten page, which covers all documents.
 const GENERAL: &str = "format.md";
 
-/// Fields whose value is a map from names or sizes to things: their keys are data.
+/// Fields whose value is a map from names or sizes to objects: their keys are data.
 const MAPS: &[&str] = &[
     "allocators",
     "environment",

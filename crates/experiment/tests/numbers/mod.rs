@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-/// A second is plenty for a release; a debug build on a busy machine gets ten.
+/// A second is plenty for a release build; a debug build on a busy machine gets ten.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Fails if `work` does not end.
@@ -25,7 +25,7 @@ pub fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 /// 2^50, beyond which halves are lost.
 pub const P50: f64 = (1_u64 << 50) as f64;
 
-/// Any finite number, the worst ones often.
+/// Any finite number, with a preference for extreme ones.
 pub fn number() -> impl Strategy<Value = f64> {
     let worst = prop::sample::select(vec![
         0.0,

@@ -11,8 +11,8 @@ use hugewise_experiment::run::trial::{Reading, Trial};
 use super::checked::{answer_of, steps, to_set};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 
-/// Returns the answer about `malloc=thp` under an old glibc, which sets these variables and got no huge page in the
-/// first `without` of twelve rounds.
+/// Returns the answer about `malloc=thp` under an old glibc with these variables, without a huge page in the first
+/// `without` of twelve rounds.
 fn of_old_glibc(variables: &[(&str, &str)], without: u32) -> Answer {
     let policy = || "malloc=thp".parse::<Policy>().unwrap();
     let arms = [(Policy::as_is(), small_pages()), (policy(), huge_pages())];

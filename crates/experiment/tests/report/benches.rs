@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::checked::{change, draw, headline};
 
-/// Looks at the report of a bench's record.
+/// Calls a function with the report of a bench's record.
 fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T) -> T {
     let record = record::parse(bytes).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
@@ -22,7 +22,7 @@ fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T)
 
 const MEMORY: &[u8] = include_bytes!("../../../../fixtures/benches/memory.jsonl");
 
-/// The record of a real run: its cells are rows and claims, and nothing is chosen by its time as a whole.
+/// The record of a real run: its cells are rows and claims, and nothing is chosen by the total time.
 #[test]
 fn the_cells_of_a_bench_are_its_rows_and_claims() {
     with_report("memory", MEMORY, |report| {
@@ -46,7 +46,7 @@ fn the_cells_of_a_bench_are_its_rows_and_claims() {
         assert_eq!((change(copy), &copy.call), (32.9, &Call::Better));
         let small = of_cell("copy/libc/65536/written/1");
         assert!(!small.call.is_shown(), "{small:?}");
-        // The cells that differ are the headline, the largest difference first.
+        // The differing cells are the headline, the largest difference first.
         let told: Vec<f64> = headline(answer).into_iter().map(change).collect();
         assert_eq!(told, [32.9, 15.6, 8.4, -5.3]);
         let first = answer.rows.iter().filter(|row| row.first_screen);

@@ -134,7 +134,7 @@ fn all() -> Vec<(String, Vec<Figure>)> {
     all
 }
 
-/// The boxes of all texts of a drawing: left, right, top, bottom.
+/// The boxes of all texts in a drawing: left, right, top, bottom.
 fn boxes(svg: &str) -> Vec<(String, [f64; 4])> {
     let text = Regex::new(
         r#"<text x="([^"]+)" y="([^"]+)"(?: text-anchor="(\w+)")?(?: class="[^"]*")?>([^<]*)<"#,

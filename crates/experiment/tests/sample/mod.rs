@@ -334,7 +334,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
     }
 }
 
-/// Replaces a metric by a reason in every trial.
+/// Replaces a metric by a missing reading with a reason in every trial.
 pub fn take_away(record: &mut Record, metrics: &[&str], missing: &Missing) {
     for trial in &mut record.trials {
         for metric in metrics {
@@ -474,7 +474,7 @@ pub fn table(record: &Record, half: f64) -> Table {
     }
 }
 
-/// Every policy of the second record against the same policy of the first.
+/// The comparison of every policy of the second record with the same policy of the first.
 pub fn table_between(first: &Record, second: &Record) -> Table {
     let names = first
         .header

@@ -12,8 +12,8 @@ use crate::run::trial::{Pacing, RequestInterval};
 /// `HistogramLogReader`).
 const RELATIVE: f64 = 365.0 * 86_400.0;
 
-/// An interval log: comments, a legend, and lines of
-/// `[Tag=NAME,]start,length,max,histogram`. All intervals and tags are added up.
+/// An interval log: comments, a legend, and lines of `[Tag=NAME,]start,length,max,histogram`. All intervals and tags
+/// are added up.
 pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
     let mut all = Distribution::new(Grain::Bucket, 1);
     let (mut seconds, mut intervals, mut base) = (0.0, Vec::new(), Base::default());
@@ -167,7 +167,7 @@ mod tests {
         let absolute = absolute.replace("\n1.000,", "\n1700000001.000,");
         let absolute = absolute.replace(",2.000,1.000", ",1700000002.000,1.000");
         assert_eq!(intervals(&absolute), own);
-        // A log without a reference starts at zero.
+        // A log without a reference has absolute times.
         let bare = LOG.replace("BaseTime", "A").replace("StartTime:", "B");
         assert_eq!(intervals(&bare)[0].0, 0);
     }

@@ -1,4 +1,4 @@
-//! Load generators of HTTP, and fio.
+//! HTTP load generators, and fio.
 
 use super::{counted, docs, fault, quantile, report};
 use crate::loadgen::{Failures, read};
@@ -111,7 +111,7 @@ fn locust_has_a_row_for_each_kind_of_request() {
     );
     let (failed, sent) = (163_870, 163_870);
     assert_eq!(reply.failures, Some(Failures { failed, sent }));
-    // Half a millisecond is the least that locust can show.
+    // Half a millisecond is the smallest value that locust shows.
     let fast =
         b"Type,Name,Request Count,Failure Count,Requests/s,50%,99%\n,Aggregated,9,0,2700,0,1\n";
     let (readings, _) = docs("locust", &[("x".into(), fast)]);

@@ -75,7 +75,7 @@ fn modes_threads_and_packages_of_jmh_are_told_apart() {
         result("a.T.m", "avgt", 8, "ms/op"),
     ]);
     assert_eq!(threads, ["T.m threads=1", "T.m threads=8"]);
-    // A rate and a time of one benchmark are one load.
+    // A rate and a time of one benchmark belong to one load.
     let both = of([
         result("a.T.m", "thrpt", 1, "ops/s"),
         result("a.T.m", "avgt", 1, "ms/op"),

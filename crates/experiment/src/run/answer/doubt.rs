@@ -1,4 +1,4 @@
-//! Reasons not to rely on an answer. At most 25 kinds.
+//! Reasons not to rely on an answer, at most 25 kinds.
 
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ pub enum Doubt {
         /// The reason for the first one.
         why: String,
     },
-    /// The effect may depend on what ran before.
+    /// The effect may depend on the preceding trial.
     MayDependOnOrder {
         /// The policy.
         arm: String,
@@ -116,7 +116,7 @@ pub enum Doubt {
         arm: String,
         /// Trials that took it, and all trials.
         taken: Option<[u64; 2]>,
-        /// The effect in those that took it, as a ratio.
+        /// The effect in the trials that took it, as a ratio.
         ratio: Option<f64>,
         /// The C library.
         glibc: String,

@@ -83,7 +83,7 @@ pub struct Answer {
     pub switchback: Option<Switchback>,
     /// Causes that the record shows, excludes or cannot decide, the most important first.
     pub causes: Vec<Cause>,
-    /// Reasons not to rely on the answer, the gravest first.
+    /// Reasons not to rely on the answer, the most serious first.
     pub doubts: Vec<Doubt>,
     /// The next commands to run, the most useful first.
     pub next: Vec<Next>,

@@ -93,7 +93,7 @@ pub enum NextStep {
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum PageReach {
-    /// All policies had as many huge pages; small pages are the contrast.
+    /// All policies had equally many huge pages; small pages are the contrast.
     SmallPages,
     /// Memory in use can be made huge while the program runs.
     Collapse,

@@ -10,7 +10,7 @@ use crate::run::plan::Skipped;
 pub struct Switchback {
     /// The processes.
     pub pids: Vec<u32>,
-    /// The source of the count of work.
+    /// The source of the work count.
     pub source: String,
     /// Switched bytes.
     pub switched_bytes: f64,

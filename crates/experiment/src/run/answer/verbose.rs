@@ -1,4 +1,4 @@
-//! The whole answer for `-v`: every claim, reading, cause, doubt and circumstance. It computes nothing.
+//! The whole answer for `-v`: every claim, reading, cause, doubt and circumstance. This module computes nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The rules about benches: each looks at the cells of one suite.
+//! The rules about benches: each checks the cells of one suite.
 
 use serde::Serialize;
 
@@ -249,12 +249,12 @@ pub struct LargeShare {
     pub cell: String,
 }
 
-/// Page faults are a large share of the time. Kernel time bounds them from above, as it contains zeroing.
+/// Page faults are a large share of the time. Kernel time is an upper bound, as it contains zeroing.
 pub(super) fn page_faults(view: &View<'_, '_>) -> Told {
     largest_part(view, CellMetric::KernelRatio)
 }
 
-/// Zeroing is a large share of the time. It is an estimate from below, unless memory went back and came again.
+/// Zeroing is a large share of the time. This is a lower bound, unless memory was returned and faulted in again.
 pub(super) fn zeroing(view: &View<'_, '_>) -> Told {
     largest_part(view, CellMetric::ZeroingRatio)
 }

@@ -61,7 +61,7 @@ pub(super) fn ask(view: &View<'_, '_>) -> Told {
 
 /// Returns the bytes in huge pages; `None` on bare metal, and if there are too few for a price.
 fn huge_bytes(record: &Record, arm: &str) -> Option<f64> {
-    /// Fewer are not worth a price.
+    /// Less memory is not worth a price.
     const LEAST: f64 = 32.0 * MIB as f64;
 
     let host = &record.header.host;
@@ -97,7 +97,7 @@ fn uneven(view: &View<'_, '_>, huge_bytes: f64) -> Result<Option<Uneven>, Missin
     const LEAST_SHARE: f64 = 0.5;
     /// The slowest quarter takes this many times as long as the fastest.
     const SPREAD: f64 = 4.0;
-    /// The baseline's kernel time may spread by at most this factor to be called steady.
+    /// The baseline's kernel time counts as steady if it spreads by at most this factor.
     const STEADY: f64 = 2.0;
 
     let (record, baseline) = (view.context.record, view.context.baseline());

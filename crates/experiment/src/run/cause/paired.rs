@@ -33,7 +33,7 @@ pub(super) struct PairedRounds<'a> {
     rounds: Vec<(&'a Trial, &'a Trial)>,
 }
 
-/// Mean changes of the time of a run and of its parts, in seconds.
+/// Mean changes in the time of a run and its parts, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) wall: f64,

@@ -1,6 +1,6 @@
 //! The suites as data. Code specific to one suite is in a separate file.
 
-/// A set of cells with the same axes.
+/// A set of cells with common axes.
 #[derive(Debug)]
 pub struct Suite {
     /// The word after `hugewise bench`, and after `hugewise-lab bench`.

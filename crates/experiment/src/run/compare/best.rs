@@ -81,7 +81,7 @@ impl Evidence<'_> {
             let mut others = better.iter().filter(|other| *other != policy);
             !others.any(|other| self.is_better(verdict, rows, other, policy))
         });
-        // Two tests that err may contradict each other.
+        // Two tests with errors may contradict each other.
         let leaders = if leaders.is_empty() { better } else { leaders };
         let ahead = |policy: &&str| {
             let mut others = leaders.iter().filter(|other| *other != policy);

@@ -1,4 +1,4 @@
-//! Which metrics a record holds, in the order of reports, and which direction is good.
+//! The metrics of a record, in the order of reports, and their good directions.
 
 use std::collections::BTreeSet;
 

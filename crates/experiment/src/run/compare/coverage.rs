@@ -19,8 +19,8 @@ pub(in crate::run) const MANY_PAGES: f64 = 8.0;
 /// number of faults then reveals it.
 pub(in crate::run) const FAULTS: f64 = 0.05;
 
-/// Returns why `policy` had no effect on the program's pages, or `None` when it
-/// had one, might have had one, or was never meant to differ from the baseline.
+/// Returns why `policy` had no effect on the program's pages; `None` if it had one, might have had one, or was never
+/// meant to differ from the baseline.
 ///
 /// Only policies that differ solely in pages are judged. For every kind of huge page and folio, the typical amounts may
 /// differ by one huge page or 1 % of the peak memory, whichever is more. A kind that could not be read is not counted,

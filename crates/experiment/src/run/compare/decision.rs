@@ -57,7 +57,7 @@ pub(super) struct Decision {
 pub(super) struct Question {
     pub(super) better: Better,
     pub(super) threshold: f64,
-    /// How many policies share the error.
+    /// The number of policies that share the error.
     pub(super) claims: u32,
     pub(super) judge_by: JudgeBy,
 }
@@ -167,8 +167,8 @@ pub fn fewest_rounds_of_single_runs() -> u32 {
     fewest(1, |_| [1, 1])
 }
 
-/// The fewest rounds that can answer what is asked of these policies: each beside the baseline, and huge pages alone
-/// beside malloc alone.
+/// The fewest rounds that can answer the questions about these policies: each against the baseline, and its isolated
+/// huge pages against the allocator-only policy.
 #[must_use]
 pub fn fewest_rounds_of(policies: &[Policy], baseline: &str, blocks: Blocks) -> u32 {
     let blocks = blocks.of_first_round(policies.len());
@@ -179,7 +179,7 @@ pub fn fewest_rounds_of(policies: &[Policy], baseline: &str, blocks: Blocks) -> 
     }
 }
 
-/// The round after which a plan may have its first answer: no earlier than its shortest experiment.
+/// The first round at which a plan can have an answer: no earlier than its shortest experiment.
 #[must_use]
 pub fn first_answer(plan: &Plan) -> u32 {
     fewest_rounds_of(&plan.policies, &plan.baseline, plan.blocks).max(plan.bounds.min_rounds)

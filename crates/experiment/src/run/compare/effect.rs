@@ -3,7 +3,7 @@
 use crate::run::compare::{Change, Scale};
 use crate::run::stats::{ALPHA, Draw, Shift, Sums, median, unpaired};
 
-/// An effect, on the logarithm for a ratio.
+/// An effect, as a logarithm if it is a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effect {
     pub(super) scale: Scale,
@@ -34,8 +34,8 @@ pub(super) fn one_sided(claims: u32) -> f64 {
     ALPHA * (1.0 - OF_SINGLE_RUNS) / 2.0 / f64::from(claims.max(1))
 }
 
-/// The two-sided p-value of no effect as one of so many claims: at most [`ALPHA`] exactly if the interval leaves
-/// out zero.
+/// The two-sided p-value of no effect as one of so many claims: at most [`ALPHA`] if and only if the interval excludes
+/// zero.
 fn p_of(sums: &Sums<'_>, claims: u32) -> f64 {
     let level = 2.0 * one_sided(claims);
     (sums.p(level) / level * ALPHA).min(1.0)

@@ -18,7 +18,7 @@ use crate::run::plan::{JudgeBy, Plan, Program};
 use crate::run::record::RemovalReason;
 use crate::run::stats::Draw;
 
-/// How much more a program gains from a policy than the first program does.
+/// The additional gain of a program from a policy over the first program's gain.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Interaction {
     /// Name of the program.
@@ -123,7 +123,7 @@ pub(super) struct Judge<'a> {
     pub(super) metric: &'a str,
     pub(super) better: Better,
     pub(super) threshold: f64,
-    /// How many interactions share the error.
+    /// The number of interactions that share the error.
     pub(super) claims: u32,
 }
 

@@ -42,7 +42,7 @@ impl<'a> Medians<'a> {
     /// The median of a metric under a policy.
     ///
     /// # Errors
-    /// Why there is none: the first reason that a trial gave.
+    /// Fails with the first reason given by a trial.
     pub fn get(&self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Missing> {
         match self.good.get(policy) {
             Some(Ok(good)) => middle(good, metric.as_ref()),

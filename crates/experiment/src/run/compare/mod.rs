@@ -294,7 +294,7 @@ pub enum PolicyAnswer {
     NoDifference,
     /// Better after some trials and worse after others.
     DependsOnOrder,
-    /// The policy changed nothing about the program's pages.
+    /// The policy did not change the program's pages.
     NoEffect,
     /// The rounds do not decide.
     NotDecided,

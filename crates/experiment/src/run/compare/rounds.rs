@@ -11,7 +11,7 @@ use crate::run::stats::tail::Round;
 use crate::run::stats::{Draw, Sample};
 use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
 
-/// One column of trials in a record.
+/// The trials of one arm in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arm<'a> {
     /// A policy's own trials.
@@ -27,7 +27,7 @@ type Column<'a> = BTreeMap<u32, Vec<&'a Trial>>;
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
     arms: BTreeMap<&'a str, Column<'a>>,
-    /// By the policy with a second run.
+    /// By the policy that has a second run.
     controls: BTreeMap<&'a str, Column<'a>>,
     /// Number of whole rounds.
     pub(super) whole: u32,
@@ -238,7 +238,7 @@ impl<'a> Pairs<'a> {
             .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    /// One number of each trial; `None` if the first trial of an arm does not have it.
+    /// One number for each trial; `None` if the first trial of an arm lacks it.
     pub(super) fn draws_of(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Option<Draws> {
         let draws = self.blocks.iter().map(|block| {
             let [policy, baseline] =

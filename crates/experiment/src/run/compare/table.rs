@@ -23,7 +23,7 @@ pub struct Options {
     pub baseline: Option<String>,
     /// Another metric that decides.
     pub verdict_metric: Option<String>,
-    /// Another practical threshold, as a share.
+    /// Another threshold, as a share.
     pub threshold: Option<f64>,
     /// Another property of the runs.
     pub judge_by: Option<JudgeBy>,

@@ -217,7 +217,7 @@ impl Evidence<'_> {
                 || is_of_requests() && has_same_requests(self.record))
     }
 
-    /// Why no trial of a policy can be compared.
+    /// Returns why no trial of a policy can be compared.
     fn not_run(&self, policy: &str) -> Option<Why> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
         let Some(first) = trials().next() else {

@@ -67,7 +67,7 @@ pub enum Warning {
         /// The distance between them, as a share.
         share: f64,
     },
-    /// A process was not steady before anything was done to it.
+    /// A process was not steady before the action.
     Unsteady,
 }
 

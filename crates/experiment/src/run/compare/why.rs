@@ -23,7 +23,7 @@ pub enum Why {
         /// The value set and the value found.
         detail: String,
     },
-    /// The program kept huge pages from its own memory.
+    /// The program kept huge pages from its memory.
     ProgramRefuses {
         /// The program's action.
         act: String,

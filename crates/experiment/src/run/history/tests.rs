@@ -139,7 +139,7 @@ fn a_page_shows_where_a_new_level_begins() {
     assert!(!page.contains("<template"), "it holds no record");
 }
 
-/// The table behind a picture, the text and the JSON come from the same entries.
+/// The table for a picture, the text and the JSON come from the same entries.
 #[test]
 fn the_numbers_behind_a_picture_are_those_of_the_text() {
     let history = slower();

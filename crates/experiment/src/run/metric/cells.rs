@@ -138,7 +138,7 @@ pub fn is_buffer(name: &str) -> bool {
     !name.is_empty() && name.len() <= 24 && name.chars().all(|c| c.is_ascii_lowercase())
 }
 
-/// The name, without its cell, of the metric of one kind of page under one buffer.
+/// The name, without its cell, of the metric for one kind of page under one buffer.
 #[must_use]
 pub fn pages_name(buffer: &str, kind: PageKind) -> String {
     format!("{buffer}_{kind}_bytes")

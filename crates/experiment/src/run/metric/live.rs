@@ -39,7 +39,7 @@ pub fn find(name: &str) -> Option<Metric> {
     Some(id.metric().clone())
 }
 
-/// Names a metric by the unit of the work: `commands per CPU second`.
+/// The name of a metric with the unit of the work: `commands per CPU second`.
 #[must_use]
 pub fn of_work(metric: Metric, unit: &str) -> Metric {
     let label = match metric.name.parse() {

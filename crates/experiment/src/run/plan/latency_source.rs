@@ -65,7 +65,7 @@ pub enum Reader {
     Locust,
     /// fio `--output-format=json`.
     Fio,
-    /// The lines that YCSB prints at its end.
+    /// The lines that YCSB prints at the end.
     Ycsb,
     /// A column of a table: its name in the first line, or its number from 1.
     Csv(String),

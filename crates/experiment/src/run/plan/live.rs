@@ -10,7 +10,7 @@ use crate::run::policy::{Policy, Settings, Thp};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// The processes whose memory is switched.
+    /// The processes with switched memory.
     pub pids: Vec<u32>,
     /// The cgroup that contains them, if `--cgroup` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct Skipped {
 pub enum Skip {
     /// Some of its pages are not in memory: a huge page would add them.
     NotPresent,
-    /// Some of its pages are the shared zero page: since Linux 6.12 a split gives pages of zeros back.
+    /// Some of its pages are the shared zero page: since Linux 6.12 a split restores pages of zeros.
     ZeroFilled,
     /// Another process maps some of its pages, as after a fork.
     Shared,
@@ -75,7 +75,7 @@ pub enum Skip {
     Locked,
     /// It is hugetlb memory.
     Hugetlb,
-    /// Userfaultfd watches it.
+    /// Userfaultfd monitors it.
     Userfaultfd,
     /// The program advised the kernel against huge pages there.
     AdvisedAgainst,

@@ -39,7 +39,7 @@ pub use rows::{Failed, FailedBy, Only, Rows};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 
-/// The whole experiment, decided before anything runs, and kept in the record.
+/// The whole experiment, decided before anything runs, and stored in the record.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

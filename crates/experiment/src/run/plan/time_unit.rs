@@ -36,14 +36,14 @@ impl TimeUnit {
         }
     }
 
-    /// Whole nanoseconds of so many, rounded to the nearest; `None` beyond 500 years.
+    /// Rounds to whole nanoseconds; `None` beyond 500 years.
     #[must_use]
     pub fn to_nanos(self, value: f64) -> Option<u64> {
         let ns = (value * self.nanos() as f64).round();
         (0.0..1.6e19).contains(&ns).then_some(ns as u64)
     }
 
-    /// Seconds of so many.
+    /// Converts to seconds.
     #[must_use]
     pub fn to_seconds(self, value: f64) -> f64 {
         // Divided, not multiplied: 250 µs are then 0.00025 s to the last digit.

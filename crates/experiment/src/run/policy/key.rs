@@ -202,7 +202,7 @@ fn unknown_key(typed: &str) -> String {
 /// More than two dozen keys are too long for an error.
 const WHERE_LISTED: &str = "`hugewise run --help` lists the keys, such as thp and malloc";
 
-/// A bare word is often a value whose key was forgotten.
+/// A bare word is often a value without its key.
 pub(super) fn not_a_pair(typed: &str) -> String {
     // A bare key lacks its value; only a bare value gets a hint about its key.
     if let Some((key, name)) = Key::find(typed) {

@@ -48,7 +48,7 @@ pub use words::{
     Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
 };
 
-/// One memory setting to try, with the name under which it is reported.
+/// One memory setting to try, with its name in reports.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {

@@ -272,8 +272,7 @@ pub enum StopReason {
     Decided,
     /// Every policy has its verdict, or has none within reach.
     OutOfReach,
-    /// The program is smaller than any huge page that the policies could give it, and nothing else
-    /// is tried.
+    /// The program is smaller than any huge page that the policies could give it, and there are no other policies.
     TooSmall,
     /// The interval is as narrow as requested.
     Precise,

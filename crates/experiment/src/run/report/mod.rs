@@ -41,7 +41,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Makes the report of one record; `path` names its file.
+    /// Creates the report of one record; `path` names its file.
     #[must_use]
     pub fn new(record: &'a Record, table: Table, path: Option<String>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Makes the report of two records: `table` compares each policy of `other` with the same of `record`.
+    /// Creates the report of two records: `table` compares each policy of `other` with the same policy of `record`.
     #[must_use]
     pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
         let sides = other.sides.clone();
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Draws the report for people, its tables laid out for so many columns of text.
+    /// Draws the report for users, with tables for the given number of text columns.
     #[must_use]
     pub fn document(&self, width: usize, verbosity: Verbosity) -> Document {
         let mut document = document(self.answer(), width, verbosity);

@@ -17,7 +17,7 @@ const FAILED: char = '×';
 /// More columns show nothing more for the number of trials in an experiment.
 const MOST_COLUMNS: usize = 64;
 
-/// The trials of `metric` under each policy of the record, drawn in so many columns of text.
+/// The trials of `metric` under each policy of the record, drawn in so many text columns.
 #[must_use]
 pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     let arms = arms(record, metric);

@@ -25,7 +25,7 @@ pub struct MappedSite {
     pub at_end: Option<SiteMemory>,
 }
 
-/// A place in a file of code.
+/// A position in a file of code.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {

@@ -1,6 +1,6 @@
 //! The observations: one [`Trial`](crate::run::trial::Trial) per run of the workload, with its readings.
 //!
-//! A reading has a value or a reason why there is none. There is no zero for "unknown".
+//! A reading has a value or the reason for its absence. Zero never means "unknown".
 //!
 //! To add a program with a setting that switches huge pages off, add a row to `self_disabled_thp.rs`; for a variable,
 //! add one to `off_switch.rs`.
@@ -151,9 +151,9 @@ pub enum Outcome {
         /// The kernel's error.
         error: String,
     },
-    /// A preparing or concluding command failed.
+    /// A command before or after the trial failed.
     HookFailed {
-        /// Which one, and how it ended.
+        /// The command, and how it ended.
         error: String,
     },
     /// A trial with a service failed.

@@ -93,7 +93,7 @@ pub type Iter<'a> = Zip<slice::Iter<'a, String>, slice::Iter<'a, Reading>>;
 /// The same, mutable.
 pub type IterMut<'a> = Zip<slice::Iter<'a, String>, slice::IterMut<'a, Reading>>;
 
-/// Lists of names, each kept once.
+/// Lists of names, each stored once.
 #[derive(Debug, Default)]
 pub struct Names(BTreeSet<Arc<Vec<String>>>);
 

@@ -6,9 +6,9 @@ use crate::base::histogram::distribution::Distribution;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// It did: while the server stalls, nothing is sent and nothing is measured.
+    /// It did: while the server stalls, nothing is sent or measured.
     Closed,
-    /// It did not: requests were due at a rate, and their wait counts.
+    /// It did not: requests were scheduled at a rate, and their wait counts.
     Open,
     /// The source does not say.
     Unknown,

@@ -1,4 +1,4 @@
-//! A trial of a service second by second, as the record keeps it.
+//! A trial of a service second by second, as stored in the record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -125,7 +125,7 @@ pub enum Unrelated {
     NotAsked,
     /// The latencies could not be read.
     Unread,
-    /// The source has no time of each request.
+    /// The source has no individual times of requests.
     NoTimes {
         /// The source of the requests.
         source: String,

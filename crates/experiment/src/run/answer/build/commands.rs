@@ -1,4 +1,4 @@
-//! Commands to paste into a shell. Every word that comes from a record is quoted here.
+//! Commands to paste into a shell. All words from a record are quoted here.
 
 use crate::base::shell;
 use crate::run::answer::{Command, ManualStep};

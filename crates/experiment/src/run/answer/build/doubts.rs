@@ -1,4 +1,4 @@
-//! Reasons not to rely on the answer, the gravest first.
+//! Reasons not to rely on the answer, the most serious first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,7 +160,7 @@ fn afterwards(work: &Work<'_>) -> Option<Doubt> {
         .then_some(Doubt::ChosenAfterwards)
 }
 
-/// A policy that changed no page is one more control of the experiment.
+/// A policy that changed no page is an additional control of the experiment.
 fn without_changed_pages(work: &Work<'_>, claims: &[Claim]) -> Vec<Doubt> {
     let threshold = work.table().verdict.threshold;
     let is_apart = |claim: &Claim| {

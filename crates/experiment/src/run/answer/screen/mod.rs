@@ -12,10 +12,10 @@ pub(super) mod table;
 
 use names::Names;
 
-/// Lines of the first screen with up to three policies, and with more.
+/// Number of lines on the first screen with up to three policies, and with more.
 const LINES: [usize; 2] = [24, 30];
 
-/// The policies beyond which a screen has more lines.
+/// With more policies, a screen has more lines.
 const FEW: usize = 3;
 
 /// Number of parts of each kind on the first screen.

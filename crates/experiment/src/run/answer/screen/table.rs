@@ -185,7 +185,7 @@ fn shorten_labels(grid: &mut Grid, width: usize) {
     }
 }
 
-/// Returns the effect, its interval and one word of verdict: all cells of a bench ran in as many rounds.
+/// Returns the effect, its interval and one word of verdict: all cells of a bench ran in equally many rounds.
 fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
     let is_answer = claim.call.why().is_none();
     let figure = |text: Option<String>| text.filter(|_| is_answer).unwrap_or_default();
@@ -196,7 +196,7 @@ fn in_full(answer: &Answer, claim: &Claim) -> Vec<Cell> {
     ]
 }
 
-/// Returns the effect and one word of verdict, padded so that the figures of a column end together.
+/// Returns the effect and one word of verdict, padded to align the figures of a column.
 fn cell(answer: &Answer, claim: &Claim, marks: usize) -> Cell {
     let mark = mark(claim);
     let change = words::change(answer, claim).filter(|_| claim.call.why().is_none());

@@ -1,4 +1,4 @@
-//! Words of the actions: what to set, and what to run next.
+//! Words for the actions: the settings to choose, and the commands to run next.
 
 use super::{base, change, interval, list};
 use crate::run::answer::{

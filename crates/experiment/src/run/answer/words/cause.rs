@@ -1,4 +1,4 @@
-//! Words of causes: a clause for the first screen, and up to two sentences for the details.
+//! Words for causes: a clause for the first screen, and up to two sentences for the details.
 
 use crate::base::units::Unit;
 use crate::run::cause::facts::{NothingMade, Rested};

@@ -1,4 +1,4 @@
-//! Words of the headline.
+//! Words for the headline.
 
 use super::{
     against, base, by, change, change_with_interval, effect, interval, less, metric, seconds, why,
@@ -318,7 +318,7 @@ fn all_compared(answer: &Answer, claims: &[&Claim]) -> Vec<String> {
     first.map(|claim| compared(answer, claim)).collect()
 }
 
-/// Returns the sentence of one claim among several equals.
+/// Returns the sentence for one claim among several equal ones.
 fn compared(answer: &Answer, claim: &Claim) -> String {
     let arm = &claim.contrast.arm;
     let (program, policy) = super::program(arm);
@@ -398,7 +398,7 @@ fn same_pages(answer: &Answer, claim: Option<&&Claim>) -> String {
     format!("No policy changed the pages of this program{why}.")
 }
 
-/// Returns the reason why there is no effect: that of the headline, else of the first policy.
+/// Returns the reason for the missing effect: that of the headline, otherwise of the first policy.
 fn reason(answer: &Answer, claim: Option<&&Claim>) -> String {
     let found = no_effect(answer, claim).map(|reason| why(answer, reason));
     found.unwrap_or_else(|| match answer.subject.kind {

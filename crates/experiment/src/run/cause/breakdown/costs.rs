@@ -77,7 +77,7 @@ pub struct Stalls {
     pub outcome: CauseOutcome,
     /// Lost wall time, in seconds.
     pub lost_seconds: f64,
-    /// Growth of direct compaction, in seconds; `None` when it was not timed.
+    /// Growth of direct compaction, in seconds; `None` if it was not timed.
     pub compaction_seconds: Option<f64>,
     /// Growth of direct reclaim, in seconds.
     pub reclaim_seconds: Option<f64>,

@@ -104,7 +104,7 @@ fn tracings<'a>(record: &'a Record, arm: &str) -> Vec<&'a Tracing> {
     tracings.collect()
 }
 
-/// Returns the reason why the tracer of an arm reached no memory; `None` if it reached some, or there is no such reason.
+/// Returns the reason why the tracer of an arm reached no memory; `None` if it reached some, or no reason is known.
 #[must_use]
 pub fn not_reached(record: &Record, arm: &str) -> Option<Clash> {
     let seen = tracings(record, arm);

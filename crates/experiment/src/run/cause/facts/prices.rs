@@ -1,4 +1,4 @@
-//! Rows that got worse under an arm: the price of its gain.
+//! Metrics that got worse under an arm: the price of its gain.
 
 use crate::run::compare::{Change, Comparison, Statistic, Table};
 use crate::run::metric;
@@ -21,7 +21,7 @@ const COSTS: &[MetricId] = &[
 /// A smaller growth of memory is no price: rounding up to huge pages alone takes as much.
 const PRICE_OF_MEMORY: f64 = 0.05;
 
-/// Returns the rows that an arm makes worse, except for the judged one.
+/// Returns the metrics that an arm makes worse, except for the judged one.
 ///
 /// Stalls are excluded: their time is part of the judged time, and of the tails.
 #[must_use]

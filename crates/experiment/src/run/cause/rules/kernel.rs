@@ -154,7 +154,7 @@ fn a_write_splits(kernel: &str) -> bool {
 /// Returns the splits if they can account for half of the faults: each leaves as many faults as a huge page has small
 /// ones.
 fn many_splits(view: &View<'_, '_>) -> Option<f64> {
-    /// Fewer splits are the noise of a machine with other programs.
+    /// Fewer splits are noise from other programs.
     const FEW: f64 = 8.0;
 
     let host = view.context.host();

@@ -33,7 +33,7 @@ pub struct ProgramDisablesThp {
     pub trials: BTreeMap<String, [usize; 2]>,
     /// Arms with settings that did not affect it.
     pub in_vain: Vec<String>,
-    /// Huge pages from before it switched them off, in bytes by arm.
+    /// Huge pages from before the program disabled them, in bytes by arm.
     pub earlier_huge_bytes: BTreeMap<String, f64>,
 }
 
@@ -164,7 +164,7 @@ pub(in super::super) fn heap_steps(view: &View<'_, '_>) -> Told {
 /// The cost of address translation under the baseline.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Translation {
-    /// The share of cycles with a page walk under way: an upper bound, because the core computes at the same time.
+    /// The share of cycles with a page walk in progress: an upper bound, because the core computes at the same time.
     pub at_most: Option<f64>,
     /// The part for data.
     pub data: Option<f64>,

@@ -16,7 +16,7 @@ use crate::run::trial::Clash;
 /// At or below this share of anonymous memory, the rest of a process dominates.
 const MOSTLY_OTHER: f64 = 0.5;
 
-/// An arm with the pages of the baseline.
+/// An arm with the same pages as the baseline.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct SamePages {
     /// Minor faults in a typical run.

@@ -22,7 +22,7 @@ pub enum SlowRequestsStalled {
         slow: u64,
         /// Duration of the fastest of these, in seconds.
         slow_from_seconds: f64,
-        /// Those that overlapped with a stall.
+        /// Number of those that overlapped with a stall.
         in_stall: u64,
         /// The number expected by chance.
         by_chance: f64,

@@ -37,7 +37,7 @@ fn programs() -> Plan {
     plan
 }
 
-/// About normal, with a standard deviation of one.
+/// Approximately normal, with a standard deviation of one.
 fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }

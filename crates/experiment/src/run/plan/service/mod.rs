@@ -18,7 +18,7 @@ pub use signal::StopSignal;
 
 use super::seconds;
 
-/// How a server is driven. The server itself is the plan's command.
+/// How a server is driven. The server is the plan's command.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Service {

@@ -112,7 +112,7 @@ fn parse_url(rest: &str) -> Result<(Address, String), String> {
     let rest = rest.strip_prefix("//").ok_or_else(fault)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    // A line end would begin another line of the request.
+    // A line end would start another line of the request.
     if path.chars().any(|c| c.is_control() || c == ' ') || authority.contains('@') {
         return Err(fault());
     }

@@ -12,8 +12,8 @@ use crate::run::policy::{Malloc, SizeMode, Thp};
 
 mod shmem;
 
-/// Up to this version glibc advises its heap only while `enabled` reads `madvise`
-/// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 honours `always` too).
+/// Up to this version, glibc advises its heap only while `enabled` reads `madvise`
+/// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 also honours `always`).
 pub(super) const LAST_GLIBC_MADVISE_ONLY: (u32, u32) = (2, 42);
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
@@ -283,7 +283,7 @@ fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
     }
 }
 
-/// Keeps the writes that change something; they need `--system` and the right to write.
+/// Keeps the writes that change something; they need `--system` and write permission.
 pub(super) fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
     wanted.retain(|file| file.current != file.write.value);
     let allowed = draft.reach.has_settings() && draft.host.user.can_write_thp;

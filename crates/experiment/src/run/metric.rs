@@ -351,7 +351,7 @@ fn mthp_peak(kib: u64) -> Metric {
             format!("{kib} KiB folios, peak"),
             format!(
                 "Largest growth of hugepages-{kib}kB/stats/nr_anon during the trial, times the \
-                 size (Linux 6.12): other programs are in it."
+                 size (Linux 6.12); it includes other programs."
             ),
         )
     }

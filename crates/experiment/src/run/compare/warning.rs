@@ -114,7 +114,7 @@ impl fmt::Display for Warning {
             ),
             Self::Coarse { quantile, share } => write!(
                 f,
-                "{} is known to within {:.0} % only: the source's values are that far apart",
+                "{} is known to within {:.0} % only, the resolution of the source",
                 quantile.label(),
                 (share * 100.0).ceil()
             ),

@@ -51,7 +51,7 @@ impl History {
     }
 
     fn level_figure(&self, last: &Entry) -> Option<Figure> {
-        const TITLE: &str = "What the baseline takes, record by record";
+        const TITLE: &str = "Value of the baseline, record by record";
         let own = |entry: &Entry| entry.baseline_value.filter(|_| entry.is_like(last));
         let values: Vec<Option<f64>> = self.entries.iter().map(own).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -106,7 +106,7 @@ impl History {
     }
 
     fn change_figure(&self, last: &Entry) -> Option<Figure> {
-        const TITLE: &str = "What each policy changes, record by record";
+        const TITLE: &str = "Effect of each policy, record by record";
         let count = last.effects.len() as f64;
         let series = last.effects.iter().enumerate();
         let series = series.map(|(place, effect)| Series {

@@ -190,11 +190,9 @@ impl SessionPlaces {
         let boots = counted(self.boots as u64, "boot");
         match (self.machines, self.boots) {
             (0 | 1, 0 | 1) => None,
-            (0 | 1, _) => Some(format!(
-                "The records are from {boots}, which are not pooled."
-            )),
+            (0 | 1, _) => Some(format!("The records are from {boots} and are not pooled.")),
             (machines, _) => Some(format!(
-                "The records are from {} (hardware, kernel or settings differ), of the last of which from {boots}: \
+                "The records are from {} (hardware, kernel or settings differ), and from {boots} of the last one: \
                  they are not pooled.",
                 counted(machines as u64, "machine")
             )),

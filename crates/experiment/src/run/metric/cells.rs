@@ -16,27 +16,27 @@ metrics! {
     /// A metric in a cell of a bench.
     pub enum CellMetric in CELL_METRICS;
     RateBytesPerSecond "rate_bytes_per_second" "speed" BytesPerSecond Higher Main OnRequest
-        "Bytes that the suite counts, by the time of the median repeat.";
+        "Bytes counted by the suite, divided by the time of the median repeat.";
     LatencySeconds "latency_seconds" "latency" Seconds Lower Main OnRequest
-        "Time of one load that the next one waits for, in the fastest repeat: what disturbs can only add.";
+        "Time of one load in a dependent chain, in the fastest repeat: disturbances only add time.";
     TimeSeconds "time_seconds" "time" Seconds Lower Main OnRequest
         "Time of the whole operation on the monotonic clock, in the median repeat.";
     TimePerGibSeconds "time_per_gib_seconds" "time per GiB" Seconds Lower Main OnRequest
-        "Time of bringing memory in, for each GiB of it, in the median repeat.";
+        "Time of faulting memory in, per GiB, in the median repeat.";
     LaterTimePerGibSeconds "later_time_per_gib_seconds" "writing it then" Seconds Lower Main OnRequest
-        "Time of one store to every page afterwards, for each GiB, in the median repeat.";
+        "Time of one store to every page afterwards, per GiB, in the median repeat.";
     LaterFaultsTotal "later_faults_total" "faults then" Count Lower Main OnRequest
-        "Page faults of those stores: none where the memory had really been brought in.";
+        "Page faults of those stores: zero if the memory was really faulted in.";
     OperationsPerSecond "operations_per_second" "operations" PerSecond Higher Main OnRequest
-        "Operations that ended, by the time that they took.";
+        "Completed operations, divided by their time.";
     LaterOperationsPerSecond "later_operations_per_second" "second half" PerSecond Higher Main OnRequest
-        "Operations of the second half alone, in which hardly any memory is new.";
+        "Operations of only the second half, in which hardly any memory is new.";
     HugeRatio "huge_ratio" "huge share" Ratio Neither Main OnRequest
-        "Part of the memory that was mapped by huge pages afterwards.";
+        "Part of the memory mapped by huge pages afterwards.";
     ForkSeconds "fork_seconds" "fork" Seconds Lower Main OnRequest
         "Time of the call of fork in the parent.";
     AddedBytes "added_bytes" "memory added" Bytes Lower Main OnRequest
-        "Growth of what parent and child hold together (Pss), from before the fork to the end.";
+        "Growth of the memory of parent and child together (Pss), from before the fork to the end.";
     P50Seconds "p50_seconds" "median" Seconds Lower Main OnRequest
         "Median duration of one operation.";
     P99Seconds "p99_seconds" "p99" Seconds Lower Main OnRequest
@@ -46,39 +46,39 @@ metrics! {
     MaxSeconds "max_seconds" "longest" Seconds Lower Main OnRequest
         "Longest duration of one operation.";
     FaultsTotal "faults_total" "faults" Count Lower Main OnRequest
-        "Page faults of the process meanwhile, minor and major (getrusage).";
+        "Page faults of the process during this time, minor and major (getrusage).";
     SplitsTotal "splits_total" "splits" Count Lower Main OnRequest
-        "Growth of vmstat thp_split_pmd meanwhile: other programs are in it.";
+        "Growth of vmstat thp_split_pmd during this time; it includes other programs.";
     HugeBytes "huge_bytes" "huge afterwards" Bytes Neither Main OnRequest
-        "Memory that was mapped by huge pages afterwards.";
+        "Memory mapped by huge pages afterwards.";
     ResidentBytes "resident_bytes" "resident" Bytes Lower Main OnRequest
         "Growth of the resident set of the process.";
     SystemSeconds "system_seconds" "system time" Seconds Lower Main OnRequest
-        "Time in the kernel meanwhile (getrusage).";
+        "Time in the kernel during this time (getrusage).";
     KernelRatio "kernel_ratio" "kernel share" Ratio Lower Main OnRequest
-        "Time in the kernel, by the time that all of it took.";
+        "Time in the kernel, divided by the total time.";
     ZeroingRatio "zeroing_ratio" "zeroing share" Ratio Lower Main OnRequest
-        "Time of clearing the memory that came in, by the time that all of it took: its bytes at the speed at which the same process clears memory that is there. An estimate from below.";
+        "Estimated time of clearing the new memory, divided by the total time. The estimate uses the speed at which the same process clears resident memory, and is a lower bound.";
     FragmentedRatio "fragmented_ratio" "free in small blocks" Ratio Neither Main OnRequest
-        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before.";
+        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before the measurement.";
     LaterFragmentedRatio "later_fragmented_ratio" "the same afterwards" Ratio Neither Main OnRequest
-        "Part of free memory in small blocks once the state was let go.";
+        "Part of free memory in small blocks after the state was released.";
     ReachingSeconds "reaching_seconds" "time of reaching it" Seconds Lower Main OnRequest
-        "Time of bringing free memory to the state.";
+        "Time to bring free memory into the state.";
     KeptBytes "kept_bytes" "kept" Bytes Neither Main OnRequest
-        "Memory that is held so that free memory stays in small blocks.";
+        "Memory kept allocated so that free memory stays in small blocks.";
     StallsTotal "stalls_total" "compactions" Count Lower Main OnRequest
-        "Growth of vmstat compact_stall meanwhile: other programs are in it.";
+        "Growth of vmstat compact_stall during this time; it includes other programs.";
     RepeatsTotal "repeats_total" "repeats" Count Neither Main OnRequest
-        "Repeats of the measurement in this trial, of which the median was taken.";
+        "Number of repeats in this trial; their median is reported.";
     SpreadRatio "spread_ratio" "spread of repeats" Ratio Neither Main OnRequest
-        "Longest repeat less the shortest, by the median one.";
+        "Longest repeat minus the shortest, divided by the median.";
     TimerSeconds "timer_seconds" "reading the clock" Seconds Neither Main OnRequest
-        "Time of one reading of the clock: an error of two of them is in each repeat.";
+        "Time of one reading of the clock: each repeat has an error of two readings.";
     EmptySeconds "empty_seconds" "empty pass" Seconds Neither Main OnRequest
-        "Time of one pass of the measuring loop that calls a function which returns at once: it is in each pass, and is not subtracted.";
+        "Time of one pass of the measuring loop with an empty function. Each pass includes it; it is not subtracted.";
     NodeTotal "node_total" "NUMA node" Count Neither Main OnRequest
-        "Number of the NUMA node on whose processor the measuring began.";
+        "Number of the NUMA node of the processor at the start of the measurement.";
 }
 
 /// How the pages of a buffer are mapped.

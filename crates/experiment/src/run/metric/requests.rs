@@ -10,13 +10,13 @@ metrics! {
     /// `set_latency_seconds`.
     pub enum RequestMetric in REQUEST_METRICS;
     Latency "latency_seconds" "latency" Seconds Lower Tree Always
-        "How long requests took, as the source of --latency counted them.";
+        "Durations of requests, as counted by the source of --latency.";
     Throughput "throughput_per_second" "throughput" Other("1/s") Higher Tree Always
-        "Requests answered per second, as the source of --latency tells.";
+        "Requests answered per second, from the source of --latency.";
     Errors "request_errors_total" "failed requests" Count Lower Tree WhenNonZero
-        "Requests that failed, timed out or were skipped, as the source of --latency tells.";
+        "Requests that failed, timed out or were skipped, from the source of --latency.";
     Requests "requests_total" "requests" Count Neither Tree OnRequest
-        "Requests that were answered and measured.";
+        "Answered and measured requests.";
 }
 
 /// A metric from a reader, by its name; the names of benchmarks are part of it.
@@ -57,7 +57,8 @@ fn quantile_metric(quantile: Quantile) -> Metric {
         better: Better::Lower,
         scope: Scope::Tree,
         shown: Shown::Always,
-        doc: "As the source printed it for each trial: compared trial by trial, not merged.".into(),
+        doc: "The value printed by the source for each trial: compared trial by trial, not merged."
+            .into(),
     }
 }
 

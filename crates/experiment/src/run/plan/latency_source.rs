@@ -234,10 +234,7 @@ impl FromStr for LatencySource {
 impl LatencySource {
     fn check(&self, text: &str) -> Result<(), String> {
         if self.unit.is_some() && !self.reader.takes_unit() {
-            return Err(format!(
-                "`{text}`: {} tells its units itself",
-                self.reader.word()
-            ));
+            return Err(format!("`{text}`: {} has fixed units", self.reader.word()));
         }
         let (Reader::Csv(field) | Reader::Jsonl(field)) = &self.reader else {
             return match self.rows.is_empty() {
@@ -356,7 +353,7 @@ mod tests {
     fn faults_say_what_to_write() {
         for (text, word) in [
             ("wrk3", "redis-benchmark"),
-            ("wrk@ms", "tells its units itself"),
+            ("wrk@ms", "has fixed units"),
             ("csv", "names no field"),
             ("csv:latency", "csv:latency@ms"),
             ("csv:latency@h", "ns, us, ms or s"),

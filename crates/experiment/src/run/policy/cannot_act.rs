@@ -225,7 +225,7 @@ impl ObservedProgram<'_> {
         }
         let executable = self.executable?;
         let linked = executable.holds_jemalloc.then_some("jemalloc");
-        let linked = linked.or(executable.defines_malloc.then_some("a malloc of its own"));
+        let linked = linked.or(executable.defines_malloc.then_some("its own malloc"));
         linked.map(|what| format!("{path} has {what} linked in, not glibc's malloc"))
     }
 
@@ -239,7 +239,9 @@ impl ObservedProgram<'_> {
             ));
         }
         executable.defines_malloc.then(|| {
-            format!("{path} has a malloc of its own linked in, which comes before a preloaded one")
+            format!(
+                "{path} has its own malloc linked in, which takes precedence over a preloaded one"
+            )
         })
     }
 
@@ -248,9 +250,7 @@ impl ObservedProgram<'_> {
         let path = self.path();
         let why = match self.is_statically_linked() {
             true => "is statically linked, and nothing is preloaded into it",
-            false => {
-                "did not map the library that was preloaded, as a set-user-ID program does not"
-            }
+            false => "did not map the preloaded library, as a set-user-ID program never does",
         };
         format!("{path} {why}; a tracer (where ptrace is allowed) or root with --system reaches it")
     }

@@ -75,7 +75,7 @@ impl RemovalReason {
 /// Returns the reason in words.
 #[must_use]
 pub fn by_our_means(how: &str, clash: Clash) -> String {
-    format!("its means, not huge pages, breaks the command ({how}): {clash}")
+    format!("the mechanism, not huge pages, breaks the command ({how}): {clash}")
 }
 
 impl fmt::Display for Removal {

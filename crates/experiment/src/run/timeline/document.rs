@@ -123,7 +123,7 @@ fn section(record: &Record, policy: &str) -> Section {
     let mut section = Section::titled(format!("{name}: per second of load, {count}"));
     section.push(grid(&timelines));
     let whys = why_not(&timelines).into_iter();
-    let whys = whys.map(|why| format!("Slow requests in stalls: cannot tell: {}.", plain(&why)));
+    let whys = whys.map(|why| format!("Slow requests in stalls: unknown: {}.", plain(&why)));
     section.push(Block::Notes(whys.collect()));
     section
 }

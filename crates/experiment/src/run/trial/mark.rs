@@ -113,7 +113,7 @@ impl fmt::Display for Mark {
                 micros(*quiet_us)
             ),
             Self::Swapped { pages } => write!(f, "{} swapped", counted(*pages, "page")),
-            Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
+            Self::NotApplied { detail } => write!(f, "the policy was not applied: {detail}"),
         }
     }
 }

@@ -172,7 +172,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .collect();
     steps.extend(surroundings(realisation).map(|step| match step {
         ManualStep::CgroupLimits(limits) => format!(
-            "a cgroup of its own, as by systemd-run --scope -p {}",
+            "a separate cgroup, as by systemd-run --scope -p {}",
             limits.join(" -p ")
         ),
         ManualStep::Call(text) | ManualStep::Prefix(text) | ManualStep::Arguments(text) => text,

@@ -140,7 +140,7 @@ fn check_pool(draft: &mut Draft<'_>) {
                 pool.total
             ),
             format!(
-                "add hugetlb={}:N with --system, N pages being what the heap needs",
+                "add hugetlb={}:N with --system, with N pages for the heap",
                 kib_text(kib)
             ),
         );

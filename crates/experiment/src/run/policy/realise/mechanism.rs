@@ -12,7 +12,7 @@ const IDLE: &str = "idle";
 pub(super) fn check(draft: &mut Draft<'_>) {
     if draft.policy.settings.means.is_some() && draft.policy.settings.thp != Some(Thp::Always) {
         draft.obstacle(
-            "means= says how thp=always is reached",
+            "means= applies only to thp=always",
             "write thp=always too, or leave means= out",
         );
     }
@@ -53,7 +53,7 @@ fn asked(draft: &mut Draft<'_>, mode: &str) -> Option<Means> {
     if means != Means::Setting && mode != "madvise" {
         draft.obstacle(
             format!(
-                "means={} advises memory, which has no effect where the machine says `{mode}`",
+                "means={} advises memory, which has no effect while the machine is set to `{mode}`",
                 means.word()
             ),
             "leave means= out",

@@ -30,7 +30,7 @@ fn check_group(draft: &mut Draft<'_>) {
         );
     } else if !cgroup.can_make {
         draft.obstacle(
-            format!("no cgroup can be made beside or below {}", cgroup.path),
+            format!("no cgroup can be created next to or below {}", cgroup.path),
             "run as root, or in a delegated cgroup (systemd-run --user --scope -p Delegate=yes)",
         );
     }

@@ -163,7 +163,7 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
             draft.obstacle(
                 "thp=never keeps every size from the program, and mthp= asks for one",
                 format!(
-                    "write mthp={}:never for no huge page of that size alone",
+                    "write mthp={}:never to disable only huge pages of that size",
                     kib_text(pmd_kib)
                 ),
             );
@@ -174,7 +174,7 @@ fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
             let size = kib_text(pmd_kib);
             draft.obstacle(
                 format!(
-                    "thp={} and mthp={size}:{} speak of the same pages",
+                    "thp={} and mthp={size}:{} set the same pages",
                     wanted.word(),
                     mode.word()
                 ),

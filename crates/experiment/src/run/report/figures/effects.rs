@@ -59,7 +59,7 @@ pub(super) fn main(report: &Report<'_>) -> Option<Figure> {
     let shown = shown.filter_map(|row| group(report, row));
     let groups: Vec<Group> = control(report).into_iter().chain(shown).collect();
     let title = match report.other {
-        Some(_) => "What changed from the first record to the second",
+        Some(_) => "Changes from the first record to the second",
         None => "What each policy changes",
     };
     of_groups(report, "effects", title, &groups)

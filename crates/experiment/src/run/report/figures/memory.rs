@@ -14,7 +14,7 @@ use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
 const METRIC: MetricId = MetricId::HugeAnonPeakBytes;
-const TITLE: &str = "Huge memory, and the settings in force";
+const TITLE: &str = "Huge memory, and the active settings";
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {
     let trials = arms(record, METRIC.name());
@@ -38,7 +38,7 @@ pub(super) fn figure(record: &Record) -> Option<Figure> {
     Some(Figure {
         id: "memory".to_owned(),
         title: TITLE.to_owned(),
-        caption: format!("{over}; the table has what the kernel showed while the program ran."),
+        caption: format!("{over}; the table shows the kernel's settings while the program ran."),
         svg: by_second.or_else(by_trial)?,
         table: table(record, &scaler),
     })

@@ -33,6 +33,6 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         })
     });
     let groups: Vec<Group> = groups.filter(|group| !group.rows.is_empty()).collect();
-    let title = "What each policy does in each record";
+    let title = "Effect of each policy in each record";
     of_groups(report, "effects-by-record", title, &groups)
 }

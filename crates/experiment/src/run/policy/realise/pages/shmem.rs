@@ -25,7 +25,7 @@ pub(super) fn check(draft: &mut Draft<'_>, thp: &ThpSettings) {
         let size = kib_text(thp.pmd_bytes / 1024);
         draft.obstacle(
             "thp=never keeps huge pages from shared memory too, and shmem= asks for them",
-            format!("write mthp={size}:never for no huge anonymous memory alone"),
+            format!("write mthp={size}:never to disable only huge anonymous memory"),
         );
     }
 }

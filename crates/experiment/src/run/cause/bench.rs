@@ -121,8 +121,8 @@ impl Misread {
     }
 }
 
-/// Returns the part of a cell's source that was the zero page. `None` for a cell that reads only its own output, and if
-/// this could not be read.
+/// Returns the share of the zero page in a cell's source. `None` for a cell without a separate source, and if this
+/// could not be read.
 fn zero_share(view: &View<'_, '_>, cell: &BenchCell) -> Option<f64> {
     let length = cell.number(2)? as f64 * cell.number(4)? as f64;
     let sum = |kinds: &[PageKind]| -> Option<f64> {

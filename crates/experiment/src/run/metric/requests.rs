@@ -66,8 +66,8 @@ pub(crate) fn quantile_end(quantile: Quantile) -> String {
     format!("latency_{}_seconds", quantile.word())
 }
 
-/// The position of a reader's metric among others in a table: by load, then counts before durations; `None` for other
-/// metrics.
+/// The position of a reader's metric among others in a table: by load, then rate, durations and counts; `None` for
+/// other metrics.
 #[must_use]
 pub fn order(name: &str) -> Option<(String, usize)> {
     let quantiles = Quantile::ALL.map(quantile_end);

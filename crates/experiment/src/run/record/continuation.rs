@@ -16,7 +16,7 @@ pub struct Continuation {
     pub made_by: Vec<String>,
     /// When, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
-    /// The boot of the machine, as for its host.
+    /// The boot of the machine, in the same form as in the host.
     pub boot_id: String,
     /// When it ends; rounds count from the first of the record.
     pub bounds: Bounds,

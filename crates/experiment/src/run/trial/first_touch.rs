@@ -105,7 +105,7 @@ impl TouchPrice {
 impl Trial {
     /// How much memory it took at once, as far as known: the larger of its peak and the memory from its huge faults. If
     /// it was sampled without a huge page, the huge faults belong to other programs. If a server already has its
-    /// memory, its load takes the memory from the load's faults.
+    /// memory, only the memory from the faults during the load counts.
     #[must_use]
     pub fn taken_bytes(&self, page_bytes: u64, huge_page_bytes: u64) -> u64 {
         let peak = [
